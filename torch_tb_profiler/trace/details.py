@@ -135,8 +135,10 @@ def build_memory(
 ) -> pl.DataFrame:
     """The ``memory`` table in time order, with the innermost node and python frame around each."""
     table = events.tables.pop("memory")
-    order = np.argsort(table["time_ns"], kind="stable")
-    table = {name: values[order] for name, values in table.items()}
+    if (table["time_ns"][1:] < table["time_ns"][:-1]).any():
+        order = np.argsort(table["time_ns"], kind="stable")
+        for name in table:
+            table[name] = table[name][order]
     owner = resolve(absorber, nodes.innermost(table["track"], table["time_ns"]))
     frame = frames.innermost(table["track"], table["time_ns"])
     return table_to_frame(table).with_columns(nullable("owner", owner), nullable("frame", frame))

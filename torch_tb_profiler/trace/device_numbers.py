@@ -43,6 +43,8 @@ def one_number_each(
         info: What the recording says of itself.
         quality: Is told what was matched and how, and what could not be.
     """
+    if not device_work.height:
+        return memory, _declared(info.devices, {}, [], quality)
     allocated = pl.DataFrame(
         {
             "process": processes[0].astype(np.int64),

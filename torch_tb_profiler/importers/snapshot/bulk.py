@@ -288,8 +288,8 @@ def _places(words: Words, data: bytes, wanted: bytes) -> Int64:
     places: Int64 = np.sort(np.concatenate(found))
     places = places[places < len(words)]
     whole = np.uint64(int.from_bytes(wanted, "little"))
-    places = places[(words[places] & MASKS[len(wanted)]) == whole]
-    return places
+    is_whole: Bools = (words[places] & MASKS[len(wanted)]) == whole
+    return places[is_whole]
 
 
 def _last_of_runs(start: Int64, end: Int64, fine: Bools) -> Int64:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from torch_tb_profiler.importers.snapshot.bulk import (
     Template,
     find,
 )
+from torch_tb_profiler.importers.snapshot.growing import Growing
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 from torch_tb_profiler.trace.columns import ABSENT, Int8, Int32, Int64
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
@@ -33,8 +34,18 @@ _ENOUGH = 3
 """So many entries of one kind in a row are what is expected next."""
 
 
-KINDS: dict[str, type[np.generic]] = {"action": np.int8, "stack": np.int32}
-"""Columns of entries that are no 64-bit integers."""
+_KINDS: dict[str, type[np.generic]] = {
+    "action": np.int8,
+    "address": np.int64,
+    "size": np.int64,
+    "stream": np.int64,
+    "time_us": np.int64,
+    "stack": np.int64,
+}
+"""Columns of entries as they are read. ``stack`` is, until everything was read, -1 for none, from 0
+on the number of a list that is written down, ``-2 - index`` what the memo has there."""
+
+_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +90,6 @@ class Entries:
     stack: Int32
 
 
-@dataclass(slots=True)
-class _Slow:
-    """Entries that were read as dicts: a list per column."""
-
-    row: list[int] = field(default_factory=list)
-    values: dict[str, list[int]] = field(
-        default_factory=lambda: {name: [] for name in Entries.__dataclass_fields__}
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Entries of one window that were decoded at once, by row.
-
-    Attributes:
-        row: Their rows.
-        columns: As in :class:`Entries`; ``stack`` is -1 for none, from 0 on the number of a list
-            that is written down, ``-2 - index`` what the memo has there.
-    """
-
-    row: Int64
-    columns: dict[str, npt.NDArray[Any]]
-
-
 class EntryStore:
     """Takes entries as they are read.
 
@@ -125,9 +112,9 @@ class EntryStore:
         self._data = b""
         self._candidates: Candidates | None = None
         self._accepted: list[tuple[int, int, int, int]] = []
-        self._parts: list[_Part] = []
+        self._columns = Growing(_KINDS)
         self._body_indices: list[tuple[Int64, Int64]] = []
-        self._slow = _Slow()
+        self._slow_stacks: list[tuple[int, int]] = []
         self._count = 0
         self.bulk_count = 0
 
@@ -155,8 +142,13 @@ class EntryStore:
             for key, column in found.columns.items()
             if key in KEPT_KEYS
         }
-        columns = {name: self._resolved(chosen, name) for name in Entries.__dataclass_fields__}
-        self._parts.append(_Part(np.repeat(row, count) + within, columns))
+        self._columns.room_for(self._count)
+        ends = np.cumsum(count)
+        runs = list(zip(row.tolist(), (ends - count).tolist(), ends.tolist(), strict=True))
+        for name in _KINDS:
+            values = self._resolved(chosen, name)
+            for start, begin, end in runs:
+                self._columns.put(name, start, values[begin:end])
         self._keep_bodies(found, places, np.repeat(base - found.memoized[first], count))
         self._accepted = []
 
@@ -191,15 +183,12 @@ class EntryStore:
         row = self._count
         self._count += 1
         address = next((entry[key] for key in ADDRESS_KEYS if key in entry), None)
-        values = self._slow.values
-        self._slow.row.append(row)
-        values["action"].append(_action(entry["action"]))
-        values["address"].append(_number(address))
-        for name in ("size", "stream", "time_us"):
-            values[name].append(_number(entry.get(name)))
+        values = {name: _number(entry.get(name)) for name in ("size", "stream", "time_us")}
+        values |= {"action": _action(entry["action"]), "address": _number(address)}
+        self._columns.put_row(row, values | {"stack": NO_STACK})
         frames = entry.get("frames")
         number = frames.number if isinstance(frames, StackAt) else self.stacks.of_list(frames)
-        values["stack"].append(number)
+        self._slow_stacks.append((row, number))
         self._learn(tuple(entry))
         return EntryRun(row, row + 1)
 
@@ -227,31 +216,24 @@ class EntryStore:
         index, body = _joined(self._body_indices)
         order = np.argsort(index, kind="stable")
         self._lists = index[order], of_body[body[order]]
-        slow_row = np.array(self._slow.row, np.int64)
-        done: dict[str, Any] = {}
-        for name in Entries.__dataclass_fields__:
-            column = np.empty(self._count, KINDS.get(name, np.int64))
-            column[slow_row] = self._slow_values(name)
-            for part in self._parts:
-                values = part.columns.pop(name)
-                column[part.row] = self._stacks(values, of_body) if name == "stack" else values
-            done[name] = column
-        self._parts = []
-        return Entries(**done)
+        columns: dict[str, Any] = self._columns.taken(self._count)
+        unresolved = columns["stack"]
+        stack = columns["stack"] = np.empty(self._count, np.int32)
+        for at in range(0, self._count, _AT_ONCE):
+            stack[at : at + _AT_ONCE] = self._stacks(unresolved[at : at + _AT_ONCE], of_body)
+        if self._slow_stacks:
+            row, number = (np.array(each) for each in zip(*self._slow_stacks, strict=True))
+            is_index = number < NO_STACK
+            number[is_index] = self._stacks_of(-2 - number[is_index])
+            stack[row] = number
+        return Entries(**columns)
 
     def _stacks(self, values: Int64, of_body: Int64) -> Int64:
-        """The stacks of the entries of a part."""
-        stacks = np.where(values >= 0, of_body[np.maximum(values, -1)], NO_STACK)
+        """The stacks of entries that were decoded at once."""
+        stacks: Int64 = of_body[np.maximum(values, -1)]  # the last one is that of none
         is_index = values < NO_STACK
         stacks[is_index] = self._stacks_of(-2 - values[is_index])
         return stacks
-
-    def _slow_values(self, name: str) -> Int64:
-        values = np.array(self._slow.values[name], np.int64)
-        is_index = values < NO_STACK
-        if name == "stack" and is_index.any():
-            values[is_index] = self._stacks_of(-2 - values[is_index])
-        return values
 
     def _resolved(self, columns: dict[str, Column], name: str) -> npt.NDArray[Any]:
         """A column of entries; what it refers to was read before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryRun
-from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int32, Int64
+from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int8, Int32, Int64
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SNAPSHOT_ACTIONS
 
 CUDA, CPU = 1, 0
@@ -24,9 +25,9 @@ HOST = -1
 
 _CODE = {action: code for code, action in enumerate(SNAPSHOT_ACTIONS)}
 ALLOC, FREE, OOM = _CODE["alloc"], _CODE["free_completed"], _CODE["oom"]
-_ALLOCATED = np.zeros(len(SNAPSHOT_ACTIONS) + 1, np.int64)
+_ALLOCATED = np.zeros(len(SNAPSHOT_ACTIONS) + 1, np.int8)
 _ALLOCATED[[ALLOC, FREE]] = 1, -1
-_RESERVED = np.zeros(len(SNAPSHOT_ACTIONS) + 1, np.int64)
+_RESERVED = np.zeros(len(SNAPSHOT_ACTIONS) + 1, np.int8)
 _RESERVED[[_CODE["segment_alloc"], _CODE["segment_map"]]] = 1
 _RESERVED[[_CODE["segment_free"], _CODE["segment_unmap"]]] = -1
 """What an action adds; the last place is that of unknown ones."""
@@ -46,7 +47,7 @@ class DeviceEvents:
 
     frame: pl.DataFrame
     devices: list[int]
-    track: Int64
+    track: Int32
     has_times: bool
     end_ns: int
 
@@ -72,53 +73,81 @@ def events_of(
         blocks: The blocks in the end, ``snapshot_blocks`` but for ``traced_bytes``.
     """
     places = {device: _rows_of(trace) for device, trace in traces.items()}
-    places = {device: found for device, found in places.items() if len(found)}
+    places = {device: found for device, found in places.items() if found}
     devices = sorted(places)
-    order = np.concatenate([places[device] for device in devices] or [np.empty(0, np.int64)])
-    count = np.array([len(places[device]) for device in devices], np.int64)
+    order = _order([each for device in devices for each in places[device]])
+    count = np.array([sum(b - a for a, b in places[device]) for device in devices], np.int64)
     times, base_ns, has_times = _times(_chosen(entries.time_us, order), count)
-    action, size = _chosen(entries.action, order), _chosen(entries.size, order)
-    size = np.where(size == ABSENT, 0, size)
+    action, told = _chosen(entries.action, order), _chosen(entries.size, order)
     ends = dict(zip(devices, np.cumsum(count).tolist(), strict=True))
-    is_oom = action == OOM
     address = _chosen(entries.address, order)
-    numbers = np.repeat(np.array(devices, np.int32), count)
-    blocks = with_traced(blocks, numbers, address, np.where(action == ALLOC, size, ABSENT))
+    numbers = np.zeros(len(action), np.int32)  # of zeros nobody writes to no memory is taken
+    for (device, end), size in zip(ends.items(), count.tolist(), strict=True):
+        if device:
+            numbers[end - size : end] = device
+    blocks = with_traced(blocks, numbers, address, action, told)
     in_use = blocks.filter(pl.col("state") != "inactive")
     final = {"allocated": _sums(in_use, "traced_bytes"), "reserved": _sums(segments, "total_bytes")}
     totals = {
-        name: _walked(sign[action] * size, ends, count, final[name])
+        name: _walked(sign[action], told, ends, count, final[name])
         for name, sign in (("allocated", _ALLOCATED), ("reserved", _RESERVED))
     }
+    stream = _chosen(entries.stream, order)
+    free, addresses = _of_ooms(action, address)
     columns: dict[str, pl.Series | np.ndarray[Any, Any]] = {
         "device": numbers,
         "action": action,
-        "address": _nullable(np.where(is_oom, ABSENT, address)),
-        "size_bytes": _nullable(_chosen(entries.size, order)),
-        "stream": _nullable(_chosen(entries.stream, order)),
+        "address": addresses,
+        "size_bytes": _nullable(told),
+        "stream": _nullable(stream) if stream.any() else np.zeros(len(stream), np.int64),
         "time_ns": times,
         "stack": _chosen(entries.stack, order),
-        "device_free_bytes": _nullable(np.where(is_oom, address, ABSENT)),
+        "device_free_bytes": free,
         "allocated_bytes": totals["allocated"],
         "reserved_bytes": totals["reserved"],
     }
     frame = pl.DataFrame(columns, SIDE_SCHEMAS["snapshot_events"])
-    track = np.repeat(np.arange(len(devices)), count)
+    track = np.zeros(len(numbers), np.int32)
+    for place, (end, size) in enumerate(zip(ends.values(), count.tolist(), strict=True)):
+        if place:
+            track[end - size : end] = place
     end_ns = int(times.max()) if len(times) else 0
     return DeviceEvents(frame, devices, track, has_times, end_ns), base_ns, blocks
 
 
-def _chosen(values: npt.NDArray[Any], rows: Int64) -> npt.NDArray[Any]:
-    """The values of rows, without a copy where they are all of them in order."""
-    is_all = len(rows) == len(values) and bool((rows[1:] > rows[:-1]).all())
-    return values if is_all else values[rows]
+def _of_ooms(action: Int8, address: Int64) -> tuple[pl.Series, pl.Series]:
+    """What was free on the device, of ``oom`` alone, and the addresses of all others."""
+    is_oom = action == OOM
+    if not is_oom.any():
+        return pl.repeat(None, len(action), dtype=pl.Int64, eager=True), _nullable(address)
+    return (
+        _nullable(np.where(is_oom, address, ABSENT)), _nullable(np.where(is_oom, ABSENT, address))
+    )  # fmt: skip
 
 
-def _rows_of(trace: Any) -> Int64:
-    """The rows of the entries of one list."""
+def _chosen(values: npt.NDArray[Any], rows: Int64 | slice) -> npt.NDArray[Any]:
+    return values[rows]
+
+
+def _rows_of(trace: Any) -> list[tuple[int, int]]:
+    """The rows of the entries of one list, as stretches."""
     runs = [each for each in trace if isinstance(each, EntryRun)] if isinstance(trace, list) else []
-    parts = [np.arange(run.start, run.end) for run in runs]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+    found: list[tuple[int, int]] = []
+    for run in runs:
+        if found and found[-1][1] == run.start:
+            found[-1] = found[-1][0], run.end
+        elif run.end > run.start:
+            found.append((run.start, run.end))
+    return found
+
+
+def _order(stretches: list[tuple[int, int]]) -> Int64 | slice:
+    """All rows of stretches in order, without an index where they follow each other."""
+    if not stretches:
+        return slice(0, 0)
+    if all(left[1] == right[0] for left, right in itertools.pairwise(stretches)):
+        return slice(stretches[0][0], stretches[-1][1])
+    return np.concatenate([np.arange(*each) for each in stretches])
 
 
 def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
@@ -130,7 +159,9 @@ def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
         within = np.arange(len(time_us)) - np.repeat(starts, count)
         return within * NS_PER_US, 0, False
     base_us = int(time_us[known].min()) // 10**6 * 10**6
-    times = np.where(known, time_us - base_us, 0) * NS_PER_US
+    times = time_us - base_us
+    times[~known] = 0
+    times *= NS_PER_US
     for start, size in zip(starts.tolist(), count.tolist(), strict=True):
         part = times[start : start + size]
         np.maximum.accumulate(part, out=part)
@@ -138,7 +169,7 @@ def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
 
 
 def with_traced(
-    blocks: pl.DataFrame, device: Int32, address: Int64, alloc_bytes: Int64
+    blocks: pl.DataFrame, device: Int32, address: Int64, action: Int8, size: Int64
 ) -> pl.DataFrame:
     """``blocks`` with ``traced_bytes``: PyTorch's events tell what was asked for, others the size
     of the block. Which it is, the blocks tell whose last allocation is among the events.
@@ -146,26 +177,26 @@ def with_traced(
     Args:
         blocks: Rows of ``snapshot_blocks`` without that column.
         device: Of each event, in order.
-        address: Likewise.
-        alloc_bytes: What an allocation tells; ABSENT of other events.
+        address, action, size: Likewise.
     """
     telling = blocks.filter(
         pl.col("state") != "inactive", pl.col("size_bytes") != pl.col("requested_bytes")
     )
     known = np.unique(telling["address"].drop_nulls().to_numpy())
-    rows = np.flatnonzero((alloc_bytes != ABSENT) & np.isin(address, known))
-    rows = rows if len(known) else rows[:0]
+    rows = np.empty(0, np.int64)
+    if len(known):
+        rows = np.flatnonzero((action == ALLOC) & (size != ABSENT) & np.isin(address, known))
     last = pl.DataFrame(
-        {"device": device[rows], "address": address[rows], "alloc_bytes": alloc_bytes[rows]},
+        {"device": device[rows], "address": address[rows], "alloc_bytes": size[rows]},
         {"device": pl.Int32, "address": pl.Int64, "alloc_bytes": pl.Int64},
     ).unique(["device", "address"], keep="last", maintain_order=True)
     both = telling.join(last, on=["device", "address"])
     as_block, as_asked = (
         (both["alloc_bytes"] == both[name]).sum() for name in ("size_bytes", "requested_bytes")
     )
-    size = pl.col("size_bytes")
-    asked = pl.coalesce("requested_bytes", size)
-    traced = size if as_block > as_asked else asked
+    of_block = pl.col("size_bytes")
+    asked = pl.coalesce("requested_bytes", of_block)
+    traced = of_block if as_block > as_asked else asked
     return blocks.with_columns(traced_bytes=traced).select(*SIDE_SCHEMAS["snapshot_blocks"])
 
 
@@ -174,16 +205,18 @@ def _sums(frame: pl.DataFrame, column: str) -> dict[int, int]:
     return dict(frame.group_by("device").agg(pl.col(column).sum()).iter_rows())
 
 
-def _walked(delta: Int64, ends: dict[int, int], count: Int64, final: dict[int, int]) -> Int64:
+def _walked(
+    sign: Int8, size: Int64, ends: dict[int, int], count: Int64, final: dict[int, int]
+) -> Int64:
     """The total after each event, so that the last one of each device is what there is in the
     end."""
-    total = np.cumsum(delta)
-    if not len(total):
-        return total
-    last = np.array([total[end - 1] for end in ends.values()])
-    anchor = np.array([final.get(device, 0) for device in ends], np.int64) - last
-    walked: Int64 = total + np.repeat(anchor, count)
-    return walked
+    total: Int64 = sign * size
+    total[size == ABSENT] = 0
+    for (device, end), length in zip(ends.items(), count.tolist(), strict=True):
+        part = total[end - length : end]
+        np.cumsum(part, out=part)
+        part += final.get(device, 0) - int(part[-1])
+    return total
 
 
 def _nullable(values: Int64) -> pl.Series:

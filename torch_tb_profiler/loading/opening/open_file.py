@@ -188,7 +188,8 @@ def _read(
         if error.code != CHANGED:
             raise
         return error
-    is_large = columns.tables["slices"]["start_ns"].size > LARGE_SLICES
+    rows = columns.tables["slices"]["start_ns"].size + columns.tables["memory"]["time_ns"].size
+    is_large = rows > LARGE_SLICES
     if is_large:
         keep_little()
         give_back()
