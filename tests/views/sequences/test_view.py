@@ -98,3 +98,13 @@ def test_a_selection_counts_what_lies_in_it() -> None:
 def test_without_kernels_there_is_no_view() -> None:
     assert SPEC.missing(trace([op("aten::add", 0, 5)])) is not None
     assert SPEC.missing(trace(Stream().run(ADD).events)) is None
+
+
+def test_of_a_sequence_that_leaves_the_selection_only_the_part_inside_covers_it() -> None:
+    stream = Stream()
+    for _ in range(3):
+        stream.run(ADD, SUM, "mystery")
+    recorded = trace([step(1, 0, 5000), *stream.events])
+    view = sequences(recorded, Selection(start_ns=72_000, end_ns=73_000))  # the last ADD alone
+    facts: dict[str, Any] = {fact.key: fact.value for fact in view.facts}
+    assert facts["covered_pct"] == 100

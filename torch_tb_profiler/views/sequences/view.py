@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.recording import why
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.analysis.sequences.occurrences import Occurrences, occurrences
 from torch_tb_profiler.analysis.sequences.repeated import Run
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
@@ -49,7 +49,32 @@ def sequences(trace: Trace, selection: Selection) -> View:
     all_ns = int(trace.device_work["dur_ns"].to_numpy()[is_kernel].sum())
     reasons = {"operators": NO_OPERATOR, "module": NO_MODULE}
     table = in_default_order(Table(SEQUENCES, frame, needed(frame, reasons)))
-    return View(tables={SEQUENCES.name: table}, facts=_facts(frame, all_ns))
+    inside_ns = _inside_ns(trace, found, rows, is_kernel)
+    return View(tables={SEQUENCES.name: table}, facts=_facts(frame, inside_ns, all_ns))
+
+
+def _inside_ns(trace: Trace, found: Occurrences, rows: Int64, is_kernel: Bools) -> int:
+    """How long kernels of the selection run inside these occurrences; an occurrence that begins in
+    the selection may end behind it."""
+    order, place = _in_streams(trace)
+    length = np.array([len(text) for text in found.texts], np.int64)[found.sequence[rows]]
+    first = place[found.first[rows]]
+    opens = np.zeros(len(order) + 1, np.int64)
+    np.add.at(opens, first, 1)
+    np.add.at(opens, first + length, -1)
+    inside = order[np.cumsum(opens[:-1]) > 0]
+    return int(trace.device_work["dur_ns"].to_numpy()[inside[is_kernel[inside]]].sum())
+
+
+def _in_streams(trace: Trace) -> tuple[Int64, Int64]:
+    """The rows of ``trace.device_work`` stream by stream in order of time, and the place of each
+    row in that."""
+    work = trace.device_work
+    device, stream, start = (work[key] for key in ("device", "stream", "start_ns"))
+    order = np.lexsort((start.to_numpy(), indices(stream), indices(device)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
 
 
 def _frame(trace: Trace, found: Occurrences, rows: Int64) -> pl.DataFrame:
@@ -99,12 +124,8 @@ def _short(text: Run, shorts: Mapping[int, str]) -> str:
 
 def _operators(trace: Trace, first: Int64, length: Int64) -> list[str | None]:
     """What launched the kernels of each sequence the first time: names, each once in a row."""
-    work = trace.device_work
-    owner = indices(work["owner"])
-    device, stream, start = (work[key] for key in ("device", "stream", "start_ns"))
-    order = np.lexsort((start.to_numpy(), indices(stream), indices(device)))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    owner = indices(trace.device_work["owner"])
+    order, place = _in_streams(trace)
     names = trace.slices["name_code"].to_numpy()
     told: list[str | None] = []
     for row, count in zip(place[first].tolist(), length.tolist(), strict=True):
@@ -121,8 +142,7 @@ def _modules(trace: Trace, first: Int64) -> list[str | None]:
     return [trace.text(code) for code in named.tolist()]
 
 
-def _facts(frame: pl.DataFrame, all_ns: int) -> tuple[Fact, ...]:
-    covered = float(frame["kernel_us"].sum())
+def _facts(frame: pl.DataFrame, inside_ns: int, all_ns: int) -> tuple[Fact, ...]:
     saved = float(frame["saved_us"].sum())
     return (
         Fact(
@@ -145,7 +165,7 @@ def _facts(frame: pl.DataFrame, all_ns: int) -> tuple[Fact, ...]:
         Fact(
             "covered_pct",
             "Of Kernel Time",
-            100 * covered * NS_PER_US / all_ns if all_ns else None,
+            100 * inside_ns / all_ns if all_ns else None,
             "pct",
             None,
             "Share of the kernels' time that runs inside such sequences.",
