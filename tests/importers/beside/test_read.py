@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers.beside import annotations
+from torch_tb_profiler.importers.beside import annotations as graph_annotations
 from torch_tb_profiler.importers.beside import read as beside_read
 from torch_tb_profiler.importers.beside.annotations import BesideError, read_annotations
 from torch_tb_profiler.importers.beside.captures import read_capture
@@ -58,7 +58,7 @@ def test_annotations_that_grow_out_of_little_are_cut() -> None:
 
 def test_many_nodes_of_one_long_annotation_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pickle of some megabytes may name one text a million times."""
-    monkeypatch.setattr(annotations, "MAX_ALL_CHARS", 1000)
+    monkeypatch.setattr(graph_annotations, "MAX_ALL_CHARS", 1000)
     shared = "a" * 98  # 100 characters of JSON
     few = read_annotations(pickle.dumps(dict.fromkeys(range(1, 11), shared)), "a.pkl")
     assert few.height == 10

@@ -62,7 +62,7 @@ def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.Data
     return pl.DataFrame(
         {
             "step": [name] * len(node),
-            "start_us": start / NS_PER_US,
+            "start_us": (start - trace.meta.start_ns) / NS_PER_US,
             "duration_us": (end - start) / NS_PER_US,
             "title": parts.gather(part),
             "name": pl.Series(short_texts(trace, keys.tolist(), PART_TITLES)).gather(key),
