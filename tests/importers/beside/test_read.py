@@ -164,6 +164,22 @@ def test_no_provenance(data: bytes) -> None:
         read_provenance(data, {})
 
 
+def test_mappings_that_grow_out_of_little_are_cut() -> None:
+    """Half a megabyte of JSON that names 10**9 nodes."""
+    before = [f"n{at}" for at in range(50_000)]
+    told = {"cppCodeToPost": {"k:1": ["a"] * 20_000}, "postToPre": {"a": before}}
+    known: Known = {}
+    read_provenance(json.dumps(told).encode(), known)
+    assert list(known["k"][1]) == before[:1000]
+
+
+def test_calls_deeper_than_any_program_are_left_out() -> None:
+    """Each launch looks at all that is open, and a file of some megabytes may open a million."""
+    deep = [_slice("python_function", f"nn.Module: m{at}", at, 9000 - at) for at in range(3000)]
+    found = _capture(*deep, _launch("cudaLaunchKernel", 4000, 1))
+    assert [each.module.count(".") + 1 for each in found] == [2000]
+
+
 def test_names() -> None:
     assert kind_of("kernel_annotations_rank0_123.pkl", in_captures=False) == "annotations"
     assert kind_of("graph_capture_rank_0.17.pt.trace.json.gz", in_captures=False) == "capture"

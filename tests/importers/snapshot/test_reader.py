@@ -44,6 +44,15 @@ def test_allocations_are_memory_events() -> None:
     assert trace.memory["bytes"].to_list() == expected
 
 
+def test_blocks_of_many_segments_at_once_are_counted_once() -> None:
+    """A hostile pickle names one list of blocks again and again: 2 KB would be 200,000 rows."""
+    blocks = [{"address": 512 * at, "size": 512, "state": "inactive"} for at in range(20)]
+    segment = {"device": 0, "address": 0, "total_size": 10240, "blocks": blocks}
+    side = trace_of(pickle.dumps([dict(segment) for _ in range(50)], 4)).side
+    assert side["snapshot_segments"].frame.height == 50
+    assert side["snapshot_blocks"].frame["address"].to_list() == [512 * at for at in range(20)]
+
+
 def test_segments_alone_and_blocks_without_address() -> None:
     blocks = [
         {"size": 512, "state": "active_allocated", "history": [{"real_size": 300, "frames": []}]},

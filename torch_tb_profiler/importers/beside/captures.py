@@ -26,6 +26,10 @@ MAX_SHAPE_CHARS = 500
 MAX_LAUNCHES = 200_000
 """Launches of one file; a decode step of a large model has about ten thousand."""
 
+MAX_OPEN = 2000
+"""What is open at once on a thread; Python itself stops at 1000 frames. All of it is looked at for
+each launch."""
+
 _RANGE = re.compile(
     r"(graph_)?capture(_|: batch=)(?P<batch>\d{1,9})(_| mode=)(?P<mode>[A-Z_]{1,40})"
 )
@@ -92,7 +96,8 @@ class _Thread:
     def enter(self, event: _Event) -> None:
         while self.open and self.open[-1][0] <= event.ts:
             self.open.pop()
-        self.open.append((event.ts + event.dur, event))
+        if len(self.open) < MAX_OPEN:
+            self.open.append((event.ts + event.dur, event))
 
 
 def read_capture(data: bytes) -> list[Captured]:

@@ -25,6 +25,10 @@ MAX_CHARS = 20_000
 MAX_NODES = 50
 """Nodes of one kernel that are named."""
 
+MAX_MAPPED = 1000
+"""Nodes of a kernel that are looked up, and nodes that each of these comes from: a mapping could
+name the same ones a million times a million times."""
+
 Known = dict[str, tuple[dict[str, None], dict[str, None]]]
 """Kernel → its stack traces and its nodes, each once, in order."""
 
@@ -59,8 +63,8 @@ def read_provenance(data: bytes, known: Known) -> None:
 
 def _add_mapping(kernels: dict[str, Any], before: dict[str, Any], known: Known) -> None:
     for kernel, nodes in kernels.items():
-        after = _texts(nodes)
-        names = [name for node in after for name in _texts(before.get(node)) or [node]]
+        after = dict.fromkeys(_texts(nodes)[:MAX_MAPPED])
+        names = [name for node in after for name in _texts(before.get(node))[:MAX_MAPPED] or [node]]
         _add(known, kernel, [], names)
 
 

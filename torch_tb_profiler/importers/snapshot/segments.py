@@ -58,6 +58,7 @@ def segment_rows(
         device: Whose they are; None: they say it themselves.
     """
     rows = SegmentRows()
+    known: set[int] = set()  # two segments never share blocks; a small file could share many
     for segment in segments:
         if not isinstance(segment, dict) or not isinstance(segment.get("total_size"), int):
             continue
@@ -81,7 +82,10 @@ def segment_rows(
                 stack_of(segment.get("frames"), stacks),
             )
         )
-        rows.blocks += _blocks(segment.get("blocks"), number, row, address, stacks)
+        blocks = segment.get("blocks")
+        if id(blocks) not in known:
+            rows.blocks += _blocks(blocks, number, row, address, stacks)
+            known.add(id(blocks))
     return rows
 
 
