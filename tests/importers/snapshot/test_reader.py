@@ -53,6 +53,13 @@ def test_blocks_of_many_segments_at_once_are_counted_once() -> None:
     assert side["snapshot_blocks"].frame["address"].to_list() == [512 * at for at in range(20)]
 
 
+def test_events_of_many_devices_at_once_are_those_of_one() -> None:
+    snapshot, _ = simulated(2, events=50)
+    events = snapshot["device_traces"][0]
+    side = trace_of(pickle.dumps({**snapshot, "device_traces": [events] * 20_000}, 4)).side
+    assert side["snapshot_events"].frame["device"].to_list() == [0] * len(events)
+
+
 def test_segments_alone_and_blocks_without_address() -> None:
     blocks = [
         {"size": 512, "state": "active_allocated", "history": [{"real_size": 300, "frames": []}]},

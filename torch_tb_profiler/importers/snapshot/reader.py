@@ -17,7 +17,7 @@ from torch_tb_profiler.importers.snapshot.machine import (
     PickleError,
     TruncatedPickleError,
 )
-from torch_tb_profiler.importers.snapshot.segments import segment_rows
+from torch_tb_profiler.importers.snapshot.segments import MAX_DEVICE, segment_rows
 from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
 from torch_tb_profiler.importers.snapshot.window import Window
 from torch_tb_profiler.importers.source import AnySource, Source
@@ -96,7 +96,7 @@ def _columns(snapshot: dict[str, Any], machine: Machine) -> EventColumns:
     stacks = machine.entries.stacks
     rows = segment_rows(_list(snapshot, "segments"), stacks)
     rows += segment_rows(_list(snapshot, "host_segments"), stacks, device=HOST)
-    traces = dict(enumerate(_list(snapshot, "device_traces")))
+    traces = dict(enumerate(_each_once(_list(snapshot, "device_traces")[:MAX_DEVICE])))
     host = _list(snapshot, "host_traces")
     traces[HOST] = [run for each in host for run in (each if isinstance(each, list) else [each])]
     segments, blocks = rows.frames()
@@ -143,6 +143,14 @@ def _tracks(events: DeviceEvents) -> list[Track]:
 
 def _name_of(device: int) -> str:
     return "pinned memory of the host" if device == HOST else f"GPU {device}"
+
+
+def _each_once(traces: list[Any]) -> list[Any]:
+    """The traces of all devices; one that a hostile file names for several is that of the first."""
+    first: dict[int, int] = {}
+    for device, trace in enumerate(traces):
+        first.setdefault(id(trace), device)
+    return [trace if first[id(trace)] == at else [] for at, trace in enumerate(traces)]
 
 
 def _list(snapshot: dict[str, Any], key: str) -> list[Any]:
