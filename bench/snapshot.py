@@ -26,11 +26,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.importers.registry import import_source
+from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers.snapshot.machine import Machine
 from torch_tb_profiler.importers.snapshot.window import Window
-from torch_tb_profiler.importers.source import Source
-from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.loading.processes.freeing import keep_buffers
 from torch_tb_profiler.views.registry import view_named
 
 FRAME_BYTES = 64 << 10
@@ -199,33 +198,27 @@ def _events(out: Writer, frames: list[Callable[[], bytes]], size_bytes: int) -> 
 
 
 def measure(path: Path) -> None:
-    """Open it in this process and say how long it took, and the most memory that was used."""
-
-    def chunks() -> Iterator[bytes]:
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                yield chunk
-
+    """Open it in this process as the command line does, ask for its view, and say how long that
+    took, and the most memory that was used."""
+    keep_buffers()
     before = _peak_mb()
     start, start_cpu = time.perf_counter(), time.process_time()
-    columns = import_source(Source(str(path), chunks(), path=str(path)))
+    trace = open_trace(path, cache=False).trace
     seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
-    events = next(side for side in columns.side if side.name == "snapshot_events").frame.height
+    count = trace.side["snapshot_events"].frame.height
     print(
-        f"{events:,} events: read in {seconds:.1f} s, CPU {cpu:.1f} s, {_peak_mb():,.0f} MB "
+        f"{count:,} events: opened in {seconds:.1f} s, CPU {cpu:.1f} s, {_peak_mb():,.0f} MB "
         f"(before {before:,.0f})"
     )
-    if "--whole" in sys.argv:
-        start = time.perf_counter()
-        trace = build_trace(columns)
-        del columns
-        built = time.perf_counter() - start
-        print(f"built in {built:.1f} s, {_peak_mb():,.0f} MB")
-        for _ in range(2):
-            start = time.perf_counter()
-            view_named("snapshot").function(trace, Selection())  # type: ignore[call-arg, arg-type]
-            print(f"view in {time.perf_counter() - start:.2f} s, {_peak_mb():,.0f} MB")
-        seconds += built
+    events = trace.side["snapshot_events"].frame
+    middle_us = events["time_ns"][events.height // 2] / 1000
+    for selection in (Selection(), Selection(), Selection(at_us=str(middle_us))):
+        start_view, view_cpu = time.perf_counter(), time.process_time()
+        view_named("snapshot").function(trace, selection)  # type: ignore[call-arg, arg-type]
+        print(
+            f"view in {time.perf_counter() - start_view:.2f} s, "
+            f"CPU {time.process_time() - view_cpu:.2f} s, {_peak_mb():,.0f} MB"
+        )
     is_fine = seconds <= MAX_SECONDS and _peak_mb() <= MAX_MB
     print(f"{'within' if is_fine else 'beyond'} {MAX_SECONDS} s and {MAX_MB:,} MB")
 
@@ -256,7 +249,6 @@ def main() -> None:
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--keep", type=Path, help="write it there, and leave it")
     parser.add_argument("--open", type=Path, help="only measure this one")
-    parser.add_argument("--whole", action="store_true", help="build the trace and the view, too")
     parser.add_argument("--check", action="store_true", help="compare with Python's unpickler")
     options = parser.parse_args()
     if options.open:
@@ -271,8 +263,7 @@ def main() -> None:
         if options.check:
             check(path)
             return
-        more = ["--whole"] if options.whole else []
-        subprocess.run([sys.executable, __file__, "--open", str(path), *more], check=True)
+        subprocess.run([sys.executable, __file__, "--open", str(path)], check=True)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.helpers.snapshots import simulated, trace_of
 from torch_tb_profiler.analysis.snapshot.course import MAX_POINTS, course_rows
-from torch_tb_profiler.analysis.snapshot.lifetimes import BEFORE, lifetimes
+from torch_tb_profiler.analysis.snapshot.lifetimes import BEFORE, _by_place, lifetimes
 from torch_tb_profiler.analysis.snapshot.moments import device_moments, row_at
 
 
@@ -27,6 +29,26 @@ def test_what_is_in_use_after_each_event(seed: int, ring: int | None) -> None:
             assert found == state
             row += 1
     assert (lived.born == BEFORE).any() == (ring is not None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-1, 3),
+            st.sampled_from([0, 512, 1024, 7, 2**40, 2**62, -(2**63), 2**63 - 1, -1]),
+        ),
+        max_size=30,
+    ),
+    st.sampled_from([512, 1]),
+)
+def test_rows_by_place_keep_their_order(rows: list[tuple[int, int]], step: int) -> None:
+    near = [(device, address) for device, address in rows if address % step == 0]
+    for found in (rows, near, [row for row in near if abs(row[1]) < 2**41]):
+        device = np.array([device for device, _ in found], np.int32)
+        address = np.array([address for _, address in found], np.int64)
+        expected = sorted(range(len(found)), key=lambda place: found[place])
+        assert _by_place(device, address).tolist() == expected
 
 
 def test_moments_and_peak() -> None:

@@ -66,32 +66,22 @@ def lifetimes(trace: Trace) -> Lifetimes:
     before the first event.
     """
     events = side_frame(trace, "snapshot_events")
-    moves = (
-        events.lazy()
-        .with_row_index("row")
-        .filter(pl.col("action").is_in([ALLOC, FREE]) & pl.col("address").is_not_null())
-        .select("device", "address", pl.col("size_bytes").fill_null(0), "stack", "action",
-                pl.col("row").cast(pl.Int64))
-        .sort("device", "address", "row")
-        .collect()
-    )  # fmt: skip
-    device, address = moves["device"].to_numpy(), moves["address"].to_numpy()
-    row, is_alloc = moves["row"].to_numpy(), moves["action"].to_numpy() == ALLOC
+    row, device, address = _moves(events)
+    is_alloc = events["action"].to_numpy()[row] == ALLOC
     same = np.zeros(len(row), np.bool_)
     same[1:] = (device[1:] == device[:-1]) & (address[1:] == address[:-1])
-    goes_on = np.append(same[1:], False)
-    following = np.append(row[1:], 0)
-    died = np.where(goes_on, following, events.height)
-    after_alloc = same & np.append(False, is_alloc[:-1])
-    before = ~is_alloc & ~after_alloc
+    died = np.full(len(row), events.height)
+    died[:-1][same[1:]] = row[1:][same[1:]]
+    before = ~is_alloc & ~(same & np.append(False, is_alloc[:-1]))
     kept = is_alloc | before
+    row, before = row[kept], before[kept]
     found = {
         "device": device[kept],
         "address": address[kept],
-        "size_bytes": moves["size_bytes"].to_numpy()[kept],
-        "stack": np.where(before, NO_STACK, moves["stack"].to_numpy())[kept],
-        "born": np.where(before, BEFORE, row)[kept],
-        "died": np.where(before, row, died)[kept],
+        "size_bytes": events["size_bytes"].gather(row).fill_null(0).to_numpy(),
+        "stack": np.where(before, NO_STACK, events["stack"].gather(row).to_numpy()),
+        "born": np.where(before, BEFORE, row),
+        "died": np.where(before, row, died[kept]),
     }
     older = _older(trace, found, events.height)
     joined = {
@@ -99,6 +89,41 @@ def lifetimes(trace: Trace) -> Lifetimes:
         for name, values in found.items()
     }
     return Lifetimes(**joined)
+
+
+def _moves(events: pl.DataFrame) -> tuple[Int64, Int32, Int64]:
+    """The allocations and releases: row, device, address, by place and then in their order."""
+    action = events["action"].to_numpy()
+    row = np.flatnonzero((action == ALLOC) | (action == FREE))
+    address = events["address"].gather(row)
+    if address.null_count():
+        row, address = row[address.is_not_null().to_numpy()], address.drop_nulls()
+    device, place = events["device"].gather(row).to_numpy(), address.to_numpy()
+    order = _by_place(device, place)
+    return row[order], device[order], place[order]
+
+
+def _by_place(device: Int32, address: Int64) -> Int64:
+    """The stable order by device and address. Packed with its number into one integer each, rows
+    are sorted several times faster than by an order of two columns."""
+    count = len(address)
+    if not count:
+        return np.empty(0, np.int64)
+    offset: Int64 = address - address.min()
+    used = int(np.bitwise_or.reduce(offset))
+    step = max((used & -used).bit_length() - 1, 0)
+    span = (int(offset.max()) >> step) + 1
+    devices = int(device.max()) - int(device.min()) + 1
+    if used < 0 or devices * span * count >= 2**63:
+        order: Int64 = np.lexsort((address, device))
+        return order
+    offset >>= step
+    offset += (device - device.min()).astype(np.int64) * span
+    offset *= count
+    offset += np.arange(count)
+    offset.sort()
+    offset %= count
+    return offset
 
 
 def _older(trace: Trace, found: dict[str, Int64], events: int) -> pl.DataFrame:

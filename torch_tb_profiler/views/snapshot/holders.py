@@ -104,27 +104,30 @@ def alive_table(trace: Trace, moments: list[Moment]) -> Table:
 
 def _alive(trace: Trace, places: Int64) -> pl.DataFrame:
     lived = lifetimes(trace)
-    times = side_frame(trace, "snapshot_events").select(
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), "time_ns"
-    )
-    frame = pl.DataFrame(
-        {
-            "device": lived.device[places],
-            "address": lived.address[places],
-            "size_bytes": lived.size_bytes[places],
-            "stack": lived.stack[places],
-            "born": lived.born[places],
-            "died": lived.died[places],
-        }
-    )
-    return (
-        frame.sort("size_bytes", "address", descending=[True, False])
-        .head(MAX_ALIVE)
-        .join(times.rename({"time_ns": "born_ns"}), left_on="born", right_on="row", how="left")
-        .join(times.rename({"time_ns": "died_ns"}), left_on="died", right_on="row", how="left")
-        .with_columns(
-            DEVICE,
-            allocation_us=since_start(trace, "born_ns"),
-            release_us=since_start(trace, "died_ns"),
+    frame = (
+        pl.DataFrame(
+            {
+                "device": lived.device[places],
+                "address": lived.address[places],
+                "size_bytes": lived.size_bytes[places],
+                "stack": lived.stack[places],
+                "born": lived.born[places],
+                "died": lived.died[places],
+            }
         )
+        .sort("size_bytes", "address", descending=[True, False])
+        .head(MAX_ALIVE)
+    )
+    times = side_frame(trace, "snapshot_events")["time_ns"]
+    known = {
+        name: frame[name].set((frame[name] < 0) | (frame[name] >= len(times)), None)
+        for name in ("born", "died")
+    }
+    return frame.with_columns(
+        DEVICE,
+        allocation_us=times.gather(known["born"]),
+        release_us=times.gather(known["died"]),
+    ).with_columns(
+        since_start(trace, "allocation_us").alias("allocation_us"),
+        since_start(trace, "release_us").alias("release_us"),
     )
