@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 
 from tests.helpers.snapshots import simulated
 from torch_tb_profiler.importers.snapshot import machine as module
-from torch_tb_profiler.importers.snapshot.machine import (
+from torch_tb_profiler.importers.snapshot.errors import (
     HostilePickleError,
-    Machine,
     PickleError,
     TruncatedPickleError,
 )
+from torch_tb_profiler.importers.snapshot.machine import Machine
 from torch_tb_profiler.importers.snapshot.window import Window
 
 SCALARS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,10 +81,7 @@ def events_of(
     action, told = _chosen(entries.action, order), _chosen(entries.size, order)
     ends = dict(zip(devices, np.cumsum(count).tolist(), strict=True))
     address = _chosen(entries.address, order)
-    numbers = np.zeros(len(action), np.int32)  # of zeros nobody writes to no memory is taken
-    for (device, end), size in zip(ends.items(), count.tolist(), strict=True):
-        if device:
-            numbers[end - size : end] = device
+    numbers = _repeated(devices, count)
     blocks = with_traced(blocks, numbers, address, action, told)
     in_use = blocks.filter(pl.col("state") != "inactive")
     final = {"allocated": _sums(in_use, "traced_bytes"), "reserved": _sums(segments, "total_bytes")}
@@ -107,12 +104,20 @@ def events_of(
         "reserved_bytes": totals["reserved"],
     }
     frame = pl.DataFrame(columns, SIDE_SCHEMAS["snapshot_events"])
-    track = np.zeros(len(numbers), np.int32)
-    for place, (end, size) in enumerate(zip(ends.values(), count.tolist(), strict=True)):
-        if place:
-            track[end - size : end] = place
+    track = _repeated(range(len(devices)), count)
     end_ns = int(times.max()) if len(times) else 0
     return DeviceEvents(frame, devices, track, has_times, end_ns), base_ns, blocks
+
+
+def _repeated(values: Iterable[int], count: Int64) -> Int32:
+    """Each value so many times. Zeros that nobody writes to take no memory."""
+    column = np.zeros(int(count.sum()), np.int32)
+    end = 0
+    for value, size in zip(values, count.tolist(), strict=True):
+        end += size
+        if value:
+            column[end - size : end] = value
+    return column
 
 
 def _of_ooms(action: Int8, address: Int64) -> tuple[pl.Series, pl.Series]:

@@ -19,6 +19,12 @@ from typing import Any
 
 from torch_tb_profiler.importers.snapshot import opcodes as op
 from torch_tb_profiler.importers.snapshot.entries import KEYS, EntryRun, EntryStore
+from torch_tb_profiler.importers.snapshot.errors import (
+    HostilePickleError,
+    PickleError,
+    TruncatedPickleError,
+)
+from torch_tb_profiler.importers.snapshot.values import MARGIN_BYTES, Values
 from torch_tb_profiler.importers.snapshot.window import Window
 
 MAX_CONTAINERS = 20_000_000
@@ -27,30 +33,12 @@ MAX_CONTAINERS = 20_000_000
 MAX_VALUES = 40_000_000
 """Values that wait to be put into something."""
 
-MARGIN_BYTES = 1 << 20
-"""So much lies behind an opcode that is read, or all there is."""
-
-MAX_TEXT_BYTES = MARGIN_BYTES - 16
-MAX_INTEGER_BYTES = 64
-
 _SHOWN = 80
 _REFERENCES = re.compile(rb"(?:j.{4}|h.)*(?=e)", re.DOTALL)
 _KEYS = (str, int, float, bytes, type(None))
 
 
-class PickleError(Exception):
-    """What was read is no pickle, or one that is damaged."""
-
-
-class TruncatedPickleError(PickleError):
-    """The stream ends in the middle."""
-
-
-class HostilePickleError(PickleError):
-    """The pickle wants something to be imported or called, or more memory than a snapshot."""
-
-
-class Machine:
+class Machine(Values):
     """One pickle that is being read.
 
     Attributes:
@@ -58,10 +46,9 @@ class Machine:
     """
 
     def __init__(self, window: Window, progress: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
         self._window = window
         self._progress = progress
-        self._data = b""
-        self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
         self._memo_count = 0
@@ -138,17 +125,6 @@ class Machine:
             raise TruncatedPickleError("it ends in the middle")
         return at, enough
 
-    def _taken(self, at: int, size: int, limit: int = MAX_TEXT_BYTES) -> bytes:
-        if size > limit:
-            raise HostilePickleError(f"it claims {size} bytes for one value")
-        taken = self._data[at : at + size]
-        if len(taken) < size:
-            raise IndexError
-        return taken
-
-    def _number(self, at: int, size: int) -> int:
-        return int.from_bytes(self._taken(at, size), "little")
-
     # what opcodes do: each is given the place behind the opcode and answers that of the next one
 
     def _table(self) -> list[Callable[[int], int]]:
@@ -160,15 +136,6 @@ class Machine:
         made: dict[int, Callable[[int], int]] = {
             op.PROTO: self._proto, op.FRAME: lambda at: at + 8, op.STOP: self._stop,
             op.MARK: self._mark, op.POP: self._pop, op.POP_MARK: self._pop_mark, op.DUP: self._dup,
-            op.NONE: self._constant(None), op.TRUE: self._constant(True),
-            op.FALSE: self._constant(False), op.BININT: self._binint, op.BININT1: self._binint1,
-            op.BININT2: self._binint2, op.LONG1: self._long(1), op.LONG4: self._long(4),
-            op.BINFLOAT: self._binfloat,
-            op.SHORT_BINUNICODE: self._text(1), op.BINUNICODE: self._text(4),
-            op.BINUNICODE8: self._text(8), op.SHORT_BINSTRING: self._text(1),
-            op.BINSTRING: self._text(4), op.SHORT_BINBYTES: self._bytes(1),
-            op.BINBYTES: self._bytes(4), op.BINBYTES8: self._bytes(8),
-            op.BYTEARRAY8: self._bytes(8),
             op.EMPTY_LIST: self._empty(list), op.EMPTY_TUPLE: self._empty(tuple),
             op.EMPTY_SET: self._empty(set), op.EMPTY_DICT: self._empty_dict,
             op.APPEND: self._append, op.APPENDS: self._appends, op.LIST: self._list,
@@ -179,7 +146,7 @@ class Machine:
             op.BINGET: self._get(1), op.LONG_BINGET: self._get(4), op.BINPUT: self._put(1),
             op.LONG_BINPUT: self._put(4), op.MEMOIZE: self._memoize,
         }  # fmt: skip
-        for code, step in made.items():
+        for code, step in (made | self._steps_of_values()).items():
             table[code] = step
         return table
 
@@ -250,55 +217,6 @@ class Machine:
     def _dup(self, at: int) -> int:
         self._stack.append(self._stack[-1])
         return at
-
-    def _constant(self, value: Any) -> Callable[[int], int]:
-        def step(at: int) -> int:
-            self._stack.append(value)
-            return at
-
-        return step
-
-    def _binint(self, at: int) -> int:
-        self._stack.append(int.from_bytes(self._taken(at, 4), "little", signed=True))
-        return at + 4
-
-    def _binint1(self, at: int) -> int:
-        self._stack.append(self._data[at])
-        return at + 1
-
-    def _binint2(self, at: int) -> int:
-        self._stack.append(self._number(at, 2))
-        return at + 2
-
-    def _long(self, size: int) -> Callable[[int], int]:
-        def step(at: int) -> int:
-            count = self._number(at, size)
-            taken = self._taken(at + size, count, MAX_INTEGER_BYTES)
-            self._stack.append(int.from_bytes(taken, "little", signed=True))
-            return at + size + count
-
-        return step
-
-    def _binfloat(self, at: int) -> int:
-        self._stack.append(struct.unpack(">d", self._taken(at, 8))[0])
-        return at + 8
-
-    def _text(self, size: int) -> Callable[[int], int]:
-        def step(at: int) -> int:
-            count = self._number(at, size)
-            taken = self._taken(at + size, count)
-            self._stack.append(taken.decode("utf-8", "replace"))
-            return at + size + count
-
-        return step
-
-    def _bytes(self, size: int) -> Callable[[int], int]:
-        def step(at: int) -> int:
-            count = self._number(at, size)
-            self._stack.append(self._taken(at + size, count))
-            return at + size + count
-
-        return step
 
     # containers
 

@@ -10,13 +10,13 @@ import polars as pl
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
-from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
-from torch_tb_profiler.importers.snapshot.machine import (
+from torch_tb_profiler.importers.snapshot.errors import (
     HostilePickleError,
-    Machine,
     PickleError,
     TruncatedPickleError,
 )
+from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
+from torch_tb_profiler.importers.snapshot.machine import Machine
 from torch_tb_profiler.importers.snapshot.segments import MAX_DEVICE, segment_rows
 from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
 from torch_tb_profiler.importers.snapshot.window import Window
