@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from figures import Figure, add_options, tell
+
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers.snapshot.machine import Machine
@@ -39,7 +41,7 @@ SEGMENTS, BLOCKS = 200, 50
 LIVE = 3000
 START_US = 1_750_000_000_000_000
 START_ADDRESS = 139_637_976_727_552
-MAX_SECONDS, MAX_MB = 10, 1500
+MAX_SECONDS, MAX_MB, MAX_VIEW_MS = 10, 1500, 150
 
 
 class Writer:
@@ -197,30 +199,33 @@ def _events(out: Writer, frames: list[Callable[[], bytes]], size_bytes: int) -> 
     return count
 
 
-def measure(path: Path) -> None:
-    """Open it in this process as the command line does, ask for its view, and say how long that
-    took, and the most memory that was used."""
+def measure(path: Path, options: argparse.Namespace) -> None:
+    """Open it in this process as the command line does, and ask for its view: how long that takes,
+    and the most memory that is used."""
     keep_buffers()
-    before = _peak_mb()
     start, start_cpu = time.perf_counter(), time.process_time()
     trace = open_trace(path, cache=False).trace
-    seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
-    count = trace.side["snapshot_events"].frame.height
-    print(
-        f"{count:,} events: opened in {seconds:.1f} s, CPU {cpu:.1f} s, {_peak_mb():,.0f} MB "
-        f"(before {before:,.0f})"
-    )
+    opening_s, cpu_s = time.perf_counter() - start, time.process_time() - start_cpu
+    opening_mb = _peak_mb()
     events = trace.side["snapshot_events"].frame
     middle_us = events["time_ns"][events.height // 2] / 1000
+    views_ms = []
     for selection in (Selection(), Selection(), Selection(at_us=str(middle_us))):
-        start_view, view_cpu = time.perf_counter(), time.process_time()
+        start = time.perf_counter()
         view_named("snapshot").function(trace, selection)  # type: ignore[call-arg, arg-type]
-        print(
-            f"view in {time.perf_counter() - start_view:.2f} s, "
-            f"CPU {time.process_time() - view_cpu:.2f} s, {_peak_mb():,.0f} MB"
-        )
-    is_fine = seconds <= MAX_SECONDS and _peak_mb() <= MAX_MB
-    print(f"{'within' if is_fine else 'beyond'} {MAX_SECONDS} s and {MAX_MB:,} MB")
+        views_ms.append((time.perf_counter() - start) * 1000)
+    figures = [
+        Figure(
+            "opening and the first view, wall", opening_s + views_ms[0] / 1000, "s", MAX_SECONDS
+        ),
+        Figure("opening, CPU time", cpu_s, "s"),
+        Figure("opening, peak memory", opening_mb, "MB"),
+        Figure("opening and views, peak memory", _peak_mb(), "MB", MAX_MB),
+        Figure("the view again", views_ms[1], "ms", MAX_VIEW_MS),
+        Figure("the view of a chosen moment", views_ms[2], "ms", MAX_VIEW_MS),
+    ]
+    subject = f"{events.height:,} events, {path.stat().st_size / 1e6:,.0f} MB"
+    tell("snapshot", subject, figures, options)
 
 
 def _peak_mb() -> float:
@@ -250,9 +255,10 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="write it there, and leave it")
     parser.add_argument("--open", type=Path, help="only measure this one")
     parser.add_argument("--check", action="store_true", help="compare with Python's unpickler")
+    add_options(parser)
     options = parser.parse_args()
     if options.open:
-        measure(options.open)
+        measure(options.open, options)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = options.keep or Path(folder) / "snapshot.pickle"
@@ -263,7 +269,9 @@ def main() -> None:
         if options.check:
             check(path)
             return
-        subprocess.run([sys.executable, __file__, "--open", str(path)], check=True)
+        more = ["--write"] if options.write else []
+        more += ["--json", str(options.json)] if options.json else []
+        subprocess.run([sys.executable, __file__, "--open", str(path), *more], check=True)
 
 
 if __name__ == "__main__":
