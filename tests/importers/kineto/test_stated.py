@@ -54,7 +54,7 @@ def test_work_and_source_are_read_of_the_slices_that_state_them() -> None:
 
 
 def test_counts_that_cannot_be_are_none() -> None:
-    wrong: tuple[Any, ...] = (-1, 0, "many", None, 1e400)
+    wrong: tuple[Any, ...] = (-1, 0, "many", None, 1e400, 1e40)
     events = [
         _event(f"op{number}", "cpu_op", {"kernel_file": "f.py", "kernel_flop": value}, 10 * number)
         for number, value in enumerate(wrong)

@@ -109,3 +109,10 @@ def test_a_path_of_the_host_says_so() -> None:
     assert SPEC.missing(made) is None
     assert [note.code for note in critical_path(made, Selection()).notes] == ["path_of_host"]
     assert SPEC.missing(trace([])) is not None
+
+
+def test_to_overlap_what_runs_on_several_threads_costs_nothing() -> None:
+    """Three threads in one operator at once: one after the other they would take thrice as long."""
+    busy = [op("work", 1, 98, tid=thread) for thread in (1, 2, 3)]
+    view = critical_path(trace([step(1, 0, 100), *busy]), Selection())
+    assert all(saved >= 0 for (saved,) in rows(view, "what_if", "overlap_us"))

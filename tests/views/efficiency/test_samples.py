@@ -47,3 +47,17 @@ def test_a_sample_has_the_mfu_of_the_hand_calculation(  # noqa: PLR0917
     assert head["dtype"] == "bfloat16"
     assert steps["flops"].sum() >= FLOPS
     assert steps["device_time_us"].sum() == pytest.approx(view.frame["device_time_us"].sum())
+
+
+def test_more_than_the_device_can_compute_is_no_share() -> None:
+    with torch_tb_profiler.open_trace(ROOT / "samples" / "h100_bert_small", cache=False) as trace:
+        # 8.19 GFLOP in 4.426 ms are 1.85 TFLOP/s: below 2, above 1.
+        shares = {
+            peak: trace.view("efficiency", peak=f"bfloat16={peak}").facts for peak in ("2", "1")
+        }
+    found = {
+        peak: next(fact for fact in told if fact.key == "mfu_pct") for peak, told in shares.items()
+    }
+    assert found["2"].value == pytest.approx(92.545, rel=1e-3)
+    assert found["1"].value is None
+    assert "whole steps" in str(found["1"].reason)

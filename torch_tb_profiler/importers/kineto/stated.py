@@ -22,6 +22,8 @@ from torch_tb_profiler.trace.columns import STATED_COLUMNS, ColumnArrays, Float6
 from torch_tb_profiler.trace.quality import QualityReport
 
 GIGA = 1e9
+MOST = 1e19
+"""FLOPs or bytes of one call: hours of the fastest device."""
 
 
 def stated_table(
@@ -115,9 +117,9 @@ def _key(name: str) -> str:
 
 
 def _credible(values: Float64) -> Float64:
-    """Counts that can be: finite, not negative; a kernel of whose FLOPs Inductor knows none says
-    0, which is no count."""
-    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+    """Counts that can be: finite, above 0 (a kernel of whose FLOPs Inductor knows none says 0,
+    which is no count), and no more than :data:`MOST`."""
+    return np.where(np.isfinite(values) & (values > 0) & (values <= MOST), values, np.nan)
 
 
 def _text(value: Any) -> Any:

@@ -35,6 +35,11 @@ _MODEL = (
     "Floating point operations of matrix products, convolutions and attention in one step, forward "
     "and backward, by their shapes: mean over the steps that are whole."
 )
+_MOST_PCT = 100.0
+TOO_FAST = (
+    "More than the device can compute in this time: the selection cuts calls whose work lies "
+    "outside of it, or the peak is another one. Choose whole steps."
+)
 _MFU = (
     "Model FLOPs Utilization: FLOPs of the model over what the device could have computed in the "
     "time of its steps, from border to border, idle time included."
@@ -73,9 +78,9 @@ def model_facts(
     facts += [fact for one in on_devices for fact in _of_device(trace, model, one, peaks)]
     if len(on_devices) > 1:
         shares = [model.mfu_pct(one) for one in on_devices]
-        known = [share for share in shares if share is not None]
+        known = [share for share in shares if share is not None and share <= _MOST_PCT]
         mean = sum(known) / len(known) if len(known) == len(shares) else None
-        unknown = None if mean is not None else "The peak of one of the devices is not known."
+        unknown = None if mean is not None else "That of one of the devices is not known."
         facts.append(
             _fact("mfu_pct", "MFU, mean", mean, "pct", f"{_MFU} Mean of devices.", reason=unknown)
         )
@@ -94,8 +99,12 @@ def _of_device(
         reason = f"What {named} reaches in {types} is not known: give it with --peak."
     source = described(peaks).get(one.device)
     amounts = _amounts(one)
+    share = model.mfu_pct(one)
+    is_possible = share is None or share <= _MOST_PCT
+    no_share = reason if is_possible else TOO_FAST
+    share = share if is_possible else None
     return [
-        _fact("mfu_pct", "MFU", model.mfu_pct(one), "pct", _MFU, reason=reason, scope=scope),
+        _fact("mfu_pct", "MFU", share, "pct", _MFU, reason=no_share, scope=scope),
         _fact(
             "peak_tflops",
             "Peak (TFLOP/s)",
