@@ -21,6 +21,7 @@ from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.memory.events import ALLOCATION, RELEASE
 from torch_tb_profiler.views.schema import Column, Fact, TableSpec
 
 EARLIER = "before the recording"
@@ -75,22 +76,8 @@ ALIVE = TableSpec(
             estimated=True,
         ),
         Column("dtype", "Type", "string", None, "Its element type.", estimated=True),
-        Column(
-            "allocation_us",
-            "Allocated",
-            "number",
-            "us",
-            "Time of the allocation since the start of the recording; null if it lies before.",
-            family="moment",
-        ),
-        Column(
-            "release_us",
-            "Released",
-            "number",
-            "us",
-            "Time of the release likewise; null if the recording holds none.",
-            family="moment",
-        ),
+        ALLOCATION,
+        RELEASE,
         Column("lifetime_us", "Lifetime", "number", "us", "From allocation to release."),
     ),
     sort="-size_bytes",

@@ -12,6 +12,23 @@ from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
+ALLOCATION = Column(
+    "allocation_us",
+    "Allocated",
+    "number",
+    "us",
+    "Time of the allocation since the start of the recording; null if it lies before.",
+    family="moment",
+)
+RELEASE = Column(
+    "release_us",
+    "Released",
+    "number",
+    "us",
+    "Time of the release likewise; null if the recording holds none.",
+    family="moment",
+)
+
 EVENTS = TableSpec(
     name="memory_events",
     title="Memory events",
@@ -27,22 +44,8 @@ EVENTS = TableSpec(
             "Operator that allocated it; before a bare aten::empty stands what called that.",
         ),
         Column("size_bytes", "Size", "integer", "bytes", "Size of the block."),
-        Column(
-            "allocation_us",
-            "Allocated",
-            "number",
-            "us",
-            "Time of the allocation since the start of the recording; null if it lies before.",
-            family="moment",
-        ),
-        Column(
-            "release_us",
-            "Released",
-            "number",
-            "us",
-            "Time of the release likewise; null if the recording holds none.",
-            family="moment",
-        ),
+        ALLOCATION,
+        RELEASE,
         Column("duration_us", "Duration", "number", "us", "From allocation to release."),
         Column("module", "Module", "string", None, "Path of the module that allocated it."),
     ),
