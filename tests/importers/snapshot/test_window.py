@@ -51,14 +51,32 @@ def test_what_stands_outside_of_frames_stays(value: Any) -> None:
 
 def test_streams_that_end_anywhere() -> None:
     data = pickle.dumps(list(range(30_000)), 4)
-    whole = without_frames(data)
+    frames = [at for opcode, _, at in pickletools.genops(data) if opcode.name == "FRAME"]
+    assert frames[0] == 2
     chance = random.Random(1)
-    for end in [0, 1, 2, 3, 7, 11, 12, *(chance.randrange(len(data)) for _ in range(30))]:
-        left = b"".join(unframed(pieces(data[:end], [1000])))
-        known = len(left) if end >= 11 else 2
-        assert left[:known].removesuffix(data[max(end - 8, 0) : end]) in (
-            whole[:known], whole[: len(left) - min(end, 8)],
-        )  # fmt: skip
+    for end in [
+        0,
+        1,
+        2,
+        3,
+        7,
+        11,
+        12,
+        frames[1] + 8,
+        frames[1] + 9,
+        *chance.choices(range(len(data)), k=20),
+    ]:
+        whole = [at for at in frames if at + 9 <= end]
+        starts, ends = [0, *(at + 9 for at in whole)], [*whole, end]
+        expected = b"".join(data[first:last] for first, last in zip(starts, ends, strict=True))
+        assert b"".join(unframed(pieces(data[:end], [1000, 7]))) == expected
+
+
+def test_sizes_of_frames_that_are_wrong_only_leave_them_in() -> None:
+    data = b"\x80\x04\x95" + (3).to_bytes(8, "little") + b"]\x94.\x95\x95" + bytes(20)
+    assert b"".join(unframed([data])) == b"\x80\x04]\x94." + bytes(13)
+    data = b"\x80\x04\x95" + (2**63).to_bytes(8, "little") + b"]\x94.\x95" + bytes(9)
+    assert b"".join(unframed(pieces(data, [4]))) == b"\x80\x04]\x94.\x95" + bytes(9)
 
 
 def test_a_window_goes_forward() -> None:
