@@ -11,7 +11,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Line, Series
 
 BUCKETS = 400
-"""Points of a line at most."""
+"""Stretches of a line at most."""
 
 
 def rate_series(trace: Trace, found: pl.DataFrame) -> Series:
@@ -23,14 +23,15 @@ def rate_series(trace: Trace, found: pl.DataFrame) -> Series:
         start = sized["start_ns"].to_numpy()
         end = start + sized["dur_ns"].to_numpy()
         edges = np.unique(np.linspace(start.min(), end.max(), BUCKETS + 1).astype(np.int64))
-        x = ((edges[:-1] - trace.meta.start_ns) / NS_PER_US).tolist()
+        x = ((edges - trace.meta.start_ns) / NS_PER_US).tolist()
         rate = (sized["bytes"] / sized["dur_ns"]).to_numpy()
         kinds = sized["kind"].fill_null("other").to_numpy()
         for kind in sorted(set(kinds.tolist())):
             own = kinds == kind
             profile = WeightProfile(start[own], end[own], rate[own])
             moved = profile.integrals(edges[:-1], edges[1:])
-            lines.append(Line(kind, x, (moved / np.diff(edges)).tolist()))
+            # Nothing from the end of the last copy on: a stair holds its level to the next point.
+            lines.append(Line(kind, x, [*(moved / np.diff(edges)).tolist(), 0.0]))
     return Series(
         "Rate of copies",
         "stair",
