@@ -16,7 +16,7 @@ export function seriesChart(series: Series, marks: readonly Mark[] = []): ChartD
   return {
     kind: series.kind,
     horizontal: false,
-    categories: places.map(String),
+    categories: places.map(placeText),
     lines: series.lines.map((line) => {
       const byPlace = new Map(line.x.map((x, index) => [x, line.y[index] ?? null]));
       return { name: line.name, values: places.map((x) => byPlace.get(x) ?? null) };
@@ -24,4 +24,9 @@ export function seriesChart(series: Series, marks: readonly Mark[] = []): ChartD
     categoryTitle: series.x_title,
     value: { title: series.y_title, unit: series.y_unit },
   };
+}
+
+/** Without the noise of a division: 0.2, not 0.19999999999999996. */
+function placeText(place: number): string {
+  return String(Number(place.toPrecision(9)));
 }

@@ -53,3 +53,10 @@ it("counts the time of charts with one range in one unit", () => {
   };
   expect(titleOf(900)).toBe(titleOf(2e6));
 });
+
+it("dashes lines that are limits", () => {
+  const line = (name: string) => ({ name, x: [0, 1], y: [1, 2] });
+  const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Rate", unit: "gb_per_s" }, lines: [line("HtoD"), line("limit")], dashed: ["limit"], marks: [] };
+  const drawn = chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 })["series"] as { lineStyle: { type: string } }[];
+  expect(drawn.map(({ lineStyle }) => lineStyle.type)).toEqual(["solid", "dashed"]);
+});

@@ -216,7 +216,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       data: points(line.x, scaled(line.y, yScale)),
       step: chart.kind === "stair" ? "end" : false,
       symbol: "none",
-      ...(chart.stacked?.includes(line.name) === true ? { stack: "all", areaStyle: { opacity: 0.7 }, lineStyle: { width: 0.5 } } : { lineStyle: { width: 1.5 } }),
+      ...(chart.stacked?.includes(line.name) === true ? { stack: "all", areaStyle: { opacity: 0.7 }, lineStyle: { width: 0.5 } } : { lineStyle: { width: 1.5, type: chart.dashed?.includes(line.name) === true ? "dashed" : "solid" } }),
       itemStyle: { color: colors.of(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
       ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),

@@ -35,6 +35,16 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   communication_hidden: "--mark-overlap",
   communication_exposed: "--cat-communication",
   communication_tail: "--cat-communication",
+  // Why a GPU runs nothing, beside the time in which it does.
+  busy: "--cat-kernel",
+  "launch_bound_(host)": "--cat-cpu-exec",
+  synchronization: "--cat-runtime",
+  data_loading: "--cat-dataloader",
+  communication_of_others: "--cat-communication",
+  kernel_to_kernel: "--cat-memcpy",
+  garbage_collection: "--cat-memset",
+  nothing_launched: "--mark-wait",
+  profiler: "--cat-other",
   baseline: "--mark-weak",
   candidate: "--mark-strong",
 };

@@ -51,6 +51,8 @@ export interface CurveChart {
   readonly verticals?: readonly Vertical[];
   /** Names of lines that are levels of one whole: areas, each upon the one before it. */
   readonly stacked?: readonly string[];
+  /** Names of lines that are no course but a limit: they are dashed. */
+  readonly dashed?: readonly string[];
   /** What of x is shown, where charts below each other show the same; else all there is. */
   readonly range?: ChartRange;
 }

@@ -2,11 +2,13 @@
 import { createElement, type ComponentType, type ReactElement } from "react";
 
 import { ComparePage } from "./ComparePage";
+import { CopiesPage } from "./CopiesPage";
 import { CriticalPathPage } from "./CriticalPathPage";
 import { DataPage } from "./DataPage";
 import { DistributedPage } from "./DistributedPage";
 import { EfficiencyPage } from "./EfficiencyPage";
 import { GenericPage } from "./GenericPage";
+import { IdlePage } from "./IdlePage";
 import { IterationsPage } from "./IterationsPage";
 import { GroupsPage } from "./GroupsPage";
 import { KernelsPage } from "./KernelsPage";
@@ -17,6 +19,7 @@ import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
 import { ResourcesPage } from "./ResourcesPage";
+import { SequencesPage } from "./SequencesPage";
 import { ShapesPage } from "./ShapesPage";
 import { SnapshotPage } from "./SnapshotPage";
 import { TimelinePage } from "../timeline/TimelinePage";
@@ -32,6 +35,9 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   operator_types: OperatorTypesPage,
   shapes: ShapesPage,
   kernels: KernelsPage,
+  idle: IdlePage,
+  sequences: SequencesPage,
+  copies: CopiesPage,
   memory: MemoryPage,
   snapshot: SnapshotPage,
   modules: ModulesPage,

@@ -73,6 +73,8 @@ function sumOf(widths: ReadonlyMap<string, number>): number {
 /** Below this a text says nothing; names, which tell rows apart, are whole where they need no more than half a page. */
 const LEAST_TEXT_PX = 160;
 const LEAST_NAME_PX = 420;
+/** Columns of such names: also of several names in a row. */
+const NAME_KEYS: ReadonlySet<string> = new Set([NAME_KEY, "sequence"]);
 
 /**
  * Free space goes to the texts that would be shortened, the widest first; never more than they need.
@@ -88,7 +90,7 @@ function giveSpare(
   const texts = visible.filter((view) => view.column.type === "string" && !chosen.has(view.column.key));
   for (const { column, idealWidth } of texts.toSorted((a, b) => b.idealWidth - a.idealWidth)) {
     const width = widths.get(column.key) ?? 0;
-    const least = Math.min(width, column.key === NAME_KEY ? LEAST_NAME_PX : LEAST_TEXT_PX);
+    const least = Math.min(width, NAME_KEYS.has(column.key) ? LEAST_NAME_PX : LEAST_TEXT_PX);
     const next = Math.max(least, Math.min(Math.max(width, idealWidth), width + left));
     widths.set(column.key, next);
     left -= next - width;

@@ -1,0 +1,149 @@
+/** When GPUs ran nothing and why: an answer, the time of each GPU, the gaps; then launches and queues. */
+import type { ReactNode } from "react";
+
+import type { Row, Table } from "../api/types";
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/fromSeries";
+import { visibleText } from "../lib/visibleText";
+import { DataTable } from "../table/DataTable";
+import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
+import { BigFacts, FactList } from "./Facts";
+import { Findings } from "./Findings";
+import { answer, delayChart, timeOfGpus } from "./idle/idle";
+import { QualityNotes } from "./QualityNotes";
+import { numberOf, textOf } from "./rows";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+const LEADING: ReadonlySet<string> = new Set(["idle_pct", "main_cause"]);
+/** Of more the chart and the table tell. */
+const MOST_BIG_FACTS = 8;
+const BAR_PX = 26;
+const AXIS_PX = 40;
+
+export function IdlePage(props: PageProps) {
+  return (
+    <ViewFrame {...props} longTable="gaps">
+      {(context) => {
+        const { view } = context;
+        const leading = view.facts.filter(({ key }) => LEADING.has(key));
+        const isFew = leading.length <= MOST_BIG_FACTS;
+        const sentences = answer(view);
+        return (
+          <>
+            {sentences.length > 0 && (
+              <section className="card" aria-label="Answer">
+                <p className="body">{visibleText(sentences.join(" "))}</p>
+              </section>
+            )}
+            {isFew && <BigFacts facts={leading} notes={view.notes} />}
+            <Findings notes={view.notes} always={false} />
+            <Charts context={context} />
+            <Part context={context} name="causes" />
+            <Part context={context} name="gaps" detail={(table) => (row) => <Gap table={table} row={row} />} />
+            <Delays context={context} />
+            <Part context={context} name="launch_delays" />
+            <Queues context={context} />
+            <Part context={context} name="streams" />
+            <FactList facts={isFew ? view.facts.filter(({ key }) => !LEADING.has(key)) : view.facts} title="Numbers" />
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+function Charts({ context: { view, fileName } }: { readonly context: ViewContext }) {
+  const ofGpus = timeOfGpus(view);
+  const { idle_by_step: bySteps } = view.series;
+  return (
+    <>
+      {ofGpus !== null && (
+        <Chart
+          title="Where the time of each GPU goes"
+          help="Every moment of the selected steps: what is not busy is given to exactly one cause."
+          chart={ofGpus}
+          fileName={fileName("time_of_gpus")}
+          height={AXIS_PX + BAR_PX * ofGpus.categories.length}
+        />
+      )}
+      {bySteps !== undefined && bySteps.lines.some(({ x }) => x.length > 1) && (
+        <Chart title={bySteps.title} chart={seriesChart(bySteps)} fileName={fileName("idle_by_step")} height={240} />
+      )}
+    </>
+  );
+}
+
+function Delays({ context: { view, fileName } }: { readonly context: ViewContext }) {
+  const { launch_delays: delays } = view.series;
+  if (delays === undefined || delays.lines.length === 0) return null;
+  return (
+    <Chart
+      title="How long after its launch work starts"
+      help="From the end of the call that launched it to its start. Long delays mean the host is ahead, which is good; short ones, below some 10 µs, that the GPU waits for each launch."
+      chart={delayChart(delays)}
+      fileName={fileName("launch_delays")}
+      height={260}
+      extra={<span className="soft">short delays: the GPU waits for the host; long ones: the host is ahead</span>}
+    />
+  );
+}
+
+function Queues({ context: { view, fileName } }: { readonly context: ViewContext }) {
+  const { queues } = view.series;
+  if (queues === undefined || queues.lines.length === 0) return null;
+  return (
+    <Chart
+      title={queues.title}
+      help="Work that was launched and has not begun. Near 0: the stream waits for each launch."
+      chart={seriesChart(queues)}
+      fileName={fileName("queues")}
+      height={240}
+      extra={<span className="soft">at 0 a stream has nothing to do but to wait for the host</span>}
+    />
+  );
+}
+
+interface PartProps {
+  readonly context: ViewContext;
+  readonly name: string;
+  readonly detail?: (table: Table) => (row: Row) => ReactNode;
+}
+
+function Part({ context: { view, source, fileName }, name, detail }: PartProps) {
+  const table = view.tables[name];
+  if (table === undefined) return null;
+  return (
+    <DataTable
+      name={`idle.${name}`}
+      table={table}
+      source={source(name)}
+      address={name}
+      fileName={fileName(name)}
+      notes={view.notes}
+      maxHeight="480px"
+      {...(detail === undefined ? {} : { detail: detail(table), rowId: (row: Row) => `${textOf(table, row, "gpu")} ${textOf(table, row, "start_us")}` })}
+    />
+  );
+}
+
+const TOLD = ["host", "before", "after", "operator", "host_call"] as const;
+
+/** A gap in full, with the way to it. */
+function Gap({ table, row }: { readonly table: Table; readonly row: Row }) {
+  const start = numberOf(table, row, "start_us");
+  const duration = numberOf(table, row, "duration_us");
+  return (
+    <>
+      <dl className="facts">
+        {TOLD.map((key) => (
+          <div key={key} style={{ display: "contents" }}>
+            <dt>{table.columns.find((column) => column.key === key)?.title ?? key}</dt>
+            <dd>{visibleText(textOf(table, row, key)) || "–"}</dd>
+          </div>
+        ))}
+      </dl>
+      {start !== null && duration !== null && <SpotOnTimeline spot={{ startNs: start * 1e3, endNs: (start + duration) * 1e3, slice: null, worker: null }} />}
+    </>
+  );
+}
