@@ -1,5 +1,5 @@
 /** Starts the real servers on free ports of this machine, and ends exactly those. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -32,6 +32,11 @@ export async function serve(path: string): Promise<Server> {
 /** TensorBoard with the plugin. */
 export async function tensorboard(logdir: string): Promise<Server> {
   return start("tensorboard", ["--logdir", logdir, "--port", "0", "--host", "127.0.0.1", "--load_fast=false"]);
+}
+
+/** Runs a few lines of Python with the arguments that are given to them. */
+export function python(code: string, ...args: readonly string[]): void {
+  execFileSync(join(BIN, "python"), ["-c", code, ...args]);
 }
 
 async function start(program: string, args: readonly string[]): Promise<Server> {

@@ -1,5 +1,6 @@
 /** Shapes of operators' inputs over the iterations, or in one of them. */
 import { adjust, useParams } from "../state/urlStore";
+import { PEAK_KEY, storedPeaks } from "./efficiency/peak";
 import { GenericBody } from "./GenericBody";
 import { iterationsOf } from "./shapes/iterations";
 import { ViewFrame, type PageProps } from "./ViewFrame";
@@ -8,9 +9,9 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 const CHOSEN = "iteration";
 
 export function ShapesPage(props: PageProps) {
-  const chosen = useParams()[CHOSEN];
+  const { [CHOSEN]: chosen, [PEAK_KEY]: peak = storedPeaks(props.target.run.name) } = useParams() as Record<string, string | undefined>;
   return (
-    <ViewFrame {...props} extra={{ [CHOSEN]: chosen }}>
+    <ViewFrame {...props} extra={{ [CHOSEN]: chosen, [PEAK_KEY]: peak }}>
       {(context) => (
         <>
           <IterationField names={iterationsOf(context.view)} chosen={chosen ?? null} />

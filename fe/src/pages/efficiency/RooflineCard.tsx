@@ -29,14 +29,23 @@ export function RooflineCard({ series, table, chosen, onChoose }: Props) {
       <details className="body" open>
         <summary>How to read this</summary>
         <p>
-          A device has two limits: how much it can compute in a second, and how much its memory can deliver in a second. The line is both: it rises
-          where memory is the limit and is level where arithmetic is. A point above it did less work than is counted: its data was still in the
-          cache, or its algorithm is a cleverer one (Winograd).
+          A FLOP is one addition or multiplication; TFLOP/s are 10¹² of them in a second. Each point is a row of the table below. The higher it lies,
+          the faster it computes; the farther right, the more it computes with each byte that it reads or writes. Both axes are logarithmic:
+          equal distances are equal factors, mostly ten from one line of the grid to the next.
         </p>
         <p>
-          The farther a point lies <em>below</em> its line, the more time can be saved. Under the rising part, moving less data helps (fuse
-          operators, smaller number types); under the level part, faster arithmetic does (smaller number types, larger tiles). A circle is too
-          short to reach either line: fewer and larger launches help (larger batch, fusion, CUDA graphs).
+          A device has two limits: how much it can compute in a second, and how much its memory can deliver in a second. The line, the roof, is both:
+          it rises where memory is the limit and is level where arithmetic is, at a height that depends on the number type. A point above it did less
+          work than is counted: its data was still in the cache, or its algorithm is a cleverer one (Winograd).
+        </p>
+        <p>
+          The farther a point lies <em>below</em> its line, the more of its time can be saved; the larger the point, the more time it takes. Under the
+          rising part, moving less data helps (fuse operators, smaller number types); under the level part, faster arithmetic does (smaller number
+          types, larger tiles). A circle is too short to reach either line: fewer and larger launches help (larger batch, fusion, CUDA graphs).
+        </p>
+        <p>
+          MFU, model FLOPs utilization, is the same for the whole step: the FLOPs that the model needs, over what the device could have computed in
+          that time.
         </p>
       </details>
     </figure>

@@ -1,5 +1,5 @@
 /** The map of an allocator's memory: a row per segment, its blocks by what they are. */
-import { useMemo, useState } from "react";
+import { useMemo, useState, type KeyboardEvent } from "react";
 
 import type { Row, Table } from "../../api/types";
 import { formatValue } from "../../lib/format";
@@ -22,6 +22,17 @@ export function SegmentMap({ segments, blocks }: Props) {
   const device = devices.find((each) => each === chosenDevice) ?? devices[0] ?? null;
   const drawn = useMemo(() => segmentsOf(segments, blocks, device), [segments, blocks, device]);
   const [chosen, setChosen] = useState<Row | null>(null);
+  const all = drawn.flatMap((segment) => segment.blocks.map(({ row }) => row));
+  // One stop for the tab key; arrows go on from there.
+  const entry = chosen !== null && all.includes(chosen) ? chosen : (all[0] ?? null);
+  const step = (event: KeyboardEvent<HTMLElement>) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = by === undefined || entry === null ? undefined : all[all.indexOf(entry) + by];
+    if (next === undefined) return;
+    event.preventDefault();
+    setChosen(next);
+    event.currentTarget.querySelectorAll<HTMLElement>("button.segment-block")[all.indexOf(next)]?.focus();
+  };
   const cut = blocks.row_count > blocks.rows.length ? ` Of ${blocks.row_count} blocks the ${blocks.rows.length} largest are drawn.` : "";
   return (
     <section className="card" aria-label="Map of the memory">
@@ -40,9 +51,9 @@ export function SegmentMap({ segments, blocks }: Props) {
         <p className="soft">
           The {Math.min(MOST_SEGMENTS, drawn.length)} largest segments, each to its own scale; click a block to see who asked for it.{cut}
         </p>
-        <div className="segment-rows">
+        <div className="segment-rows" role="group" aria-label="Blocks; arrow keys go from one to the next" onKeyDown={step}>
           {drawn.map((segment) => (
-            <SegmentRow key={segment.number} segment={segment} chosen={chosen} onChoose={setChosen} />
+            <SegmentRow key={segment.number} segment={segment} chosen={chosen} entry={entry} onChoose={setChosen} />
           ))}
         </div>
         {chosen !== null && <ChosenBlock table={blocks} row={chosen} />}
@@ -54,17 +65,19 @@ export function SegmentMap({ segments, blocks }: Props) {
 interface RowProps {
   readonly segment: MapSegment;
   readonly chosen: Row | null;
+  /** The block that the tab key goes to. */
+  readonly entry: Row | null;
   readonly onChoose: (row: Row) => void;
 }
 
-function SegmentRow({ segment, chosen, onChoose }: RowProps) {
+function SegmentRow({ segment, chosen, entry, onChoose }: RowProps) {
   const used = segment.usedPct === null ? "" : `, ${formatValue(segment.usedPct, "pct")} in use`;
   return (
     <div className="segment-row">
       <span className="soft">{`#${segment.number}: ${formatValue(segment.size, "bytes")}${used}`}</span>
       <div className="segment-bar">
         {segment.blocks.map((block) => (
-          <Block key={block.offset} block={block} size={segment.size} isChosen={block.row === chosen} onChoose={onChoose} />
+          <Block key={block.offset} block={block} size={segment.size} isChosen={block.row === chosen} isEntry={block.row === entry} onChoose={onChoose} />
         ))}
       </div>
     </div>
@@ -75,16 +88,18 @@ interface BlockProps {
   readonly block: MapBlock;
   readonly size: number;
   readonly isChosen: boolean;
+  readonly isEntry: boolean;
   readonly onChoose: (row: Row) => void;
 }
 
-function Block({ block, size, isChosen, onChoose }: BlockProps) {
+function Block({ block, size, isChosen, isEntry, onChoose }: BlockProps) {
   const state = stateClass(block.state);
   const text = `${formatValue(block.size, "bytes")} at ${formatValue(block.offset, "bytes")}, ${state === "used" ? STATES.used : state === "free" ? STATES.free : STATES.pending}`;
   return (
     <button
       type="button"
-      tabIndex={isChosen ? 0 : -1}
+      tabIndex={isEntry ? 0 : -1}
+      aria-pressed={isChosen}
       className={`segment-block ${state}${isChosen ? " chosen" : ""}`}
       style={{ left: `${(100 * block.offset) / size}%`, width: `${(100 * block.size) / size}%` }}
       title={text}
