@@ -31,6 +31,12 @@ test("peaks that the user gives are compared with, and are there after a reload 
   await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
   await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("100.00");
+  // Another run on the same device starts with them, and its address says so.
+  await page.evaluate(() => localStorage.removeItem("pytorch_profiler.peak.h100_bert_small"));
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
+  await expect(page).toHaveURL(/peak=bfloat16/);
+  await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("100.00");
   await page.getByText("Peaks given by you").click();
   await page.getByRole("button", { name: "Back to the vendor’s" }).click();
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("989.40");

@@ -1,13 +1,13 @@
 /** How close operators and the model come to what the device can reach: an answer, the roofline, and the rows. */
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
 import { visibleText } from "../lib/visibleText";
-import { navigate, useParams } from "../state/urlStore";
+import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { answer } from "./efficiency/answer";
 import "./efficiency/efficiency.css";
-import { PEAK_KEY, parsePeaks, storedPeaks, storePeaks } from "./efficiency/peak";
+import { devicesOf, PEAK_KEY, parsePeaks, storedPeaks, storePeaks } from "./efficiency/peak";
 import { PeakForm } from "./efficiency/PeakForm";
 import { rowKey } from "./efficiency/plot";
 import { RooflineCard } from "./efficiency/RooflineCard";
@@ -26,29 +26,48 @@ const CHOSEN_KEY = "row";
 
 export function EfficiencyPage(props: PageProps) {
   const params = useParams();
-  const run = props.target.run.name;
+  const run = { run: props.target.run.name };
   // What is stored is read again when it changed: the address may be the same.
   const [, setGiven] = useState(0);
-  const peak = params[PEAK_KEY] ?? storedPeaks(run);
-  const give = (text: string | null) => {
-    storePeaks(run, text);
-    setGiven((count) => count + 1);
-    navigate({ [PEAK_KEY]: text });
-  };
-  const form = (isUnknown: boolean) => <PeakForm given={parsePeaks(peak)} isUnknown={isUnknown} onGive={give} />;
+  const kept = params[PEAK_KEY] === undefined ? storedPeaks(run) : null;
+  const peak = params[PEAK_KEY] ?? kept;
+  // A link that is copied from here says them too.
+  useEffect(() => {
+    if (kept !== null) adjust({ [PEAK_KEY]: kept });
+  }, [kept]);
+  const form = (isUnknown: boolean, devices: string | null) => (
+    <PeakForm
+      given={parsePeaks(peak)}
+      isUnknown={isUnknown}
+      onGive={(text) => {
+        if (devices !== null) storePeaks({ devices }, text);
+        storePeaks(run, text);
+        setGiven((count) => count + 1);
+        navigate({ [PEAK_KEY]: text });
+      }}
+    />
+  );
   return (
     <ViewFrame {...props} extra={{ [PEAK_KEY]: peak }} head={<GroupBySwitch info={props.info} />}>
-      {(context) => <EfficiencyBody {...context} form={form} chosen={params[CHOSEN_KEY] ?? null} />}
+      {(context) => <EfficiencyBody {...context} form={form} isGiven={peak !== null} onFound={(text) => adjust({ [PEAK_KEY]: text })} chosen={params[CHOSEN_KEY] ?? null} />}
     </ViewFrame>
   );
 }
 
 interface BodyProps extends ViewContext {
-  readonly form: (isUnknown: boolean) => ReactNode;
+  readonly form: (isUnknown: boolean, devices: string | null) => ReactNode;
+  readonly isGiven: boolean;
+  /** Peaks that were given for the same device in another run. */
+  readonly onFound: (text: string) => void;
   readonly chosen: string | null;
 }
 
-function EfficiencyBody({ view, source, fileName, form, chosen }: BodyProps) {
+function EfficiencyBody({ view, source, fileName, form, isGiven, onFound, chosen }: BodyProps) {
+  const devices = devicesOf(view.facts);
+  const found = isGiven || devices === null ? null : storedPeaks({ devices });
+  useEffect(() => {
+    if (found !== null) onFound(found);
+  }, [found, onFound]);
   const sentences = answer(view);
   const known = view.facts.filter((fact) => fact.value !== null);
   const { roofline } = view.series;
@@ -68,7 +87,7 @@ function EfficiencyBody({ view, source, fileName, form, chosen }: BodyProps) {
       )}
       <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />
       <Findings notes={view.notes} always={false} />
-      {isCounted && isTimed && form(roofline === undefined)}
+      {isCounted && isTimed && form(roofline === undefined, devices)}
       {roofline !== undefined && points !== undefined && points.row_count > 0 && (
         <RooflineCard
           series={roofline}

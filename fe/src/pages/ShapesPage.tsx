@@ -9,7 +9,7 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 const CHOSEN = "iteration";
 
 export function ShapesPage(props: PageProps) {
-  const { [CHOSEN]: chosen, [PEAK_KEY]: peak = storedPeaks(props.target.run.name) } = useParams() as Record<string, string | undefined>;
+  const { [CHOSEN]: chosen, [PEAK_KEY]: peak = storedPeaks({ run: props.target.run.name }) } = useParams() as Record<string, string | undefined>;
   return (
     <ViewFrame {...props} extra={{ [CHOSEN]: chosen, [PEAK_KEY]: peak }}>
       {(context) => (

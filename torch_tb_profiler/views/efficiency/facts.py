@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
 NO_PRODUCT = (
@@ -93,10 +94,10 @@ def _of_device(
     scope = f"GPU {one.device}"
     types = ", ".join(name or "unknown type" for name in _by_amount(one.flops_by_type))
     reason = None
+    named = dict(trace.devices.select("device", "name").rows()).get(one.device)
     if one.peak_ns is None:
-        names = dict(trace.devices.select("device", "name").rows())
-        named = names.get(one.device) or "this device"
-        reason = f"What {named} reaches in {types} is not known: give it with --peak."
+        what = f"What {named or 'this device'} reaches in {types}"
+        reason = f"{what} is not known: give it with --peak."
     source = described(peaks).get(one.device)
     amounts = _amounts(one)
     share = model.mfu_pct(one)
@@ -112,6 +113,15 @@ def _of_device(
             None,
             f"{_PEAK} ({amounts}); of several types the one that gives the same time for all.",
             reason=reason,
+            scope=scope,
+        ),
+        _fact(
+            "device_name",
+            "Device",
+            named,
+            None,
+            "Its name, as recorded: by it its peaks are looked up.",
+            reason=None if named else "The recording does not name its devices.",
             scope=scope,
         ),
         _fact("peak_type", "Type of the peak", types, None, "Types of products.", scope=scope),
@@ -142,7 +152,7 @@ def _amounts(one: DeviceModel) -> str:
 def _counted(model: ModelWork) -> tuple[Fact, ...]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in model.calls_by_kind.items())
     steps = "1 step" if model.steps == 1 else f"{model.steps} steps"
-    text = f"{kinds}; in {steps} of {model.wall_ns / NS_PER_US:,.0f} µs together"
+    text = f"{kinds}; in {steps} of {duration_text(model.wall_ns / NS_PER_US)} together"
     if model.unknown_calls:
         text += f"; {model.unknown_calls} calls with unknown FLOPs are not in it"
     part = model.backward_flops

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { formatPeaks, parsePeaks, withPeak } from "./peak";
+import type { Fact } from "../../api/types";
+import { devicesOf, formatPeaks, parsePeaks, withPeak } from "./peak";
 
 test("what is given is what the address says", () => {
   const peaks = parsePeaks("bfloat16=989.4,bandwidth_gb_per_s=3350");
@@ -21,4 +22,10 @@ test("a field changes its peak, an empty one takes it away, others are refused",
   expect(withPeak(given, "float32", " ")?.size).toBe(0);
   expect(["x", "-1", "0"].map((text) => withPeak(given, "float32", text))).toEqual([null, null, null]);
   expect([...given]).toEqual([["float32", 10]]);
+});
+
+test("devices are named once, in any order; without names there are none to keep peaks for", () => {
+  const named = (...names: (string | null)[]) => devicesOf(names.map((value) => ({ key: "device_name", value }) as unknown as Fact));
+  expect(named("B", "A", "B")).toBe("A + B");
+  expect([named(), named(null)]).toEqual([null, null]);
 });

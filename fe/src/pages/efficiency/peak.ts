@@ -1,5 +1,7 @@
 /** Peaks that a user gives: text of the address, as `peak=` of the server, and kept for the next visit. */
 
+import type { Fact } from "../../api/types";
+
 export const PEAK_KEY = "peak";
 export const BANDWIDTH = "bandwidth_gb_per_s";
 export const TYPES = ["bfloat16", "float16", "float8", "float4", "tf32", "float32", "float64", "int8"] as const;
@@ -31,22 +33,33 @@ export function withPeak(peaks: Peaks, key: string, text: string): Peaks | null 
   return next.set(key, value);
 }
 
-const storageKey = (run: string) => `pytorch_profiler.peak.${run}`;
+/** Whose peaks are kept: those of a run, and by the names of its devices those of the next run on them. */
+export type Owner = { readonly run: string } | { readonly devices: string };
 
-/** What was given for a run before; nothing where the browser keeps nothing. */
-export function storedPeaks(run: string): string | null {
+function storageKey(owner: Owner): string {
+  return "run" in owner ? `pytorch_profiler.peak.${owner.run}` : `pytorch_profiler.peak_of_device.${owner.devices}`;
+}
+
+/** What was given before; nothing where the browser keeps nothing. */
+export function storedPeaks(owner: Owner): string | null {
   try {
-    return localStorage.getItem(storageKey(run));
+    return localStorage.getItem(storageKey(owner));
   } catch {
     return null;
   }
 }
 
-export function storePeaks(run: string, text: string | null): void {
+export function storePeaks(owner: Owner, text: string | null): void {
   try {
-    if (text === null || text === "") localStorage.removeItem(storageKey(run));
-    else localStorage.setItem(storageKey(run), text);
+    if (text === null || text === "") localStorage.removeItem(storageKey(owner));
+    else localStorage.setItem(storageKey(owner), text);
   } catch {
     // A browser that keeps nothing; the address still says it.
   }
+}
+
+/** The names of the devices of a view, each once; null where none has a name. */
+export function devicesOf(facts: readonly Fact[]): string | null {
+  const names = facts.flatMap(({ key, value }) => (key === "device_name" && typeof value === "string" ? [value] : []));
+  return names.length === 0 ? null : [...new Set(names)].sort().join(" + ");
 }
