@@ -37,6 +37,12 @@ test("peaks that the user gives are compared with, and are there after a reload 
   await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
   await expect(page).toHaveURL(/peak=bfloat16/);
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("100.00");
+  // Those of another device are none of them.
+  await page.evaluate(() => {
+    location.hash = location.hash.replace("run=h100_bert_small", "run=mi300_bert_small").replace(/&peak=[^&]*/, "");
+  });
+  await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText(/^1.307.4/);
+  await page.goBack();
   await page.getByText("Peaks given by you").click();
   await page.getByRole("button", { name: "Back to the vendor’s" }).click();
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("989.40");

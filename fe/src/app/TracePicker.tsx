@@ -21,7 +21,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-const NO_TIMES = { start_us: null, end_us: null };
+const NO_TIMES = { start_us: null, end_us: null, at_us: null };
 const NO_SELECTION_KEPT = { ...NO_SELECTION, [AGGREGATIONS_KEY]: null };
 const NO_BASELINE = { baseline_run: null, baseline_worker: null, baseline_span: null, ...NO_BASELINE_SELECTION };
 

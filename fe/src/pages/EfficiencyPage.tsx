@@ -62,8 +62,9 @@ interface BodyProps extends ViewContext {
   readonly chosen: string | null;
 }
 
-function EfficiencyBody({ view, source, fileName, form, isGiven, onFound, chosen }: BodyProps) {
-  const devices = devicesOf(view.facts);
+function EfficiencyBody({ view, target, source, fileName, form, isGiven, onFound, chosen }: BodyProps) {
+  // What is still shown of the trace before tells nothing of the devices of this one.
+  const devices = view.trace.run === target.run.name && view.trace.worker === target.worker.name ? devicesOf(view.facts) : null;
   const found = isGiven || devices === null ? null : storedPeaks({ devices });
   useEffect(() => {
     if (found !== null) onFound(found);

@@ -19,7 +19,7 @@ it("keeps them from page to page", () => {
 it("takes the selected part away, and the cut only with everything", () => {
   expect(WHOLE).toMatchObject({ steps: null, start_us: null, phase: null, domain: null });
   expect(WHOLE).not.toHaveProperty("iterations_by");
-  expect(NO_SELECTION).toMatchObject({ iterations_by: null, backward_end: null });
+  expect(NO_SELECTION).toMatchObject({ iterations_by: null, backward_end: null, at_us: null, peak: null, what_if: null });
   expect(isSelected({ iterations_by: "auto" })).toBe(false);
   expect(isSelected({ phase: "forward" })).toBe(true);
 });

@@ -25,9 +25,10 @@ function without(keys: readonly string[]): Nothing {
 export const NO_TIME: Nothing = without(TIME_KEYS);
 /** The whole trace, cut as it is. */
 export const WHOLE: Nothing = without([...TIME_KEYS, ...SCOPE_KEYS]);
-/** The whole trace, cut by its steps. */
-export const NO_SELECTION: Nothing = without(SELECTION_KEYS);
-
+/** What pages ask of one trace: a moment of it, peaks of its devices, a change of its critical path. */
+const ASKED_KEYS = ["at_us", "peak", "what_if"] as const;
+/** The whole of another trace, cut by its steps, of which nothing is asked yet. */
+export const NO_SELECTION: Nothing = without([...SELECTION_KEYS, ...ASKED_KEYS]);
 export const NO_BASELINE_SELECTION: Nothing = without(BASELINE_KEYS);
 
 /** The parameters of a question that name the selected part. */
