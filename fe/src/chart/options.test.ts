@@ -37,13 +37,22 @@ it("marks moments over the whole height, with names where there is room", () => 
     const range = { start: 0, end: count };
     const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, 1], y: [1, 2] }], marks: [], verticals, range };
     const options = chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 });
-    return (options["series"] as { markLine?: { data: { label: { show: boolean } }[] } }[])[0]?.markLine?.data;
+    return (options["series"] as { markLine?: { data: { label: { show: boolean; align: string } }[] } }[])[0]?.markLine?.data;
   };
   const named = (count: number) => line(count)?.flatMap(({ label }, place) => (label.show ? [place] : []));
   expect(line(0)).toBeUndefined();
   expect(named(3), "none that would stand before the axis").toEqual([1, 2]);
   expect(line(50)).toHaveLength(50);
   expect(named(50)?.slice(0, 3), "each that does not touch the one before").toEqual([2, 6, 10]);
+});
+
+it("writes the name of a moment at the right edge left of its line, where it has room", () => {
+  const lines = [{ name: "allocated", x: [0, 10], y: [1, 2] }];
+  const verticals = [{ x: 5, label: "chosen" }, { x: 10, label: "out of memory" }];
+  const chart: CurveChart = { kind: "stair", x: { title: "Time", unit: "us" }, y: { title: "Memory", unit: "bytes" }, lines, marks: [], verticals };
+  const options = chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 });
+  const labels = (options["series"] as { markLine?: { data: { label: { show: boolean; align: string } }[] } }[])[0]?.markLine?.data.map(({ label }) => label);
+  expect(labels).toEqual([{ show: true, align: "center" }, { show: true, align: "right" }]);
 });
 
 it("counts the time of charts with one range in one unit", () => {

@@ -287,14 +287,18 @@ function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
   const at = chart.verticals ?? [];
   if (at.length === 0) return {};
   const { start, end } = shownRange(chart);
-  const pxPerUnit = Math.max(1, widthPx - GRID_LEFT_PX - GRID_RIGHT_PX) / Math.max(end - start, Number.MIN_VALUE);
+  const roomPx = Math.max(1, widthPx - GRID_LEFT_PX - GRID_RIGHT_PX);
+  const pxPerUnit = roomPx / Math.max(end - start, Number.MIN_VALUE);
   let freeFromPx = 0;
-  const hasRoom = ({ x, label }: Vertical): boolean => {
-    const half = (visibleText(label).length * CHARACTER_PX) / 2;
+  const label = ({ x, label: text }: Vertical) => {
+    const width = visibleText(text).length * CHARACTER_PX;
     const middle = (x - start) * pxPerUnit;
-    if (middle - half < freeFromPx) return false;
-    freeFromPx = middle + half + LABEL_GAP_PX;
-    return true;
+    // At the right edge a name stands left of its line.
+    const isLast = middle + width / 2 > roomPx + GRID_RIGHT_PX;
+    const from = isLast ? middle - width : middle - width / 2;
+    const show = from >= freeFromPx;
+    if (show) freeFromPx = from + width + LABEL_GAP_PX;
+    return { show, align: isLast ? "right" : "center" };
   };
   return {
     markLine: {
@@ -303,7 +307,7 @@ function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
       animation: false,
       lineStyle: { color: colors.soft, width: 1, type: "dashed", opacity: at.length > MANY_MARKS ? 0.25 : 0.5 },
       label: { color: colors.soft, opacity: 1, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
-      data: at.map((each) => ({ name: each.label, xAxis: each.x, label: { show: hasRoom(each) } })),
+      data: at.map((each) => ({ name: each.label, xAxis: each.x, label: label(each) })),
     },
   };
 }

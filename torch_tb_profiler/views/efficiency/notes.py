@@ -11,6 +11,7 @@ from torch_tb_profiler.knowledge.gpus import specification
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Fact, Note
 
 MIN_COVERED_PCT = 50.0
@@ -62,7 +63,7 @@ def _unknown_products(model: ModelWork) -> Note | None:
     if not model.unknown_calls:
         return None
     time_us = model.unknown_time_ns / NS_PER_US
-    timed = f" with {time_us:,.0f} µs of device time" if time_us else ""
+    timed = f" with {duration_text(time_us)} of device time" if time_us else ""
     text = (
         f"{model.unknown_calls} products{timed} have unknown FLOPs: FLOPs of the model and MFU are "
         "too low by them."
@@ -96,7 +97,7 @@ def _fewer_operations(trace: Trace, mask: Bools) -> Note | None:
         return None
     calls = int(chosen.sum())
     text = (
-        f"{calls} convolutions with {time_us:,.0f} µs of device time ran by Winograd's or "
+        f"{calls} convolutions with {duration_text(time_us)} of device time ran by Winograd's or "
         "Fourier's method, as the names of kernels tell: with fewer operations than the definition "
         "of a convolution has, which is what is counted. They may be beyond the peak, and what "
         "they could still gain is more than the table says."

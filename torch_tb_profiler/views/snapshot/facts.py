@@ -104,8 +104,8 @@ def _oom_note(trace: Trace, device: str, failed: dict[str, int | None], count: i
     )
     if unused < asked:
         text += (
-            " All that was unused would not have been enough: see who holds memory at 'oom' in the "
-            "table by_stack."
+            " All that was unused would not have been enough: the table 'Who holds "
+            "memory' tells who held how much at that moment."
         )
     elif is_expandable:
         text += " It would have been enough in one piece: fewer sizes of blocks leave fewer gaps."

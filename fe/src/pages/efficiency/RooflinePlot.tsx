@@ -60,7 +60,6 @@ export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
         onKeyDown={step}
       >
         <Axes scales={scales} />
-        <Roofs roofs={roofs} scales={scales} />
         {[...points].reverse().map((point) => (
           <g
             key={point.id}
@@ -77,6 +76,7 @@ export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
             <path d={symbolPath(point.bound, radius(point))} />
           </g>
         ))}
+        <Roofs roofs={roofs} scales={scales} />
       </svg>
       {told !== null && <PointTip point={told} below={radius(told)} scales={scales} width={width} />}
     </div>
