@@ -86,9 +86,9 @@ async function openRows(page: Page): Promise<void> {
 }
 
 /** What stands where names of the trace are shown. */
-const SHOWN = ["Overview", "Timeline", "Compare", "Iterations", "Phases", "Operators", "Operator types", "Modules", "Groups", "Shapes", "Kernels", "Idle Time", "Memory", "Distributed"];
-/** Views that name nothing of the trace before something is chosen. */
-const UNNAMED = ["Iterations", "Phases", "Operator types"];
+const SHOWN = ["Overview", "Timeline", "Compare", "Iterations", "Phases", "Critical path", "Operators", "Operator types", "Modules", "Groups", "Shapes", "Kernels", "Idle Time", "Kernel sequences", "Memory", "Distributed"];
+/** Views that name nothing of the trace before something is chosen, or only short names of kernels. */
+const UNNAMED = ["Iterations", "Phases", "Operator types", "Kernel sequences"];
 /** Charts that name things of the trace, not only steps and categories. */
 const NAMED_CHARTS = ["Operators", "Kernels", "Memory", "Distributed"];
 

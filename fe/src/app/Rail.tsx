@@ -16,7 +16,7 @@ export function Rail({ views, current }: Props) {
       {railGroups(views).map(({ title, views: ofGroup }) => (
         <Fragment key={title}>
           {title !== null && <p className="rail-head">{title}</p>}
-          <ul aria-label={title ?? undefined}>
+          <ul>
             {ofGroup.map((view) => (
               <li key={view.name}>
                 <Entry view={view} isCurrent={view.name === current} />
