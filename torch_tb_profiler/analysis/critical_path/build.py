@@ -21,10 +21,12 @@ from torch_tb_profiler.analysis.critical_path.host import (
     HostPieces,
     call_ends,
     host_pieces,
+    host_slices,
     tracks_of,
 )
 from torch_tb_profiler.analysis.critical_path.parts import Part
 from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.selection import slice_steps
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -105,7 +107,8 @@ def step_graph(trace: Trace, step: StepBounds) -> StepGraph:
     """The graph of one step."""
     work = device_pieces(trace, step.start_ns, step.end_ns)
     back = returns(trace, work, step.start_ns, step.end_ns)
-    first = host_pieces(trace, step.start_ns, step.end_ns, back.waited)
+    slices = host_slices(trace, step.start_ns, step.end_ns)
+    first = host_pieces(trace, slices, back.waited)
     over = hand_overs(trace, first)
     host = first
     if len(over.other):
@@ -115,7 +118,7 @@ def step_graph(trace: Trace, step: StepBounds) -> StepGraph:
                 for key in ("track", "start_ns", "end_ns")
             )
         )
-        host = host_pieces(trace, step.start_ns, step.end_ns, both)
+        host = host_pieces(trace, slices, both)
     return _assembled(trace, step, work, host, (back, over))
 
 
@@ -179,7 +182,7 @@ def _launches(
 ) -> _Edges:
     """From the end of each call to the work that it launched; from its start where the work began
     before that."""
-    launch = indices(trace.device_work["launch"])[work.row]
+    launch = indices(trace.device_work["launch"][work.row])
     began, ended = (time - step.start_ns for time in call_ends(trace, launch))
     begins = work.start_ns - step.start_ns
     moment = np.where(ended <= begins, ended, np.minimum(began, begins))
@@ -247,7 +250,7 @@ def _last(
     """The nodes that the step waits for: of each stream the last of its own work, and on the host
     where its own range ends; of a step without a range the end of each thread's work."""
     hosts = len(host.track)
-    of_step = indices(trace.slices["step"])[trace.device_work["slice"].to_numpy()[work.row]]
+    of_step = slice_steps(trace)[trace.device_work["slice"].to_numpy()[work.row]]
     mine = np.isin(of_step, step.rows) | (of_step < 0)
     rows = np.flatnonzero(mine)
     last = rows[np.append(work.chain[rows][1:] != work.chain[rows][:-1], True)[: len(rows)]]

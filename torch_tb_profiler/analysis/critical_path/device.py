@@ -46,7 +46,7 @@ def device_pieces(trace: Trace, start_ns: int, end_ns: int) -> DevicePieces:
     begin = work["start_ns"].to_numpy()
     end = begin + work["dur_ns"].to_numpy()
     row = np.flatnonzero((begin < end_ns) & (end > start_ns) & (end > begin))
-    device, stream = indices(work["device"])[row], indices(work["stream"])[row]
+    device, stream = indices(work["device"][row]), indices(work["stream"][row])
     order = np.lexsort((end[row], begin[row], stream, device))
     row, device, stream = row[order], device[order], stream[order]
     new = (device[1:] != device[:-1]) | (stream[1:] != stream[:-1])
@@ -100,8 +100,9 @@ def returns(trace: Trace, pieces: DevicePieces, start_ns: int, end_ns: int) -> R
     inside = (begin < end_ns) & (end > start_ns)
     ids, begin, end = calls["id"].to_numpy()[inside], begin[inside], end[inside]
     row = pieces.row
-    ended = (trace.device_work["start_ns"] + trace.device_work["dur_ns"]).to_numpy()[row]
-    launch = indices(trace.device_work["launch"])[row]
+    work = trace.device_work
+    ended = work["start_ns"].to_numpy()[row] + work["dur_ns"].to_numpy()[row]
+    launch = indices(work["launch"][row])
     order = np.argsort(ended, kind="stable")
     last = _last(ended[order], end)
     own_order = np.lexsort((ended, launch))

@@ -195,13 +195,19 @@ class Finish:
         return end
 
 
-def chain_sums(graph: PathGraph, weight_ns: Int64, chain_lag_ns: Int64) -> Int64:
-    """Per node the sum of weights and costs in its chain up to it, itself included."""
-    first = heads(graph.chain)
-    summed = np.cumsum(weight_ns + np.where(first, 0, chain_lag_ns))
-    rows = np.flatnonzero(first)
-    base = (summed[rows] - weight_ns[rows])[np.cumsum(first) - 1]
-    sums: Int64 = summed - base
+def chain_sums(first: Int64, weight_ns: Int64, chain_lag_ns: Int64) -> Int64:
+    """Per node the sum of weights and costs in its chain up to it, itself included.
+
+    Args:
+        first: The first node of each chain.
+        weight_ns: What each node weighs.
+        chain_lag_ns: What the edge from the node before it costs; of first nodes nothing.
+    """
+    costs = weight_ns + chain_lag_ns
+    costs[first] = weight_ns[first]
+    summed = np.cumsum(costs)
+    before = summed[first] - weight_ns[first]
+    sums: Int64 = summed - np.repeat(before, np.diff(np.append(first, len(summed))))
     return sums
 
 
@@ -223,8 +229,9 @@ def longest(
     sums = []
     origin = graph.edge_from[planned.order]
     target = graph.edge_to[planned.order]
+    first = np.flatnonzero(heads(graph.chain))
     for way, (weight, chain_lag, edge_lag) in enumerate(ways):
-        summed = chain_sums(graph, weight, chain_lag)
+        summed = chain_sums(first, weight, chain_lag)
         sums.append(summed)
         came = np.where(origin >= 0, summed[origin], 0)
         cost[:, way] = came + edge_lag[planned.order] - (summed[target] - weight[target])

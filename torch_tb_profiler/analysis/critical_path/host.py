@@ -5,12 +5,14 @@ Definitions: ``docs/views-critical-path.md#the-graph``.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from torch_tb_profiler.analysis.critical_path.parts import Part
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.forests import gather
+from torch_tb_profiler.analysis.grouped_intervals import running_maximum
 from torch_tb_profiler.analysis.idle.host_threads import PIECE_NS
 from torch_tb_profiler.analysis.idle.waits import waits
 from torch_tb_profiler.analysis.roles import Role, slice_roles
@@ -22,7 +24,7 @@ from torch_tb_profiler.trace.categories import (
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.nesting import Spans, nest
+from torch_tb_profiler.trace.nesting import Forest, Spans, nest
 
 _HARD = (Category.OPERATOR, Category.PYTHON_OPERATOR, Category.RUNTIME)
 """What a thread does itself: ranges and frames may wait for another thread."""
@@ -87,42 +89,96 @@ def _loading(trace: Trace) -> Stretches:
     return Stretches(trace.slices["track"].to_numpy()[rows].astype(np.int64), start, end)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidates:
+    """Slices, by thread and start.
+
+    Attributes:
+        id: Their ids.
+        start_ns, end_ns: When they ran.
+        reach_ns: The last end so far on the thread.
+        borders: Where each thread begins, and the end of the last.
+    """
+
+    id: Int64
+    start_ns: Int64
+    end_ns: Int64
+    reach_ns: Int64
+    borders: tuple[int, ...]
+
+    def inside(self, start_ns: int, end_ns: int) -> Int64:
+        """The rows of those that run at some time between."""
+        found = [np.empty(0, np.int64)]
+        for first, last in itertools.pairwise(self.borders):
+            begin = first + int(np.searchsorted(self.reach_ns[first:last], start_ns, "right"))
+            until = first + int(np.searchsorted(self.start_ns[first:last], end_ns, "left"))
+            found.append(begin + np.flatnonzero(self.end_ns[begin:until] > start_ns))
+        return np.concatenate(found)
+
+
 @per_trace
-def _may_be_pieces(trace: Trace) -> Int64:
-    """The slices of host threads that tell what a thread does, in order of id."""
+def _may_be_pieces(trace: Trace) -> _Candidates:
+    """The slices of host threads that tell what a thread does."""
     category = trace.slices["category"].to_numpy()
     of_host = (*NODE_CATEGORIES, *PYTHON_CATEGORIES, Category.RUNTIME)
     is_device = trace.tracks.sort("track")["is_device"].fill_null(value=False).to_numpy()
     chosen = np.isin(category, of_host) & ~is_device[trace.slices["track"].to_numpy()]
-    return np.flatnonzero(chosen & (trace.slices["dur_ns"].to_numpy() > 0))
+    ids = np.flatnonzero(chosen & (trace.slices["dur_ns"].to_numpy() > 0))
+    start = trace.slices["start_ns"].to_numpy()[ids]
+    end = start + trace.slices["dur_ns"].to_numpy()[ids]
+    track = trace.slices["track"].to_numpy()[ids].astype(np.int64)
+    reach = running_maximum(track, end) if len(ids) else end
+    edges = np.flatnonzero(np.diff(track)) + 1
+    return _Candidates(ids, start, end, reach, (0, *edges.tolist(), len(ids)))
 
 
-def host_pieces(trace: Trace, start_ns: int, end_ns: int, waiting: Stretches) -> HostPieces:
-    """What the threads did that ran operators or calls in a step, without waiting.
+@dataclass(frozen=True, slots=True, eq=False)
+class HostSlices:
+    """Slices of the threads that ran operators or calls in a step, by thread and start.
 
-    Args:
-        trace: The recording.
-        start_ns, end_ns: The step.
-        waiting: When threads wait for a device: these stretches are left out.
+    Attributes:
+        id: Their ids.
+        of: When they ran.
+        forest: Their nesting; its ids are places here. None without slices.
+        step: Start and end of the step.
     """
-    ids = _may_be_pieces(trace)
-    begin = trace.slices["start_ns"].to_numpy()[ids]
-    end = begin + trace.slices["dur_ns"].to_numpy()[ids]
-    inside = (begin < end_ns) & (end > start_ns)
-    ids, begin, end = ids[inside], begin[inside], end[inside]
+
+    id: Int64
+    of: Stretches
+    forest: Forest | None
+    step: tuple[int, int]
+
+
+def host_slices(trace: Trace, start_ns: int, end_ns: int) -> HostSlices:
+    """What threads did in a step, nested."""
+    every = _may_be_pieces(trace)
+    rows = every.inside(start_ns, end_ns)
+    ids, begin, end = every.id[rows], every.start_ns[rows], every.end_ns[rows]
     track = trace.slices["track"].to_numpy()[ids].astype(np.int64)
     category = trace.slices["category"].to_numpy()[ids]
     works = np.isin(category, (*_HARD, Category.DATALOADER))
     busy = np.isin(track, np.unique(track[works]))
     ids, begin, end, track = ids[busy], begin[busy], end[busy], track[busy]
-    if not len(ids):
+    forest = None
+    if len(ids):
+        forest = nest(Spans(track.astype(np.int32), begin, end), np.arange(len(ids)), 0)
+    return HostSlices(ids, Stretches(track, begin, end), forest, (start_ns, end_ns))
+
+
+def host_pieces(trace: Trace, slices: HostSlices, waiting: Stretches) -> HostPieces:
+    """What the threads of a step did, without waiting.
+
+    Args:
+        trace: The recording.
+        slices: Their slices.
+        waiting: When threads wait for a device: these stretches are left out.
+    """
+    if slices.forest is None:
         none = np.empty(0, np.int64)
         return HostPieces(none, none, none, none, none, none.astype(np.bool_))
-    spans = Spans(track.astype(np.int32), begin, end)
-    forest = nest(spans, np.arange(len(ids)), 0)
-    here, edge, until = _boundaries(Stretches(track, begin, end), waiting, start_ns, end_ns)
-    found = forest.innermost(here.astype(np.int32), edge)
-    pieces = _told(trace, here, edge, until, gather(ids, found))
+    here, edge, until = _boundaries(slices.of, waiting, *slices.step)
+    found = slices.forest.innermost(here.astype(np.int32), edge)
+    pieces = _told(trace, here, edge, until, gather(slices.id, found))
     kept = ~_inside(pieces.track, pieces.start_ns, waiting)
     return _joined(pieces.of(kept))
 
@@ -155,13 +211,12 @@ def _boundaries(
 
 def _told(trace: Trace, track: Int64, start: Int64, end: Int64, slice_: Int64) -> HostPieces:
     """Pieces with what they are spent on."""
-    category = gather(trace.slices["category"].to_numpy().astype(np.int64), slice_)
+    category = gather(trace.slices["category"].to_numpy(), slice_)
     of_category = np.full(len(Category) + 1, Part.PYTHON, np.int64)
     for each, what in _PART_OF_CATEGORY.items():
         of_category[each] = what
     part: Int64 = of_category[category]
-    communicates = np.append(slice_roles(trace) == Role.COMMUNICATION, False)[slice_]
-    part[communicates] = Part.COMMUNICATION
+    part[np.append(slice_roles(trace) == Role.COMMUNICATION, False)[slice_]] = Part.COMMUNICATION
     borders = track[1:] != track[:-1]
     at_edge = np.append(True, borders)[: len(track)] | np.append(borders, True)[-len(track) :]
     long = end - start >= PIECE_NS
@@ -169,8 +224,7 @@ def _told(trace: Trace, track: Int64, start: Int64, end: Int64, slice_: Int64) -
         Part.UNKNOWN
     )
     part[(part != Part.RUNTIME) & _inside(track, start, _loading(trace))] = Part.DATA_LOADING
-    waiting = np.append(_is_wait(trace), False)[slice_]
-    part[waiting] = Part.SYNC_RETURN
+    part[np.append(_is_wait(trace), False)[slice_]] = Part.SYNC_RETURN
     hard = np.isin(category, _HARD) | (part == Part.DATA_LOADING)
     return HostPieces(track, start, end, slice_, part, hard)
 
@@ -223,4 +277,4 @@ def call_ends(trace: Trace, launch: Int64) -> tuple[Int64, Int64]:
 
 def tracks_of(trace: Trace, slices: Int64) -> Int64:
     """The track of each slice, -1 of none."""
-    return gather(indices(trace.slices["track"]), slices)
+    return gather(trace.slices["track"].to_numpy(), slices).astype(np.int64)

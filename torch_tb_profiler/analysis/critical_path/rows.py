@@ -18,8 +18,8 @@ from torch_tb_profiler.trace.model import Trace
 def node_keys(trace: Trace, of: StepGraph) -> Int64:
     """Per node a number of its row: the code of its slice's name, or for time in no slice but its
     step a number beyond all codes by what it is."""
-    names = gather(trace.slices["name_code"].to_numpy().astype(np.int64), of.slice)
-    category = gather(trace.slices["category"].to_numpy().astype(np.int64), of.slice)
+    names = gather(trace.slices["name_code"].to_numpy(), of.slice)
+    category = gather(trace.slices["category"].to_numpy(), of.slice)
     return np.where((names >= 0) & (category != Category.STEP), names, len(trace.strings) + of.part)
 
 

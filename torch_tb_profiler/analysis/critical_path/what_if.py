@@ -37,20 +37,17 @@ def changed_ns(path: CriticalPath, changes: list[Change]) -> list[int]:
     """How long the step would take with each of the changes, ns."""
     if not changes:
         return []
-    graph, tied = path.of.graph, path.tied
+    graph = path.of.graph
     weight = graph.end_ns - graph.start_ns
-    ways = [
-        (
-            _less(weight, change.nodes, change.way),
-            _less(tied.chain_lag_ns, graph.chain_kind == change.kind, change.way),
-            _less(tied.edge_lag_ns, graph.edge_kind == change.kind, change.way),
-        )
-        for change in changes
-    ]
-    finish, sums = longest(graph, path.planned, ways)
+    # What is hidden weighs as little as what is removed: such ways are computed once.
+    asked = [(id(change.nodes), change.kind, change.way == "halve") for change in changes]
+    distinct = dict(zip(asked, changes, strict=True))
+    place = {key: number for number, key in enumerate(distinct)}
+    finish, sums = longest(graph, path.planned, [_way(path, each) for each in distinct.values()])
     slack = slack_at_end(graph).astype(np.int64)
     times = []
-    for way, change in enumerate(changes):
+    for key, change in zip(asked, changes, strict=True):
+        way = place[key]
         ends = finish.at(graph.last, sums[way], way) + slack
         time = int(ends.max(initial=0))
         if change.way == "overlap":
@@ -60,6 +57,19 @@ def changed_ns(path: CriticalPath, changes: list[Change]) -> list[int]:
             time = max(time, min(alone, graph.length_ns))
         times.append(time if len(graph.last) else graph.length_ns)
     return times
+
+
+def _way(path: CriticalPath, change: Change) -> tuple[Int64, Int64, Int64]:
+    """What nodes, edges in chains and edges between them weigh with a change."""
+    graph, tied = path.of.graph, path.tied
+    weight = _less(graph.end_ns - graph.start_ns, change.nodes, change.way)
+    if change.kind is None:
+        return weight, tied.chain_lag_ns, tied.edge_lag_ns
+    return (
+        weight,
+        _less(tied.chain_lag_ns, graph.chain_kind == change.kind, change.way),
+        _less(tied.edge_lag_ns, graph.edge_kind == change.kind, change.way),
+    )
 
 
 def _less(cost_ns: Int64, chosen: Bools, way: Way) -> Int64:

@@ -57,7 +57,8 @@ def what_if_table(trace: Trace, paths: list[CriticalPath], sums: NameSums) -> Ta
 
     def changes(path: CriticalPath) -> list[Change]:
         of_node = node_keys(trace, path.of)
-        return [Change(of_node == key, None, way) for key in keys for way in WAYS]
+        masks = (of_node == key for key in keys)
+        return [Change(mask, None, way) for mask in masks for way in WAYS]
 
     saved = np.array(saved_ns(paths, changes, len(keys) * len(WAYS))).reshape(-1, len(WAYS))
     whole = max(sum(path.of.graph.length_ns for path in paths), 1)
