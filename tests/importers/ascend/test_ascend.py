@@ -109,13 +109,13 @@ def test_copies_of_a_collective_are_part_of_it(corpus: Path) -> None:
     """Streams 3, 10, 12 and 13 of the file notify; nothing else there is copied."""
     trace = build_trace(read_file(corpus / "ascend_mindspore" / "msprof_0_2_1.json"))
     average = overview(trace, Selection()).tables["average_step"].frame
-    found = dict(average.select("category", "duration_us").rows())
+    times_us = dict(average.select("category", "duration_us").rows())
 
-    assert found["Communication"] == pytest.approx(41_534.3)
-    assert found["Memcpy"] == 0
+    assert times_us["Communication"] == pytest.approx(41_534.3)
+    assert times_us["Memcpy"] == 0
 
 
-def test_copies_beside_collectives_stay_copies(corpus: Path) -> None:
+def test_copies_next_to_collectives_stay_copies(corpus: Path) -> None:
     """Streams 2 and 3 of torch_npu's file copy; stream 4 is that of the collective."""
     trace = build_trace(read_file(corpus / NPU.format(0)))
     copies = trace.device_work.filter(pl.col("category") == Category.MEMCPY)

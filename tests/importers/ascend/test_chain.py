@@ -1,4 +1,4 @@
-"""The way from a task to its operator, against a search without any order."""
+"""The chain from a task to its operator, against a brute-force search."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.importers.ascend.chain import (
     NONE,
-    Marked,
-    Queue,
     Slices,
-    follow,
+    SlicesWithId,
+    TaskQueue,
+    link_launches,
     starting_at,
 )
 from torch_tb_profiler.trace.columns import ABSENT
@@ -25,57 +25,67 @@ def slices_of(*rows: tuple[int, int, int]) -> Slices:
     return Slices(track.astype(np.int32), start, dur)
 
 
-def marked(*pairs: tuple[int, int]) -> Marked:
+def slices_with_ids(*pairs: tuple[int, int]) -> SlicesWithId:
     rows, ids = np.array(pairs, np.int64).reshape(-1, 2).T
-    return Marked(rows, ids)
+    return SlicesWithId(rows, ids)
 
 
-NO_QUEUE = Queue(marked(), marked())
+NO_QUEUE = TaskQueue(slices_with_ids(), slices_with_ids())
 
 
-def test_a_task_is_launched_by_the_call_of_its_connection_made_for_an_entry() -> None:
+def test_a_task_is_launched_by_the_call_of_its_connection() -> None:
     slices = slices_of((0, 0, 100), (0, 10, 5), (1, 20, 50), (1, 30, 5), (2, 90, 9), (2, 99, 9))
-    chain = follow(
+    chain = link_launches(
         slices,
-        marked((4, 7), (5, 7)),
-        marked((3, 7)),
-        Queue(marked((1, 50)), marked((2, 50))),
+        slices_with_ids((4, 7), (5, 7)),
+        slices_with_ids((3, 7)),
+        TaskQueue(slices_with_ids((1, 50)), slices_with_ids((2, 50))),
         np.array([0, NONE]),
     )
     assert chain.launch.tolist() == [NONE] * 4 + [3, 3], "a batch: one call, two tasks"
     assert chain.owner.tolist() == [NONE, NONE, NONE, 1, NONE, NONE]
-    assert (chain.unlinked, chain.differing) == (0, 0)
+    assert (chain.unlinked_count, chain.mismatch_count) == (0, 0)
 
 
-def test_without_calls_the_arrow_tells_the_operator() -> None:
+def test_without_calls_the_arrow_gives_the_operator() -> None:
     slices = slices_of((0, 0, 100), (2, 90, 9), (2, 99, 9))
-    chain = follow(slices, marked((1, ABSENT), (2, 8)), marked(), NO_QUEUE, np.array([0, NONE]))
+    chain = link_launches(
+        slices,
+        slices_with_ids((1, ABSENT), (2, 8)),
+        slices_with_ids(),
+        NO_QUEUE,
+        np.array([0, NONE]),
+    )
     assert chain.launch.tolist() == [NONE, 0, NONE]
-    assert chain.unlinked == 1
+    assert chain.unlinked_count == 1
 
 
 def test_without_a_queue_the_arrow_owns_calls_of_another_thread() -> None:
     slices = slices_of((0, 0, 10), (0, 2, 2), (1, 30, 5), (2, 90, 9), (2, 99, 9))
-    work, calls = marked((3, 7), (4, 8)), marked((1, 7), (2, 8))
-    chain = follow(slices, work, calls, NO_QUEUE, np.array([0, 0]))
+    work, calls = slices_with_ids((3, 7), (4, 8)), slices_with_ids((1, 7), (2, 8))
+    chain = link_launches(slices, work, calls, NO_QUEUE, np.array([0, 0]))
     assert chain.launch.tolist() == [NONE] * 3 + [1, 2]
-    assert chain.owner.tolist() == [NONE, NONE, 0, NONE, NONE], "who holds its call needs no word"
-    assert chain.differing == 0
+    assert chain.owner.tolist() == [NONE, NONE, 0, NONE, NONE], (
+        "an operator that contains its call needs no owner"
+    )
+    assert chain.mismatch_count == 0
 
 
-def test_an_arrow_from_elsewhere_is_told_and_does_not_count() -> None:
+def test_an_arrow_from_elsewhere_is_a_mismatch() -> None:
     slices = slices_of((0, 0, 10), (0, 50, 10), (0, 52, 2), (2, 90, 9))
-    chain = follow(slices, marked((3, 7)), marked((2, 7)), NO_QUEUE, np.array([0]))
+    chain = link_launches(
+        slices, slices_with_ids((3, 7)), slices_with_ids((2, 7)), NO_QUEUE, np.array([0])
+    )
     assert chain.launch.tolist() == [NONE, NONE, NONE, 2]
-    assert chain.differing == 1
+    assert chain.mismatch_count == 1
 
 
 def test_an_arrow_may_begin_a_nanosecond_off() -> None:
     slices = slices_of((0, 100, 10), (0, 200, 10), (1, 100, 10))
-    found = starting_at(
+    rows = starting_at(
         slices, np.array([0, 1]), np.array([0, 0, 0, 1], np.int32), np.array([101, 199, 103, 100])
     )
-    assert found.tolist() == [0, 1, NONE, NONE]
+    assert rows.tolist() == [0, 1, NONE, NONE]
 
 
 SPANS = st.lists(
@@ -85,39 +95,39 @@ SPANS = st.lists(
 
 
 @given(SPANS, st.data())
-def test_any_recording_is_followed_as_a_search_finds_it(
+def test_any_recording_is_linked_as_by_a_search(
     spans: list[tuple[int, int, int, int]], data: st.DataObject
 ) -> None:
     kinds = [data.draw(st.sampled_from(ROWS)) for _ in spans]
     free: dict[int, int] = {}
     rows: dict[str, list[int]] = {kind: [] for kind in ROWS}
-    placed = []
+    drawn = []
     for row, (kind, (track, start, dur, _)) in enumerate(zip(kinds, spans, strict=True)):
         at = free.get(track, 0) + start if kind == "take" else start
         if kind == "take":
             free[track] = at + dur + 1
         rows[kind].append(row)
-        placed.append((track, at, dur))
-    if not placed:
+        drawn.append((track, at, dur))
+    if not drawn:
         return
-    slices = slices_of(*placed)
+    slices = slices_of(*drawn)
     ids = [each[3] for each in spans]
 
-    def of(kind: str) -> Marked:
-        return marked(*((row, ids[row]) for row in rows[kind]))
+    def ids_of(kind: str) -> SlicesWithId:
+        return slices_with_ids(*((row, ids[row]) for row in rows[kind]))
 
-    chain = follow(
-        slices, of("task"), of("call"), Queue(of("put"), of("take")),
+    chain = link_launches(
+        slices, ids_of("task"), ids_of("call"), TaskQueue(ids_of("put"), ids_of("take")),
         np.full(len(rows["task"]), NONE),
     )  # fmt: skip
     for task in rows["task"]:
         calls = [call for call in rows["call"] if ids[call] == ids[task]]
         assert chain.launch[task] == (calls[0] if calls else NONE)
     for call in rows["call"]:
-        track, start, _ = placed[call]
-        around = [
+        track, start, _ = drawn[call]
+        enclosing = [
             take for take in rows["take"]
-            if placed[take][0] == track and placed[take][1] <= start <= sum(placed[take][1:])
+            if drawn[take][0] == track and drawn[take][1] <= start <= sum(drawn[take][1:])
         ]  # fmt: skip
-        puts = [put for take in around for put in rows["put"] if ids[put] == ids[take]]
+        puts = [put for take in enclosing for put in rows["put"] if ids[put] == ids[take]]
         assert chain.owner[call] == (puts[0] if puts else NONE)

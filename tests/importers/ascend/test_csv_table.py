@@ -37,7 +37,7 @@ def test_times_keep_their_nanoseconds() -> None:
     ]  # fmt: skip
 
 
-def test_a_column_is_found_under_any_of_its_names() -> None:
+def test_a_column_matches_any_of_its_names() -> None:
     for header in ("Block Dim", "Block Num", "block_num"):
         rows = table(f"Name,{header}\na,24\nb,N/A\n")
         assert rows.integers("Block Dim", "Block Num").tolist() == [24, ABSENT]
@@ -58,13 +58,13 @@ def test_rows_of_other_lengths_and_bytes_that_are_no_text() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"  \n", b"\x89PNG\r\n\0\0"])
-def test_what_is_no_table_is_told(data: bytes) -> None:
-    with pytest.raises(ValueError, match="empty or no text"):
+def test_a_file_that_is_not_a_table_is_an_error(data: bytes) -> None:
+    with pytest.raises(ValueError, match="empty or is not text"):
         table(data)
 
 
-def test_headers_are_chosen_as_they_are_written() -> None:
+def test_matching_headers_are_returned_as_written() -> None:
     rows = table("aic_mac_ratio,aic_time(us),cube_utilization(%)\n1,2,3\n")
-    assert rows.chosen(re.compile(r"\w+_ratio|cube_\w+\(%\)")) == [
+    assert rows.headers_matching(re.compile(r"\w+_ratio|cube_\w+\(%\)")) == [
         "aic_mac_ratio", "cube_utilization(%)",
     ]  # fmt: skip

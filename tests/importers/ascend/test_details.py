@@ -1,4 +1,4 @@
-"""Small things that files of Ascend's tools write in their own way."""
+"""Values that Ascend's tools write in their own form: arguments, kinds, units, documents."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from tests.importers.kineto.reference import read_bytes
-from torch_tb_profiler.importers.ascend import texts
+from torch_tb_profiler.importers.ascend import arguments
 from torch_tb_profiler.importers.ascend.collectives import kind_of
-from torch_tb_profiler.importers.ascend.kernels import unit_of
-from torch_tb_profiler.importers.ascend.overlap import compare
-from torch_tb_profiler.importers.ascend.recorded import collectives, links, transports
+from torch_tb_profiler.importers.ascend.kernels import unit_label
+from torch_tb_profiler.importers.ascend.overlap import compare_overlap
 from torch_tb_profiler.importers.ascend.strings import Strings
+from torch_tb_profiler.importers.ascend.summaries import collectives, links, transports
 from torch_tb_profiler.knowledge import communication, dtypes
 
 
 def test_arguments_are_written_as_pytorch_writes_them() -> None:
-    assert texts.shapes("32,3,224,224;\r\n;\r\n64") == "[[32, 3, 224, 224], [], [64]]"
-    assert texts.shapes("0") == "[[0]]"
-    assert texts.types('float;\r\nScalar;\r\nTensor["]') == '["float", "Scalar", "Tensor[\\"]"]'
-    assert texts.stack("a.py(1): f;\r\nb.py(2): g;\r\n") == "a.py(1): f;b.py(2): g"
+    assert arguments.shapes("32,3,224,224;\r\n;\r\n64") == "[[32, 3, 224, 224], [], [64]]"
+    assert arguments.shapes("0") == "[[0]]"
+    assert arguments.types('float;\r\nScalar;\r\nTensor["]') == '["float", "Scalar", "Tensor[\\"]"]'
+    assert arguments.stack("a.py(1): f;\r\nb.py(2): g;\r\n") == "a.py(1): f;b.py(2): g"
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_types_of_hccl_have_sizes() -> None:
     assert [dtypes.size_bytes(name) for name in names] == [4, 2, 2, 1, 8, 1, 8]
 
 
-def test_units_are_called_as_people_call_them() -> None:
-    assert [unit_of(word) for word in ("AI_CPU", "HOST_CPU", "AI_VECTOR_CORE", "NEW", None)] == [
+def test_units_have_readable_labels() -> None:
+    assert [unit_label(word) for word in ("AI_CPU", "HOST_CPU", "AI_VECTOR_CORE", "NEW", None)] == [
         "AI CPU", "host CPU", "AI Vector", "NEW", None,
     ]  # fmt: skip
 
@@ -96,18 +96,18 @@ def test_counters_are_samples_with_units() -> None:
     assert samples["value"].tolist() == [50, 3072, 2], "accelerator 4 never did anything"
 
 
-def test_sums_that_differ_by_more_than_a_hundredth_are_told() -> None:
+def test_sums_that_differ_by_more_than_one_percent_are_counted() -> None:
     hardware = '{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"Ascend Hardware"}}'
     label = '{"ph":"M","name":"process_labels","pid":1,"tid":0,"args":{"labels":"NPU"}}'
     task = '{"ph": "X", "name": "Conv2D", "pid": 1, "tid": 0, "ts": 1, "dur": 1000}'
     columns = read_bytes(f"[{hardware},{label},{task}]".encode())
-    compare(columns, {"Computing": 1_009_000, "Communication": 0})
+    compare_overlap(columns, {"Computing": 1_009_000, "Communication": 0})
     assert "ascend_overlap_differs" not in columns.quality.counts
-    compare(columns, {"Computing": 1_011_000})
+    compare_overlap(columns, {"Computing": 1_011_000})
     assert columns.quality.counts["ascend_overlap_differs"] == 1
 
 
-def test_texts_are_numbered_once() -> None:
+def test_each_text_has_one_code() -> None:
     strings = Strings(["a", "b"])
     assert strings.codes(["b", "c", None, "c"]).tolist() == [1, 2, -1, 2]
     assert strings.rewritten(np.array([0, 1, -1], np.int32), str.upper).tolist() == [3, 4, -1]

@@ -78,12 +78,12 @@ def test_both_kinds_are_the_database_with_a_note(tmp_path: Path) -> None:
 def test_levels_and_options_say_what_they_lack(tmp_path: Path) -> None:
     folder = tmp_path / "a_ascend_pt"
     write_text(folder, Run(), level="ProfilerLevel.Level0", record_shapes=False)
-    lacks = {each.what: each.reason for each in read_folder(folder).info.not_recorded}
-    assert lacks["communication"] == lacks["collective_sizes"] == "needs Level1"
-    assert lacks["input_shapes"] == "needs record_shapes=True"
-    assert "call_stacks" not in lacks
-    assert "kernels" not in lacks
-    assert lacks.keys() <= set(WHATS)
+    reasons = {each.what: each.reason for each in read_folder(folder).info.not_recorded}
+    assert reasons["communication"] == reasons["collective_sizes"] == "needs Level1"
+    assert reasons["input_shapes"] == "needs record_shapes=True"
+    assert "call_stacks" not in reasons
+    assert "kernels" not in reasons
+    assert reasons.keys() <= set(WHATS)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_database_out_of_its_folder_is_the_trace_of_its_rank(tmp_path: Path) -
 
 def test_a_folder_without_events_says_so(tmp_path: Path) -> None:
     write_info(tmp_path / "a_ascend_pt")
-    with pytest.raises(TraceFormatError, match="neither trace_view"):
+    with pytest.raises(TraceFormatError, match="neither a trace_view"):
         read_folder(tmp_path / "a_ascend_pt")
 
 
@@ -173,13 +173,13 @@ def test_databases_of_others_and_empty_ones_are_refused(tmp_path: Path) -> None:
         for name in ("PYTORCH_API", "CANN_API", "TASK", "COMMUNICATION_OP"):
             database.execute(f"DELETE FROM {name}")
     database.close()
-    with pytest.raises(TraceFormatError, match="holds no event"):
+    with pytest.raises(TraceFormatError, match="has no events"):
         read_folder(folder)
     file.unlink()
     with sqlite3.connect(file) as database:
         database.execute("CREATE TABLE other (x)")
     database.close()
-    with pytest.raises(TraceFormatError, match="without the tables"):
+    with pytest.raises(TraceFormatError, match="has no tables of Ascend"):
         read_folder(folder)
     file.write_bytes(b"<html>")
     with pytest.raises(TraceFormatError):
@@ -217,8 +217,8 @@ def test_groups_named_after_a_host_are_a_number(write: Write, tmp_path: Path) ->
         database.close()
     else:
         times = {"Communication Time Info": {"Elapse Time(ms)": 2.5}}
-        told = {"step3": {"collective": {f"hcom@{ADDRESS}": times}}}
-        (folder / OUTPUT / "communication.json").write_text(json.dumps(told), encoding="utf-8")
+        document = {"step3": {"collective": {f"hcom@{ADDRESS}": times}}}
+        (folder / OUTPUT / "communication.json").write_text(json.dumps(document), encoding="utf-8")
     columns = read_folder(folder)
     assert ADDRESS not in everything(columns)
     (recorded,) = (each for each in columns.side if each.name == "recorded_collectives")
@@ -250,12 +250,12 @@ def test_mindspores_folder_is_read_alike(tmp_path: Path) -> None:
         ("rank0_ascend", None, None),
     ],
 )  # fmt: skip
-def test_folders_are_told_by_name(name: str, worker: str | None, stamp: str | None) -> None:
+def test_folders_are_detected_by_name(name: str, worker: str | None, stamp: str | None) -> None:
     parsed = FORMAT.folders[0].parse(name)
     assert (parsed and parsed.worker, parsed and parsed.stamp) == (worker, stamp)
 
 
-def test_single_timelines_are_told_by_name_or_process() -> None:
+def test_single_timelines_are_detected_by_name_or_process() -> None:
     process = b'[{"name": "process_name", "args": {"name": "Ascend Hardware"}, "ph": "M"}]'
     assert is_timeline(process, "x.json")
     assert is_timeline(b'[{"ph": "X"}]', "/a/ASCEND_PROFILER_OUTPUT/trace_view.json")

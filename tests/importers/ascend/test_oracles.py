@@ -197,7 +197,7 @@ def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None
     file = folder / "communication_matrix.json"
     if file.exists():
         document = json.loads(file.read_text(encoding="utf-8"))["step50"]["collective"]
-        told = {
+        expected = {
             (sent.get("Op Name", key.partition("@")[0]), pair, sent["Transit Size(MB)"] * 1e6)
             for key, pairs in document.items()
             if not key.startswith("Total Op Info")
@@ -209,7 +209,7 @@ def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None
                 "name", "source_rank", "destination_rank", "size_bytes"
             ).rows()
         ]
-        assert sorted(ours) == sorted(told)
+        assert sorted(ours) == sorted(expected)
 
 
 def test_bandwidths_are_bytes_per_second(opened: tuple[OpenedTrace, Path]) -> None:
@@ -224,9 +224,9 @@ def test_bandwidths_are_bytes_per_second(opened: tuple[OpenedTrace, Path]) -> No
     if (folder / "trace_view.json").exists():
         events = json.loads((folder / "trace_view.json").read_text(encoding="utf-8"))
         name = "LLC 0 Read/Throughput"
-        told = [each["args"]["Throughput(MB/s)"] for each in events if each["name"] == name]
+        expected = [each["args"]["Throughput(MB/s)"] for each in events if each["name"] == name]
         ours = moved.filter(pl.col("metric") == name)["value"]
-        assert sorted(ours) == pytest.approx(sorted(float(each) * 1024**2 for each in told))
+        assert sorted(ours) == pytest.approx(sorted(float(each) * 1024**2 for each in expected))
 
 
 def test_msprofs_own_overlap_is_ours(corpus: Path) -> None:

@@ -23,9 +23,9 @@ OTHERWISE = ("slice", "id", "start_id", "source")
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Trace]:
-    place = tmp_path_factory.mktemp("run")
-    text = write_text(place / "a_ascend_pt", Run())
-    database = write_database(place / "b_ascend_pt", Run())
+    folder = tmp_path_factory.mktemp("run")
+    text = write_text(folder / "a_ascend_pt", Run())
+    database = write_database(folder / "b_ascend_pt", Run())
     return build_trace(read_folder(text)), build_trace(read_folder(database))
 
 
@@ -122,16 +122,16 @@ def test_memory_and_kernels_are_described(both: tuple[Trace, Trace]) -> None:
 
 def test_the_two_runs_of_the_corpus_launch_the_same_work(corpus: Path) -> None:
     """They are two recordings of one program: names and calls agree, times need not."""
-    found = []
+    launches = []
     for kind in ("text", "db"):
         trace = build_trace(
             read_folder(corpus / "ascend_torch_npu" / kind / "level1" / "rank0_ascend_pt")
         )
-        found.append(
+        launches.append(
             {
                 (name and re.sub(r"__\d+", "", name), launch, owner)
                 for name, launch, owner in owners(trace)
             }
         )
-    assert found[0] == found[1]
-    assert len(found[0]) > 80
+    assert launches[0] == launches[1]
+    assert len(launches[0]) > 80

@@ -1,28 +1,30 @@
-"""Ascend's profilers: folders of torch_npu and MindSpore, one per rank, and timelines of msprof.
+"""Ascend: profiler folders of torch_npu and MindSpore (one per rank) and timelines of msprof.
 
-A folder holds a timeline and tables as text, or a database, which is preferred. What is read of
-each stands in ``docs/format-ascend.md``.
+A folder holds a timeline and tables as text files, or a SQLite database, which is preferred.
+``docs/format-ascend.md`` lists what is read from each. The timeline goes through
+``importers.kineto``, the database through ``importers.sqlite``; nothing outside the importers,
+``storage`` and ``trace`` is used.
 """
 
 from __future__ import annotations
 
 import re
 
-from torch_tb_profiler.importers.ascend import members
+from torch_tb_profiler.importers.ascend import file_names
 from torch_tb_profiler.importers.kineto import heads
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.heads import Told
 from torch_tb_profiler.storage.names import NamePattern
 
-EVENTS = rf"{members.TIMELINE.pattern}|{members.DATABASE.pattern}"
+EVENTS = rf"{file_names.TIMELINE.pattern}|{file_names.DATABASE.pattern}"
 TIMELINE = re.compile(r"(?:.*[/\\])?(?:trace_view|msprof_[\w.-]*)\.json(?:\.gz)?", re.DOTALL)
 SQLITE = b"SQLite format 3\0"
 PROCESS = re.compile(rb'"name"\s*:\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|Step Trace)"')
 
 
 def is_timeline(head: bytes, name: str) -> bool:
-    """A list of events, by its name or by the processes that it begins with."""
+    """Whether a file is a JSON list of events with the name or the first processes of Ascend's."""
     text = text_head(head)
     if not text.startswith(b"["):
         return False
@@ -30,9 +32,9 @@ def is_timeline(head: bytes, name: str) -> bool:
 
 
 def is_database(head: bytes, name: str) -> bool:
-    """A database that was taken out of its folder, by its name."""
+    """Whether a file is one of Ascend's databases, copied out of its folder, by its name."""
     base_name = name.replace("\\", "/").rpartition("/")[2]
-    return head.startswith(SQLITE) and members.DATABASE.fullmatch(base_name) is not None
+    return head.startswith(SQLITE) and file_names.DATABASE.fullmatch(base_name) is not None
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -41,7 +43,7 @@ def sniff(head: bytes, name: str) -> bool:
 
 
 def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
-    """What a file that :func:`sniff` accepts is."""
+    """Detect what a file that :func:`sniff` accepts holds."""
     return Told(True) if is_database(head, base_name) else heads.tell(head, base_name, is_whole)
 
 
@@ -56,17 +58,17 @@ FORMAT = Importer(
             "*_ascend_pt, *_ascend_ms",
             re.compile(r"(?P<worker>.+?)(?:_(?P<stamp>[0-9]{8,}))?_ascend_(?:pt|ms)", re.DOTALL),
             holds=re.compile(
-                rf"{members.OUTPUT}|FRAMEWORK|PROF_.*|profiler_(?:info.*|metadata)\.json|{EVENTS}",
+                rf"{file_names.OUTPUT}|FRAMEWORK|PROF_.*|profiler_(?:info.*|metadata)\.json|{EVENTS}",
                 re.DOTALL,
             ),
         ),
         NamePattern(
-            members.OUTPUT,
-            re.compile(rf"(?P<worker>{members.OUTPUT})"),
+            file_names.OUTPUT,
+            re.compile(rf"(?P<worker>{file_names.OUTPUT})"),
             holds=re.compile(EVENTS),
         ),
     ),
     endings=(".json", ".json.gz", ".db"),
     tell=tell,
-    finder="torch_tb_profiler.importers.ascend.finder",
+    finder="torch_tb_profiler.importers.ascend.folder",
 )

@@ -1,4 +1,4 @@
-"""Rows of HCCL's collectives → the collective table."""
+"""Rows of HCCL's collectives → the collective table, with their groups."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.categories import Category
@@ -17,6 +18,7 @@ from torch_tb_profiler.trace.columns import (
     Int32,
     Int64,
 )
+from torch_tb_profiler.trace.side_tables import SideTable
 
 OPERATION = re.compile(r"(?P<kind>hcom_[A-Za-z]+?)_{1,2}(?P<rest>\d.*)?$")
 GROUP = re.compile(r"(?P<name>Group .+?)\s+Communication$")
@@ -34,7 +36,7 @@ KINDS = {
     "hcom_receive": "recv",
     "hcom_batchSendRecv": "batch_isend_irecv",
 }
-"""HCCL's names → those that collectives have in traces of PyTorch."""
+"""HCCL's names → the names of collectives in PyTorch's traces."""
 
 
 def kind_of(name: str) -> str:
@@ -44,16 +46,16 @@ def kind_of(name: str) -> str:
     return KINDS.get(kind, kind)
 
 
-def collectives_of_rows(
+def collectives_from_tasks(
     columns: EventColumns, tasks: ColumnArrays, strings: Strings
 ) -> ColumnArrays:
-    """The collective table of the rows that say how many elements they move."""
+    """The collective table of the rows that have an element count."""
     slices = columns.tables["slices"]
     row = tasks["slice"]
     chosen = (tasks["element_count"] != ABSENT) & (slices["category"][row] == Category.KERNEL)
     names = [track.thread_name or "" for track in columns.tracks]
     labels = [match["name"] if (match := GROUP.match(name)) else None for name in names]
-    operations = Operations(
+    operations = CollectiveRows(
         row[chosen],
         strings.rewritten(slices["name_code"][row[chosen]], kind_of),
         tasks["element_type_code"][chosen],
@@ -63,21 +65,22 @@ def collectives_of_rows(
     return collective_table(operations, strings)
 
 
-RECEIVED = ("reduce_scatter",)
-BOTH = ("allreduce", "broadcast", "reduce")
-"""Kinds whose ``count`` HCCL takes for what a rank gets, and for what it gives and gets alike; of
-all others it is what a rank gives."""
+COUNTS_OUTPUT = ("reduce_scatter",)
+"""Kinds whose ``count`` is the number of elements a rank receives."""
+
+COUNTS_BOTH = ("allreduce", "broadcast", "reduce")
+"""Kinds whose ``count`` holds for input and output; for all others it is what a rank sends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operations:
-    """Collectives: their slices (rows), and per slice what it says.
+class CollectiveRows:
+    """Collectives: their slices (rows), and the arguments of each.
 
     Attributes:
-        rows: The slices.
-        kind: Codes of what :func:`kind_of` gives.
+        rows: Their slices.
+        kind: Code of the kind, see :func:`kind_of`.
         dtype: Code of the data type.
-        count: Elements.
+        count: Number of elements.
         group: Code of the group.
     """
 
@@ -88,19 +91,53 @@ class Operations:
     group: Int32
 
 
-def collective_table(of: Operations, strings: Strings) -> ColumnArrays:
+def collective_table(operations: CollectiveRows, strings: Strings) -> ColumnArrays:
     """The collective table, one row per operation."""
     table: ColumnArrays = {
-        name: np.full(len(of.rows), ABSENT if dtype is np.int64 else -1, dtype)
+        name: np.full(len(operations.rows), ABSENT if dtype is np.int64 else -1, dtype)
         for name, dtype in TABLE_COLUMNS["collective"].items()
     }
-    is_received = np.isin(of.kind, strings.codes(RECEIVED))
-    is_both = np.isin(of.kind, strings.codes(BOTH))
+    counts_output = np.isin(operations.kind, strings.codes(COUNTS_OUTPUT))
+    counts_both = np.isin(operations.kind, strings.codes(COUNTS_BOTH))
     return table | {
-        "slice": of.rows.astype(np.int64),
-        "collective_code": of.kind,
-        "dtype_code": of.dtype,
-        "in_nelems": np.where(is_received, ABSENT, of.count),
-        "out_nelems": np.where(is_received | is_both, of.count, ABSENT),
-        "group_code": of.group,
+        "slice": operations.rows.astype(np.int64),
+        "collective_code": operations.kind,
+        "dtype_code": operations.dtype,
+        "in_nelems": np.where(counts_output, ABSENT, operations.count),
+        "out_nelems": np.where(counts_output | counts_both, operations.count, ABSENT),
+        "group_code": operations.group,
     }
+
+
+def set_groups(
+    columns: EventColumns,
+    collectives: SideTable | None,
+    links: SideTable | None,
+    strings: Strings,
+) -> None:
+    """Set the group of collectives from the reported collectives of the same name, and its size
+    from the number of ranks in its links. In place."""
+    if collectives is None or not len(columns.tables["collective"]["slice"]):
+        return
+    table = columns.tables["collective"]
+    names = columns.tables["slices"]["name_code"][table["slice"]]
+    groups = dict(collectives.frame.select("name", "group").drop_nulls().rows())
+    sizes = {} if links is None else _sizes(links.frame)
+    for code in np.unique(names).tolist():
+        group = groups.get(columns.strings[code])
+        if group is None:
+            continue
+        rows = names == code
+        table["group_code"][rows] = strings.code(group)
+        if group in sizes:
+            table["group_size"][rows] = sizes[group]
+
+
+def _sizes(links: pl.DataFrame) -> dict[str, int]:
+    ends = pl.concat(
+        [
+            links.select("group", rank=end).drop_nulls()
+            for end in ("source_rank", "destination_rank")
+        ]
+    )
+    return dict(ends.group_by("group").agg(pl.col("rank").n_unique()).rows())

@@ -1,4 +1,4 @@
-"""Counters of a timeline → samples: what the recorder measured of the device beside the tasks."""
+"""Counters of a timeline → samples: the device metrics that were recorded next to the tasks."""
 
 from __future__ import annotations
 
@@ -19,79 +19,83 @@ from torch_tb_profiler.trace.columns import (
 from torch_tb_profiler.trace.lookup import number_pairs
 
 LAYER, DEVICE = 5, 31
-"""The last bits of the number of a process are its device's."""
+"""A process number is (…, layer, device); these are the bits of the layer and the mask of the
+device."""
 
 UNIT = re.compile(r"(?P<name>.*?)\((?P<unit>[^()]*)\)$")
 UNITS = {"MHz": "MHz", "KB": "bytes", "MB": "bytes", "MB/s": "bytes/s"}
 BYTES = {"KB": 1024.0, "MB": 1024.0**2, "MB/s": 1024.0**2}
-"""A megabyte of msprof is 1024²: its databases hold bytes/s that are that many times what its text
-files say, with three decimals, cut off."""
-NUMBERED = "acc_id"
-"""A series that numbers the accelerator of the values before it."""
+"""A megabyte of msprof is 1024² bytes: its databases hold bytes/s, its text files that value
+divided by 1024², cut to three decimals."""
+
+ACCELERATOR_ID = "acc_id"
+"""A series that holds the number of the accelerator to which the values before it belong."""
 
 MAX_NUMBER = 1 << 20
 
 SOURCE = "NPU {}"
 FRACTION = "Hit Rate"
-"""A metric that text files call a percentage and write as a share of 1."""
+"""A metric whose unit is % in text files, but whose values are fractions of 1."""
 
 
 Keys = tuple[Int32, Int32, Int32, Int64]
-"""Of each value its track, name, series and accelerator (-1 for none)."""
+"""Track, name, series and accelerator (-1 for none) of each value."""
 
 
-def samples_of_counters(columns: EventColumns, strings: Strings) -> None:
-    """Turn every counter into samples of its device, in place."""
+def convert_counters(columns: EventColumns, strings: Strings) -> None:
+    """Replace the counters of a trace by samples of their devices, in place."""
     counters = columns.tables["counters"]
     if not len(counters["time_ns"]):
         return
     number = _numbers(counters["series_code"], counters["value"], strings)
     keys = (counters["track"], counters["name_code"], counters["series_code"], number)
-    first, place = _distinct(keys)
-    is_used = _used(keys, first, place, counters["value"])
-    is_used &= counters["series_code"][first] != strings.code(NUMBERED)
-    kept = is_used[place]
-    place = (np.cumsum(is_used) - 1)[place[kept]]
-    value = counters["value"][kept]
-    chosen = zip(*(key[first[is_used]].tolist() for key in keys), strict=True)
+    first, inverse = _distinct(keys)
+    is_shown = _is_used(keys, first, inverse, counters["value"])
+    is_shown &= counters["series_code"][first] != strings.code(ACCELERATOR_ID)
+    selected = is_shown[inverse]
+    inverse = (np.cumsum(is_shown) - 1)[inverse[selected]]
+    value = counters["value"][selected]
+    chosen = zip(*(key[first[is_shown]].tolist() for key in keys), strict=True)
     series = [_series(columns, strings, key) for key in chosen]
     factor = np.array([each.factor for each in series])
     for at, each in enumerate(series):
-        if each.may_be_share and np.nanmax(np.abs(value[place == at]), initial=0) <= 1:
+        if each.may_be_share and np.nanmax(np.abs(value[inverse == at]), initial=0) <= 1:
             factor[at] = 100.0
     source = strings.codes([each.source for each in series])
     metric = strings.codes([each.metric for each in series])
     unit = strings.codes([each.unit for each in series])
     columns.tables["samples"] = {
-        "source_code": source[place],
-        "metric_code": metric[place],
-        "unit_code": unit[place],
-        "time_ns": counters["time_ns"][kept],
-        "value": value * factor[place],
+        "source_code": source[inverse],
+        "metric_code": metric[inverse],
+        "unit_code": unit[inverse],
+        "time_ns": counters["time_ns"][selected],
+        "value": value * factor[inverse],
     }
     columns.tables["counters"] = empty_table("counters")
 
 
 def _numbers(series: Int64, value: Float64, strings: Strings) -> Int64:
-    """Per value the number of its accelerator, which stands in the row behind it; -1 for none."""
+    """Per value the number of its accelerator, which is stored in the next row; -1 for none."""
     number = np.full(len(series), -1, np.int64)
-    marks = np.flatnonzero(series == strings.code(NUMBERED))
+    marks = np.flatnonzero(series == strings.code(ACCELERATOR_ID))
     marks = marks[marks > 0]
     number[marks - 1] = np.clip(np.nan_to_num(value[marks], nan=-1), -1, MAX_NUMBER)
     return number
 
 
 def _distinct(keys: Keys) -> tuple[Int64, Int64]:
-    """An example of each series, and per value the number of its series."""
+    """Position of an example of each series, and per value the number of its series."""
     _, outer = number_pairs(keys[0], keys[1])
     _, inner = number_pairs(keys[2], keys[3])
     return number_pairs(outer, inner)
 
 
-def _used(keys: Keys, first: Int64, place: Int64, value: Float64) -> Bools:
-    """All series but those of numbered accelerators that never were anything but 0."""
-    moved = np.bincount(place, weights=np.nan_to_num(np.abs(value)), minlength=len(first)) > 0
-    is_used: Bools = (keys[3][first] < 0) | moved
+def _is_used(keys: Keys, first: Int64, inverse: Int64, value: Float64) -> Bools:
+    """Whether a series is of no accelerator, or has a value other than 0."""
+    is_nonzero = (
+        np.bincount(inverse, weights=np.nan_to_num(np.abs(value)), minlength=len(first)) > 0
+    )
+    is_used: Bools = (keys[3][first] < 0) | is_nonzero
     return is_used
 
 
@@ -105,7 +109,7 @@ class _Series:
 
 
 def _series(columns: EventColumns, strings: Strings, key: tuple[int, ...]) -> _Series:
-    """What (track, name, series, number of the accelerator) measure."""
+    """Source, metric, unit and factor of one key (track, name, series, accelerator)."""
     track, name, series, number = key
     row = columns.tracks[track]
     device = int(row.pid) & DEVICE if row.pid.isdigit() and int(row.pid) > 1 << LAYER * 2 else 0

@@ -1,4 +1,4 @@
-"""A database of Ascend's profilers → event columns: the same trace as that of the text files."""
+"""A database of Ascend's profilers → event columns: the same trace as from the text files."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.importers.ascend import db_device, db_host, db_measures, members
-from torch_tb_profiler.importers.ascend.chain import Marked, Queue, Slices, follow
-from torch_tb_profiler.importers.ascend.db_parts import Rows, Texts, Tracks, joined
-from torch_tb_profiler.importers.ascend.db_recorded import side_tables
+from torch_tb_profiler.importers.ascend import db_device, db_host, db_measures, file_names
+from torch_tb_profiler.importers.ascend.chain import Slices, SlicesWithId, TaskQueue, link_launches
+from torch_tb_profiler.importers.ascend.collectives import set_groups
+from torch_tb_profiler.importers.ascend.db_rows import Rows, Texts, Tracks, build_slices
+from torch_tb_profiler.importers.ascend.db_summaries import side_tables
 from torch_tb_profiler.importers.ascend.dialect import copies_of_collectives
-from torch_tb_profiler.importers.ascend.groups import describe_groups
-from torch_tb_profiler.importers.ascend.kernels import add_blocks, recorded_operators
+from torch_tb_profiler.importers.ascend.kernels import add_blocks, sum_by_unit_and_type
 from torch_tb_profiler.importers.ascend.memory import add_blocks as add_memory
 from torch_tb_profiler.importers.ascend.memory import add_records
-from torch_tb_profiler.importers.ascend.overlap import COMMUNICATION, COMPUTING, compare
-from torch_tb_profiler.importers.ascend.recorded import of_frame
-from torch_tb_profiler.importers.ascend.recorders import FRAMEWORKS, MINDSPORE, TORCH_NPU
+from torch_tb_profiler.importers.ascend.overlap import COMMUNICATION, COMPUTING, compare_overlap
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.ascend.strings import Strings
+from torch_tb_profiler.importers.ascend.summaries import side_table_of_frame
+from torch_tb_profiler.importers.ascend.timeline import FRAMEWORKS, MINDSPORE, TORCH_NPU
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
@@ -48,15 +48,15 @@ GROUPS = "parallel_group_info"
 
 
 def read_database(source: Folder, path: str, reading: Reading) -> tuple[EventColumns, Any]:
-    """The trace of a folder's database, and its own description of the groups, as JSON.
+    """Read the trace from a folder's database, and the database's JSON description of the groups.
 
     Args:
         source: The folder.
-        path: Of the database in it.
-        reading: How.
+        path: The database in it.
+        reading: How it is read.
 
     Raises:
-        TraceFormatError: it is no database, or holds no event.
+        TraceFormatError: it is not a database, or has no events.
         StorageError, OSError: it cannot be read.
     """
     file = source.files[path]()
@@ -67,36 +67,36 @@ def read_database(source: Folder, path: str, reading: Reading) -> tuple[EventCol
         if not any(table in database.tables for table in EVENTS):
             raise TraceFormatError(
                 "no_events",
-                f"{file.name} is a database without the tables of Ascend's profilers.",
+                f"{file.name} is a database, but has no tables of Ascend's profilers.",
                 "Export it again with export_type=ExportType.Db, or open its text files.",
             )
-        assembly = _Assembly(database, members.base_of(path), reading.options.python_frames)
-        of_analysis = QualityReport()
-        columns = assembly.columns(_analysis(source, of_analysis))
-        columns.quality.merge(of_analysis)
-        document = _groups(database)
+        assembly = _Assembly(database, file_names.base_name(path), reading.options.python_frames)
+        analysis_quality = QualityReport()
+        columns = assembly.columns(_read_analysis(source, analysis_quality))
+        columns.quality.merge(analysis_quality)
+        document = _read_groups(database)
         columns.quality.merge(database.quality)
     return columns, document
 
 
-def _analysis(source: Folder, quality: QualityReport) -> list[SideTable]:
-    """What Ascend's own analysis found; of a damaged one what can be read, which is told."""
-    path = members.named(source.files, members.ANALYSIS)
+def _read_analysis(source: Folder, quality: QualityReport) -> list[SideTable]:
+    """The tables of Ascend's own analysis; damage is reported to ``quality``."""
+    path = file_names.find_file(source.files, file_names.ANALYSIS)
     if path is None:
         return []
     file = source.files[path]()
     try:
         with closing(file), Database.open(file.local_path(), file.name) as database:
-            tables = side_tables(database, members.ANALYSIS)
+            tables = side_tables(database, file_names.ANALYSIS)
             quality.merge(database.quality)
             return tables
     except (TraceFormatError, UnpackLimitError):
-        quality.add("ascend_file_unreadable", 1, members.ANALYSIS)
+        quality.add("ascend_file_unreadable", 1, file_names.ANALYSIS)
         return []
 
 
-def _groups(database: Database) -> Any:
-    """The description of parallel groups; nothing else of the metadata is read."""
+def _read_groups(database: Database) -> Any:
+    """The description of the parallel groups; no other metadata is read."""
     for name, value in database.rows("META_DATA", ("name", "value")):
         if name == GROUPS and isinstance(value, str):
             try:
@@ -107,7 +107,7 @@ def _groups(database: Database) -> Any:
 
 
 class _Assembly:
-    """The parts of a trace, while they are put together."""
+    """Collects the parts of a trace and assembles them."""
 
     def __init__(self, database: Database, name: str, python_frames: bool) -> None:
         self.database = database
@@ -115,14 +115,14 @@ class _Assembly:
         self.strings = Strings([])
         self.texts = Texts(database, self.strings)
         self.tracks = Tracks()
-        self.host = db_host.host_rows(
+        self.host = db_host.read_host_rows(
             database, self.texts, self.tracks, python_frames=python_frames
         )
-        self.calls = db_host.call_rows(database, self.texts, self.tracks)
-        self.tasks = db_device.task_rows(database, self.texts, self.tracks)
+        self.calls = db_host.read_calls(database, self.texts, self.tracks)
+        self.tasks = db_device.read_tasks(database, self.texts, self.tracks)
         device = int(self.tasks.device[0]) if len(self.tasks.rows) else 0
-        self.collectives = db_device.collective_rows(database, self.texts, self.tracks, device)
-        self.inner = db_device.part_rows(database, self.tasks, self.texts, self.tracks)
+        self.collectives = db_device.read_collectives(database, self.texts, self.tracks, device)
+        self.inner = db_device.read_collective_parts(database, self.tasks, self.texts, self.tracks)
         parts = (
             self.host.rows, self.calls, self.tasks.rows, self.collectives.rows, self.inner,
             self._steps(),
@@ -132,25 +132,25 @@ class _Assembly:
         if not starts:
             raise TraceFormatError(
                 "no_events",
-                f"{name} holds no event.",
-                "The recording never came to its active steps, or was exported while it ran.",
+                f"{name} has no events.",
+                "The recording never reached its active steps, or was exported while it ran.",
             )
         self.base_ns = int(min(start.min() for start in starts)) // SECOND_NS * SECOND_NS
-        self.slices = joined(parts, self.base_ns)
+        self.slices = build_slices(parts, self.base_ns)
         unnamed = self.slices["name_code"] < 0
         self.slices["name_code"][unnamed] = self.strings.code(UNNAMED) if unnamed.any() else 0
         self.unnamed = int(unnamed.sum())
         refine(self.slices["category"], self.slices["name_code"], self.strings.texts)
 
     def _steps(self) -> Rows:
-        """Steps that no range of the host names."""
-        stored = db_host.usable(self.database.ints("STEP_TIME", ("id", "startNs", "endNs")))
+        """Steps of ``STEP_TIME`` for which the host has no range."""
+        stored = db_host.with_times(self.database.ints("STEP_TIME", ("id", "startNs", "endNs")))
         names = [f"ProfilerStep#{number}" for number in stored["id"].tolist()]
         known = set(self.strings.texts)
-        lacking = np.array([name not in known for name in names], np.bool_)
+        is_unnamed = np.array([name not in known for name in names], np.bool_)
         if not len(self.host.rows):
-            lacking[:] = False
-        rows = np.flatnonzero(lacking)
+            is_unnamed[:] = False
+        rows = np.flatnonzero(is_unnamed)
         track = int(self.host.rows.track[0]) if len(self.host.rows) else 0
         return Rows(
             np.full(len(rows), Category.ANNOTATION, np.int8),
@@ -166,8 +166,8 @@ class _Assembly:
         """The trace."""
         tables = {name: empty_table(name) for name in TABLE_COLUMNS}
         tables["slices"] = self.slices
-        told_again = copies_of_collectives(self.slices, self.strings.texts, self.tracks.tracks)
-        self.slices["category"][told_again] = Category.DEVICE_OTHER
+        transfers = copies_of_collectives(self.slices, self.strings.texts, self.tracks.tracks)
+        self.slices["category"][transfers] = Category.DEVICE_OTHER
         tables["operator"] = db_host.operator_table(self.database, self.host, self.texts)
         tables["python"] = db_host.python_table(self.host)
         tables["device"] = db_device.device_table(
@@ -202,52 +202,55 @@ class _Assembly:
         return TraceInfo(framework=FRAMEWORKS[recorder], recorder=recorder, devices=tuple(models))
 
     def _describe(self, columns: EventColumns, side: list[SideTable]) -> None:
-        """Collectives with their groups, kernels with their blocks, and the side tables."""
+        """Add the collectives with their groups, the blocks of kernels, and the side tables."""
         columns.tables["collective"] = self.collectives.table(self.first[3], self.texts)
         by_name = {table.name: table for table in side}
-        describe_groups(
-            columns, by_name.get("recorded_collectives"), by_name.get("links"), self.strings
-        )
+        set_groups(columns, by_name.get("recorded_collectives"), by_name.get("links"), self.strings)
         add_blocks(columns, *db_device.kernel_blocks(self.tasks, self.first[2]), self.strings)
         if self.tasks.kernels.height:
-            summed = recorded_operators(self.tasks.kernels)
+            sums = sum_by_unit_and_type(self.tasks.kernels)
             source = f"{self.name}, {db_device.COMPUTE}"
-            side = [of_frame("recorded_operators", source, summed), *side]
+            side = [side_table_of_frame("recorded_operators", source, sums), *side]
         columns.side = tuple(side)
 
     def _link(self, columns: EventColumns) -> None:
-        """Launches and owners by connection ids; arrows from forward to backward."""
+        """Link launches and owners by connection id; add the arrows from forward to backward."""
         table = self.slices
         slices = Slices(table["track"], table["start_ns"], table["dur_ns"])
         work_part = slice(self.first[2], self.first[4])
         connection = np.concatenate((self.tasks.rows.connection, self.collectives.rows.connection))
         category = table["category"][work_part]
         is_work = np.isin(category, [int(each) for each in DEVICE_WORK_CATEGORIES])
-        work = Marked(np.flatnonzero(is_work) + self.first[2], connection[is_work])
+        work = SlicesWithId(np.flatnonzero(is_work) + self.first[2], connection[is_work])
         calls = np.arange(self.first[1], self.first[2])
         links = self.database.ints("CONNECTION_IDS", ("id", "connectionId"))
-        known = Marked(links["connectionId"], links["id"])
+        known = SlicesWithId(links["connectionId"], links["id"])
         entry = known.first_with(self.host.rows.connection)
-        queue = Queue(
+        queue = TaskQueue(
             *(
-                Marked(np.flatnonzero(chosen), entry[chosen])
-                for chosen in (self.host.is_put, self.host.is_take)
+                SlicesWithId(np.flatnonzero(chosen), entry[chosen])
+                for chosen in (self.host.is_enqueue, self.host.is_dequeue)
             )
         )
         operators = np.flatnonzero(self.host.rows.category == Category.OPERATOR)
-        by_id = Marked(operators, self.host.rows.connection[operators])
+        by_id = SlicesWithId(operators, self.host.rows.connection[operators])
         tails = by_id.first_with(links["id"])
         from_operator = tails >= 0
-        arrows = Marked(tails[from_operator], links["connectionId"][from_operator])
-        chain = follow(
-            slices, work, Marked(calls, self.calls.connection), queue, arrows.first_with(work.ids)
+        arrows = SlicesWithId(tails[from_operator], links["connectionId"][from_operator])
+        chain = link_launches(
+            slices,
+            work,
+            SlicesWithId(calls, self.calls.connection),
+            queue,
+            arrows.first_with(work.ids),
         )
         columns.launch, columns.owner = chain.launch, chain.owner
-        columns.quality.add("ascend_link_differs", chain.differing)
+        columns.quality.add("ascend_link_differs", chain.mismatch_count)
         self._flows(columns, arrows)
 
-    def _flows(self, columns: EventColumns, arrows: Marked) -> None:
-        """Two operators with one connection are a forward and its backward."""
+    def _flows(self, columns: EventColumns, arrows: SlicesWithId) -> None:
+        """Add a flow for every two operators with the same connection: a forward and its
+        backward."""
         order = np.lexsort((self.slices["start_ns"][arrows.rows], arrows.ids))
         ids, rows = arrows.ids[order], arrows.rows[order]
         _, first, counts = np.unique(ids, return_index=True, return_counts=True)
@@ -274,14 +277,14 @@ class _Assembly:
         blocks = db_measures.blocks_of(self.database, self.texts)
         add_memory(columns, blocks, records, self.strings)
         add_records(columns, records, samples)
-        samples.give_to(columns)
+        samples.append_to(columns)
 
     def _check_overlap(self, columns: EventColumns) -> None:
-        """MindStudio adds a table of its own answer when it imports a database."""
+        """Compare with the sums that MindStudio adds when it imports a database."""
         stored = self.database.ints("OVERLAP_ANALYSIS", ("type", "startNs", "endNs"))
-        took: Int64 = stored["endNs"] - stored["startNs"]
-        own = {
-            name: int(took[stored["type"] == kind].sum())
+        duration_ns: Int64 = stored["endNs"] - stored["startNs"]
+        reported = {
+            name: int(duration_ns[stored["type"] == kind].sum())
             for kind, name in ((0, COMPUTING), (1, COMMUNICATION))
         }
-        compare(columns, own)
+        compare_overlap(columns, reported)

@@ -1,4 +1,4 @@
-"""The host side of a database: operators, Python, the task queue and CANN's calls."""
+"""The host side of a database: operators, Python frames, the task queue and CANN calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.ascend import texts as written
-from torch_tb_profiler.importers.ascend.db_parts import Rows, Texts, Tracks
-from torch_tb_profiler.importers.ascend.settle import PUT, TAKE
+from torch_tb_profiler.importers.ascend import arguments
+from torch_tb_profiler.importers.ascend.db_rows import Rows, Texts, Tracks
+from torch_tb_profiler.importers.ascend.timeline import DEQUEUE_LABEL, ENQUEUE_LABEL
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS, ColumnArrays, Int32, Int64, Track
@@ -19,96 +19,102 @@ API, CALLS = "PYTORCH_API", "CANN_API"
 OPERATOR, QUEUE, FRAME, MARK = 50001, 50002, 50003, 50004
 CATEGORIES = {
     OPERATOR: (Category.OPERATOR, "cpu_op"),
-    QUEUE: (Category.HOST_OTHER, PUT),
+    QUEUE: (Category.HOST_OTHER, ENQUEUE_LABEL),
     FRAME: (Category.PYTHON_FUNCTION, "python_function"),
     MARK: (Category.ANNOTATION, "user_annotation"),
 }
 OTHER = (Category.HOST_OTHER, None)
-LEVELS = {5000: "Runtime@", 5500: "Hccl@", 10000: "Node@", 15000: "Model@", 20000: "AscendCL@"}
-"""What text files write before the names of CANN's calls, by their level."""
+LEVEL_PREFIXES = {
+    5000: "Runtime@",
+    5500: "Hccl@",
+    10000: "Node@",
+    15000: "Model@",
+    20000: "AscendCL@",
+}
+"""Level → the prefix of the names of CANN calls in text files."""
 
-ENQUEUE = "Enqueue"
-WORD = re.compile("[A-Za-z]")
-MODULE = "nn.Module: "
+ENQUEUE_PREFIX = "Enqueue"
+LETTER = re.compile("[A-Za-z]")
+MODULE_PREFIX = "nn.Module: "
 THREAD_BITS, THREAD = 32, (1 << 32) - 1
 
 
 @dataclass(slots=True)
 class HostRows:
-    """The rows of ``PYTORCH_API`` and what they say beside their times.
+    """The rows of ``PYTORCH_API``.
 
     Attributes:
         rows: The slices; their ``connection`` is an id of ``CONNECTION_IDS``.
-        is_take: Which of them take an entry off the queue.
-        is_put: Which of them put one there.
-        columns: Other columns of the table, as they are stored.
-        frames_left_out: Python frames that nobody wanted.
+        is_enqueue: Whether a row puts an entry on the task queue.
+        is_dequeue: Whether a row takes an entry off the task queue.
+        columns: The other columns of the table, as stored.
+        frames_left_out: Number of Python frames that were not read, as the options asked.
     """
 
     rows: Rows
-    is_put: np.ndarray
-    is_take: np.ndarray
+    is_enqueue: np.ndarray
+    is_dequeue: np.ndarray
     columns: dict[str, Int64]
     frames_left_out: int = 0
 
 
-def host_rows(
+def read_host_rows(
     database: Database, texts: Texts, tracks: Tracks, *, python_frames: bool = True
 ) -> HostRows:
-    """Operators, entries of the queue, Python frames where they are wanted, and marks, in the order
-    of the table."""
+    """Operators, queue entries, Python frames (unless ``python_frames`` is false) and marks, in
+    table order."""
     wanted = (
         "startNs", "endNs", "globalTid", "connectionId", "name", "sequenceNumber", "fwdThreadId",
         "inputDtypes", "inputShapes", "callchainId", "type",
     )  # fmt: skip
-    stored = usable(database.ints(API, wanted))
+    stored = with_times(database.ints(API, wanted))
     left_out = 0
     if not python_frames:
-        kept = stored["type"] != FRAME
-        left_out = int((~kept).sum())
-        stored = {key: values[kept] for key, values in stored.items()}
+        is_selected = stored["type"] != FRAME
+        left_out = int((~is_selected).sum())
+        stored = {key: values[is_selected] for key, values in stored.items()}
     kind, name = stored["type"], texts.codes(stored["name"])
-    is_module, starts_put = _names(texts, name)
+    is_module, is_enqueue_name = _classify_names(texts, name)
     category = np.full(len(kind), OTHER[0], np.int8)
-    word = np.full(len(kind), -1, np.int32)
-    for number, (of_kind, text) in CATEGORIES.items():
-        category[kind == number] = of_kind
-        word[kind == number] = texts.strings.code(text)
+    label_code = np.full(len(kind), -1, np.int32)
+    for number, (kind_category, label) in CATEGORIES.items():
+        category[kind == number] = kind_category
+        label_code[kind == number] = texts.strings.code(label)
     is_queue = kind == QUEUE
-    word[is_queue & ~starts_put] = texts.strings.code(TAKE)
+    label_code[is_queue & ~is_enqueue_name] = texts.strings.code(DEQUEUE_LABEL)
     category[(kind == FRAME) & is_module] = Category.MODULE
     rows = Rows(
         category,
         name,
-        threads(stored["globalTid"], tracks),
+        thread_tracks(stored["globalTid"], tracks),
         stored["startNs"],
         stored["endNs"],
         stored["connectionId"],
-        word,
+        label_code,
     )
-    return HostRows(rows, is_queue & starts_put, is_queue & ~starts_put, stored, left_out)
+    return HostRows(rows, is_queue & is_enqueue_name, is_queue & ~is_enqueue_name, stored, left_out)
 
 
-def _names(texts: Texts, name: Int32) -> tuple[np.ndarray, np.ndarray]:
-    """Per name whether it is a module's, and whether it is that of what puts work on the queue."""
-    distinct, place = np.unique(name, return_inverse=True)
-    shown = [texts.strings.texts[code] if code >= 0 else "" for code in distinct.tolist()]
-    is_module = np.array([each.startswith(MODULE) for each in shown], np.bool_)
-    is_put = np.array([each.startswith(ENQUEUE) for each in shown], np.bool_)
+def _classify_names(texts: Texts, name: Int32) -> tuple[np.ndarray, np.ndarray]:
+    """Per name whether it is that of a module, and whether it is that of an enqueueing range."""
+    distinct, inverse = np.unique(name, return_inverse=True)
+    names = [texts.strings.texts[code] if code >= 0 else "" for code in distinct.tolist()]
+    is_module = np.array([each.startswith(MODULE_PREFIX) for each in names], np.bool_)
+    is_enqueue = np.array([each.startswith(ENQUEUE_PREFIX) for each in names], np.bool_)
     if not len(distinct):
         return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
-    return is_module[place], is_put[place]
+    return is_module[inverse], is_enqueue[inverse]
 
 
-def call_rows(database: Database, texts: Texts, tracks: Tracks) -> Rows:
-    """CANN's calls, called as text files call them."""
+def read_calls(database: Database, texts: Texts, tracks: Tracks) -> Rows:
+    """CANN calls, with the names that text files give them."""
     wanted = ("startNs", "endNs", "type", "globalTid", "connectionId", "name")
-    stored = usable(database.ints(CALLS, wanted))
+    stored = with_times(database.ints(CALLS, wanted))
     count = len(stored["startNs"])
     return Rows(
         np.full(count, Category.RUNTIME, np.int8),
-        texts.prefixed(stored["name"], stored["type"], LEVELS),
-        threads(stored["globalTid"], tracks),
+        texts.prefixed(stored["name"], stored["type"], LEVEL_PREFIXES),
+        thread_tracks(stored["globalTid"], tracks),
         stored["startNs"],
         stored["endNs"],
         stored["connectionId"],
@@ -116,32 +122,32 @@ def call_rows(database: Database, texts: Texts, tracks: Tracks) -> Rows:
     )
 
 
-def usable(stored: dict[str, Int64]) -> dict[str, Int64]:
-    """The rows that have a time."""
-    kept = (stored["startNs"] != ABSENT) & (stored["endNs"] != ABSENT)
-    return {name: values[kept] for name, values in stored.items()}
+def with_times(stored: dict[str, Int64]) -> dict[str, Int64]:
+    """The rows that have a start and an end."""
+    has_times = (stored["startNs"] != ABSENT) & (stored["endNs"] != ABSENT)
+    return {name: values[has_times] for name, values in stored.items()}
 
 
-def threads(global_tid: Int64, tracks: Tracks) -> Int32:
-    """The tracks of threads, whose numbers hold those of their processes."""
-    distinct, place = np.unique(global_tid, return_inverse=True)
+def thread_tracks(global_tid: Int64, tracks: Tracks) -> Int32:
+    """The track of each global thread id, whose high bits are the process id."""
+    distinct, inverse = np.unique(global_tid, return_inverse=True)
     numbers = [
         tracks.number(
             Track(
-                pid=str(each >> THREAD_BITS),
-                tid=str(each & THREAD),
+                pid=str(thread_id >> THREAD_BITS),
+                tid=str(thread_id & THREAD),
                 process_name="Python",
                 process_label="CPU",
-                thread_name=f"Thread {each & THREAD}",
+                thread_name=f"Thread {thread_id & THREAD}",
             )
         )
-        for each in distinct.tolist()
+        for thread_id in distinct.tolist()
     ]
-    return np.array([*numbers, -1], np.int32)[place]
+    return np.array([*numbers, -1], np.int32)[inverse]
 
 
 def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnArrays:
-    """The arguments of operators; their slices are the first of the trace."""
+    """The operator table; the host rows are the first slices of the trace."""
     stored = host.columns
     chosen = np.flatnonzero(stored["type"] == OPERATOR)
     strings = texts.strings
@@ -151,8 +157,8 @@ def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnAr
     none = np.full(len(chosen), -1, np.int32)
     return {
         "slice": chosen.astype(np.int64),
-        "input_shape_code": strings.rewritten(shape, written.shapes),
-        "input_type_code": strings.rewritten(dtype, written.types),
+        "input_shape_code": strings.rewritten(shape, arguments.shapes),
+        "input_type_code": strings.rewritten(dtype, arguments.types),
         "concrete_inputs_code": none,
         "call_stack_code": _stacks(database, stored["callchainId"][chosen], texts),
         "module_hierarchy_code": none.copy(),
@@ -163,13 +169,13 @@ def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnAr
 
 
 def _are_types(texts: Texts, codes: Int32) -> bool:
-    """Whether texts hold words: torch_npu of 2024 stored types as shapes, and shapes as types."""
+    """Whether texts contain letters: torch_npu of 2024 swapped the columns of shapes and types."""
     known = (texts.strings.texts[code] for code in np.unique(codes).tolist() if code >= 0)
-    return any(WORD.search(text) for text in known)
+    return any(LETTER.search(text) for text in known)
 
 
 def _stacks(database: Database, chains: Int64, texts: Texts) -> Int32:
-    """Frames of chains joined, innermost first."""
+    """Call stack per call chain: its frames joined by ``;``, innermost first."""
     stored = database.ints("PYTORCH_CALLCHAINS", ("id", "stack", "stackDepth"))
     frame = pl.DataFrame(stored).filter(pl.col("id").is_in(np.unique(chains).tolist()))
     if frame.is_empty():
@@ -184,13 +190,13 @@ def _stacks(database: Database, chains: Int64, texts: Texts) -> Int32:
     )
     codes = texts.strings.codes(stacks["line"].to_list())
     by_id = stacks.select("id").with_columns(code=pl.Series(codes))
-    asked = pl.DataFrame({"id": chains}).join(by_id, on="id", how="left", maintain_order="left")
-    found: Int32 = asked["code"].fill_null(-1).to_numpy()
-    return found
+    matched = pl.DataFrame({"id": chains}).join(by_id, on="id", how="left", maintain_order="left")
+    code: Int32 = matched["code"].fill_null(-1).to_numpy()
+    return code
 
 
 def python_table(host: HostRows) -> ColumnArrays:
-    """The frames: modules are numbered by their names, of which each has one."""
+    """The python table; the id of a module is the code of its name, which is unique."""
     rows = np.flatnonzero(np.isin(host.rows.category, [Category.MODULE, Category.PYTHON_FUNCTION]))
     is_module = host.rows.category[rows] == Category.MODULE
     absent = np.full(len(rows), ABSENT, np.int64)

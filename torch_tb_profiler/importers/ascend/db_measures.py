@@ -1,4 +1,4 @@
-"""What a database measured beside the tasks: frequency, bandwidth, caches and memory → samples."""
+"""Device metrics of a database (frequency, bandwidth, caches, memory) → samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.db_parts import Texts
+from torch_tb_profiler.importers.ascend.db_rows import Texts
 from torch_tb_profiler.importers.ascend.memory import BLOCKS, RECORDS
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -14,20 +14,20 @@ from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 BYTES_PER_S = "bytes/s"
 PERCENT = "%"
-MEASURE = ("_ratio", "_rate")
-SHARE = 100.0
+MEASURE_SUFFIXES = ("_ratio", "_rate")
+PERCENT_PER_UNIT = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Something that a table measures over time.
+    """A metric that a table holds over time.
 
     Attributes:
-        table: Its name.
-        column: The column with the values.
-        metric: What it is called; braces stand for ``parts``.
-        unit: Of the values.
-        parts: Columns whose values tell one series from another.
+        table: Name of the table.
+        column: Column with the values.
+        metric: Name of the metric; braces are replaced by ``parts``.
+        unit: Unit of the values.
+        parts: Columns that identify a series.
     """
 
     table: str
@@ -47,16 +47,16 @@ MEASURES: tuple[Measure, ...] = (
     Measure("SOC_BANDWIDTH_LEVEL", "l2BufferBwLevel", "Stars Soc Info L2 Buffer Bw Level", ""),
     Measure("SOC_BANDWIDTH_LEVEL", "mataBwLevel", "Stars Soc Info Mata Bw Level", ""),
 )
-"""Called as text files call them."""
+"""The metrics, named as in the text files."""
 
-WORDS = {"read": "Read", "write": "Write", "app": "APP", "device": "Device"}
+LABELS = {"read": "Read", "write": "Write", "app": "APP", "device": "Device"}
 
-NAMED = ("type", "mode")
-"""Columns with ids of texts."""
+TEXT_ID_COLUMNS = ("type", "mode")
+"""Columns that hold ids of texts."""
 
 
 def add_measures(database: Database, texts: Texts, samples: SampleRows, base_ns: int) -> None:
-    """Every measure of a device that is in the database."""
+    """Add every metric of :data:`MEASURES` that the database has."""
     for measure in MEASURES:
         if measure.column not in database.tables.get(measure.table, ()):
             continue
@@ -64,36 +64,38 @@ def add_measures(database: Database, texts: Texts, samples: SampleRows, base_ns:
         value = database.floats(measure.table, (measure.column,))[measure.column]
         frame = pl.DataFrame(stored).with_columns(value=pl.Series(value))
         frame = frame.with_columns(
-            _shown(texts, frame[part]).alias(part) for part in measure.parts if part in NAMED
+            _texts_of(texts, frame[part]).alias(part)
+            for part in measure.parts
+            if part in TEXT_ID_COLUMNS
         )
         frame = frame.filter(pl.col("timestampNs") != int(ABSENT))
         for key, rows in frame.group_by(["deviceId", *measure.parts], maintain_order=True):
-            words = [WORDS.get(str(part), str(part)) for part in key[1:]]
+            labels = [LABELS.get(str(part), str(part)) for part in key[1:]]
             samples.add(
                 f"NPU {key[0]}",
-                measure.metric.format(*words),
+                measure.metric.format(*labels),
                 measure.unit,
                 rows["timestampNs"].to_numpy() - base_ns,
                 rows["value"].to_numpy(),
             )
 
 
-def _shown(texts: Texts, ids: pl.Series) -> pl.Series:
+def _texts_of(texts: Texts, ids: pl.Series) -> pl.Series:
     distinct = ids.unique()
     known = texts.texts(distinct.to_numpy())
-    words = dict(zip(distinct.to_list(), known, strict=True))
-    texts_of: pl.Series = ids.replace_strict(words, default=None, return_dtype=pl.String)
-    return texts_of
+    text_by_id = dict(zip(distinct.to_list(), known, strict=True))
+    texts_per_row: pl.Series = ids.replace_strict(text_by_id, default=None, return_dtype=pl.String)
+    return texts_per_row
 
 
 def add_kernel_measures(
     database: Database, texts: Texts, samples: SampleRows, task: Int64, start_ns: Int64
 ) -> None:
-    """Shares of the parts of the cores, at the starts of the tasks they are of.
+    """Add the utilization of the core's units, at the starts of the tasks.
 
     Args:
-        task: Numbers of tasks.
-        start_ns: When each of them starts, from the base of the trace.
+        task: Task numbers.
+        start_ns: Start of each task, from the base of the trace.
     """
     stored = database.ints("TASK_PMU_INFO", ("globalTaskId", "name"))
     value = database.floats("TASK_PMU_INFO", ("value",))["value"]
@@ -102,18 +104,18 @@ def add_kernel_measures(
     )
     frame = pl.DataFrame({"task": stored["globalTaskId"], "name": stored["name"], "value": value})
     names = frame["name"].unique(maintain_order=True)
-    shown = texts.texts(names.to_numpy())
-    for number, name in zip(names.to_list(), shown, strict=True):
-        if name is None or not name.endswith(MEASURE):
+    name_texts = texts.texts(names.to_numpy())
+    for number, name in zip(names.to_list(), name_texts, strict=True):
+        if name is None or not name.endswith(MEASURE_SUFFIXES):
             continue
-        named = frame.filter(pl.col("name") == number)
-        rows = named.join(starts, on="task", how="inner", maintain_order="left")
-        values = rows["value"].to_numpy() * SHARE
+        of_metric = frame.filter(pl.col("name") == number)
+        rows = of_metric.join(starts, on="task", how="inner", maintain_order="left")
+        values = rows["value"].to_numpy() * PERCENT_PER_UNIT
         samples.add("AI Core", name, PERCENT, rows["start_ns"].to_numpy(), values)
 
 
 def add_modules(database: Database, samples: SampleRows, base_ns: int) -> None:
-    """Memory by software module; modules that never held any are left out."""
+    """Add the memory of each software module; modules that never held any are left out."""
     names: dict[object, object] = dict(database.rows("ENUM_MODULE", ("id", "name")))
     stored = database.ints(
         "NPU_MODULE_MEM", ("moduleId", "timestampNs", "totalReserved", "deviceId")
@@ -140,7 +142,7 @@ def blocks_of(database: Database, texts: Texts) -> pl.DataFrame:
     }
     stored = database.ints("OP_MEMORY", ("name", *columns.values()))
     numbers = {key: _nullable(stored[name]) for key, name in columns.items()}
-    names = _shown(texts, pl.Series(stored["name"])).fill_null("")
+    names = _texts_of(texts, pl.Series(stored["name"])).fill_null("")
     frame = pl.DataFrame({"name": names, **numbers}).select(list(BLOCKS))
     return frame.cast(pl.Schema(BLOCKS)).drop_nulls(["bytes", "start_ns"])
 
@@ -156,7 +158,7 @@ def records_of(database: Database, texts: Texts) -> pl.DataFrame:
     }
     stored = database.ints("MEMORY_RECORD", ("component", *columns.values()))
     numbers = {key: _nullable(stored[name]) for key, name in columns.items()}
-    names = _shown(texts, pl.Series(stored["component"]))
+    names = _texts_of(texts, pl.Series(stored["component"]))
     frame = pl.DataFrame({"component": names, **numbers}).select(list(RECORDS))
     return frame.cast(pl.Schema(RECORDS)).drop_nulls(["component", "time_ns"])
 

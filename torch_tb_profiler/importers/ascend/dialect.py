@@ -1,4 +1,5 @@
-"""Chrome JSON of Ascend's tools: rows without categories, of processes whose names tell."""
+"""Chrome JSON of Ascend's tools: no categories; the names of processes and threads classify
+events."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.importers.ascend.settle import settle
+from torch_tb_profiler.importers.ascend.timeline import finalize_timeline
 from torch_tb_profiler.importers.kineto.categories import category_without_word
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.trace.categories import Category
@@ -25,9 +26,9 @@ ROWS: tuple[tuple[re.Pattern[str], re.Pattern[str], Category | None], ...] = (
     (re.compile("CANN$"), re.compile(""), Category.RUNTIME),
     (re.compile("(Python GC|Scope Layer)$"), re.compile(""), Category.HOST_OTHER),
 )
-"""Process, thread → category, None for the one that the name tells. Planes are the parts of the
-collective above them; overlap and step rows tell again what other rows hold. Python's collector and
-MindSpore's scopes lie around operators and are none."""
+"""Process, thread → category; None: the category depends on the event's name. Planes hold the parts
+of a collective; overlap and step rows repeat what other rows hold. Python's garbage collector and
+MindSpore's scopes enclose operators and are not operators."""
 
 TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
     (
@@ -36,51 +37,51 @@ TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
     ),
     (re.compile("(REDUCE_ASYNC|SDMA$|PROFILING_|PLACE_HOLDER)"), Category.DEVICE_OTHER),
 )
-"""Tasks of a device that compute nothing: waits and signals, and the transfers of a collective,
-which the row of the collective tells as a whole."""
+"""Device tasks that are not work: waits and signals, and the transfers of a collective, which the
+slice of the collective covers."""
 
 
 NOTIFY = re.compile("notify[ _](wait|record)", re.IGNORECASE)
-"""Tasks by which collectives wait for other devices; computing waits for events."""
+"""Tasks with which collectives wait for other devices; compute streams wait for events instead."""
 
 
 def is_ascend(_header: Mapping[str, Any], tracks: Sequence[Track]) -> bool:
-    """A process is called as Ascend's tools call the device, their library or their analyses."""
+    """Whether a process has a name of :data:`ROWS`."""
     names = {track.process_name or "" for track in tracks}
     return any(process.match(name) for process, _, _ in ROWS for name in names)
 
 
 def category(track: Track, name: str) -> Category | None:
-    """By :data:`ROWS`."""
-    for process, thread, of_row in ROWS:
+    """The category of an event by :data:`ROWS`; None if no row matches."""
+    for process, thread, row_category in ROWS:
         if process.match(track.process_name or "") and thread.match(track.thread_name or ""):
-            return of_row or task_category(name)
+            return row_category or task_category(name)
     return None
 
 
 def task_category(name: str) -> Category:
-    """Of a task of the device, by its name."""
-    for task, of_task in TASKS:
+    """The category of a device task, by its name."""
+    for task, kind_category in TASKS:
         if task.match(name):
-            return of_task
+            return kind_category
     return category_without_word(name, on_device=True)
 
 
 def copies_of_collectives(
     slices: ColumnArrays, strings: Sequence[str], tracks: Sequence[Track]
 ) -> Int64:
-    """Copies on streams of the device where collectives notify other devices: the transfers of
-    these collectives."""
+    """Rows of the copies that are transfers of collectives: those on streams that also notify other
+    devices."""
     notifies = [code for code, name in enumerate(strings) if NOTIFY.match(name)]
-    of_collectives = np.zeros(len(tracks), np.bool_)
-    of_collectives[slices["track"][np.isin(slices["name_code"], notifies)]] = True
-    of_collectives &= [HARDWARE in (track.process_name or "") for track in tracks]
+    has_notify = np.zeros(len(tracks), np.bool_)
+    has_notify[slices["track"][np.isin(slices["name_code"], notifies)]] = True
+    has_notify &= [HARDWARE in (track.process_name or "") for track in tracks]
     is_copy = slices["category"] == Category.MEMCPY
-    return np.flatnonzero(is_copy & of_collectives[slices["track"]])
+    return np.flatnonzero(is_copy & has_notify[slices["track"]])
 
 
 WORDS = {"enqueue": Category.HOST_OTHER, "dequeue": Category.HOST_OTHER}
-"""Its categories that are none of Kineto's: what puts work on a queue, and takes it off."""
+"""Ascend's categories that Kineto does not have: enqueueing and dequeueing of work."""
 
 DIALECT = Dialect(
     "ascend_trace",
@@ -88,5 +89,5 @@ DIALECT = Dialect(
     words=WORDS,
     category=category,
     told_again=copies_of_collectives,
-    settle=settle,
+    settle=finalize_timeline,
 )

@@ -1,18 +1,19 @@
-"""Reads a folder of one rank, or a single timeline."""
+"""Reads the folder of one rank, or a single timeline or database."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from torch_tb_profiler.importers.ascend import is_database, members
+from torch_tb_profiler.importers.ascend import file_names, is_database
 from torch_tb_profiler.importers.ascend.database import read_database
 from torch_tb_profiler.importers.ascend.job import with_job
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
 from torch_tb_profiler.importers.ascend.text_folder import read_text_folder
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.kineto import reader
+from torch_tb_profiler.importers.kineto import find_event, reader
 from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
@@ -21,24 +22,26 @@ ANALYSE = "Run {0}.profiler.profiler.analyse('{1}') where {0} is installed."
 
 
 def read(source: AnySource, reading: Reading) -> EventColumns:
-    """Read a trace: of a folder the database, else the text files.
+    """Read a trace; from a folder the database if there is one, else the text files.
 
     Raises:
-        TraceFormatError: it holds neither.
+        TraceFormatError: it has neither.
         StorageError, OSError: it cannot be read.
     """
     if not isinstance(source, Folder):
         if not is_database(source.head, source.name):
             return reader.read(source, reading)
-        source = Folder(source.name, {members.base_of(source.name): partial(_itself, source)})
+        source = Folder(
+            source.name, {file_names.base_name(source.name): partial(_identity, source)}
+        )
     files = SideFiles(source, QualityReport())
     columns, groups = _events(source, files, reading)
-    database = members.database_of(source.files)
-    info = members.named(source.files, members.INFO)
+    database = file_names.database_of(source.files)
+    info = file_names.find_file(source.files, file_names.INFO)
     columns.info = with_job(
         columns.info,
-        files.document(members.INFO),
-        files.document(members.METADATA, is_usual=False) or groups,
+        files.document(file_names.INFO),
+        files.document(file_names.METADATA, is_usual=False) or groups,
         _rank(database) if info is None else _rank(info),
     )
     columns.format = "ascend"
@@ -46,45 +49,63 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     return columns
 
 
+def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundArguments | None:
+    """Read the arguments of one event. None if the trace was read from a database: then the trace
+    has all its columns.
+
+    Raises:
+        StorageError, OSError: the file cannot be read.
+        UnpackLimitError: it unpacks too far.
+    """
+    if not isinstance(source, Folder):
+        if is_database(source.head, source.name):
+            return None
+        return find_event.find(source, sought, limits)
+    timeline = (
+        None if file_names.database_of(source.files) else file_names.timeline_of(source.files)
+    )
+    return None if timeline is None else find_event.find(source.files[timeline](), sought, limits)
+
+
 def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventColumns, Any]:
-    """The events, and what the database says of the groups; of a database that nothing can be read
-    of those of the text files beside it."""
-    database, timeline = members.database_of(source.files), members.timeline_of(source.files)
+    """The events, and the database's description of the groups. If the database cannot be read, the
+    events come from the text files."""
+    database, timeline = file_names.database_of(source.files), file_names.timeline_of(source.files)
     if database is not None:
         try:
-            found = read_database(source, database, reading)
+            result = read_database(source, database, reading)
         except TraceFormatError as error:
             if timeline is None:
                 raise
             files.quality.add("ascend_file_unreadable", 1, error.message)
         else:
             files.quality.add("ascend_both", int(timeline is not None))
-            return found
+            return result
     if timeline is None:
-        raise _nothing_to_read(source)
+        raise _no_events_error(source)
     return read_text_folder(source, timeline, files, reading), None
 
 
-def _itself(source: Source) -> Source:
+def _identity(source: Source) -> Source:
     return source
 
 
 def _rank(path: str | None) -> int | None:
-    base = members.base_of(path or "")
-    match = members.INFO.fullmatch(base) or members.DATABASE.fullmatch(base)
+    base = file_names.base_name(path or "")
+    match = file_names.INFO.fullmatch(base) or file_names.DATABASE.fullmatch(base)
     return int(match["rank"]) if match is not None and match["rank"] else None
 
 
-def _nothing_to_read(source: Folder) -> TraceFormatError:
-    if members.is_raw_only(source.files):
+def _no_events_error(source: Folder) -> TraceFormatError:
+    if file_names.is_raw_only(source.files):
         package = "mindspore" if source.name.rstrip("/\\").endswith("_ms") else "torch_npu"
         return TraceFormatError(
             "not_analysed",
-            f"{source.name} holds what was recorded (FRAMEWORK, PROF_…), which is not analysed.",
+            f"{source.name} holds raw data only (FRAMEWORK, PROF_…); it was not analysed yet.",
             ANALYSE.format(package, source.name),
         )
     return TraceFormatError(
         "no_events",
-        f"{source.name} holds neither trace_view.json nor a database of the profiler.",
-        f"Copy it again with its folder {members.OUTPUT}, or analyse the recording anew.",
+        f"{source.name} has neither a trace_view.json nor a profiler database.",
+        f"Copy it again with its folder {file_names.OUTPUT}, or analyse the recording again.",
     )

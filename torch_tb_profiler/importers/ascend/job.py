@@ -1,4 +1,4 @@
-"""What the files at the top of a folder say: rank, groups, what was recorded, and what was not."""
+"""Rank, groups, recording options and missing data, from the JSON files at the top of a folder."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from torch_tb_profiler.trace.limits import MAX_RANKS
 
 MAX_GROUPS = 4096
 LEVELS = ("level_none", "level0", "level1", "level2")
-NPU_LACKS: tuple[What, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
-NO_SUCH = "an NPU has no such measure"
-SETTINGS: dict[What, tuple[str, str]] = {
+NOT_ON_NPU: tuple[What, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
+NOT_ON_NPU_REASON = "an NPU has no such metric"
+NEEDED_OPTIONS: dict[What, tuple[str, str]] = {
     "input_shapes": ("record_shapes", "needs record_shapes=True"),
     "input_types": ("record_shapes", "needs record_shapes=True"),
     "call_stacks": ("with_stack", "needs with_stack=True"),
@@ -29,29 +29,29 @@ SETTINGS: dict[What, tuple[str, str]] = {
     "modules": ("with_modules", "needs with_modules=True"),
     "memory": ("profile_memory", "needs profile_memory=True"),
 }
-"""What a recording lacks where an option was off."""
+"""What is missing → the option that was off, and the reason to show."""
 
-BY_LEVEL: tuple[tuple[int, tuple[What, ...], str], ...] = (
+NEEDED_LEVELS: tuple[tuple[int, tuple[What, ...], str], ...] = (
     (1, ("kernels", "copies", "launches"), "needs Level0"),
     (2, ("communication", "collective_sizes", "runtime"), "needs Level1"),
 )
-"""Levels below the first one record none of these."""
+"""(level, what only this and higher levels record, the reason to show)."""
 
 NO_METRICS = ("none", "aicorenone", "acl_aicore_none")
 
 
-def with_job(info: TraceInfo, told: Any, metadata: Any, rank: int | None) -> TraceInfo:
-    """``info`` with what ``profiler_info`` and ``profiler_metadata`` say.
+def with_job(info: TraceInfo, profiler_info: Any, metadata: Any, rank: int | None) -> TraceInfo:
+    """``info`` completed from ``profiler_info`` and ``profiler_metadata``.
 
     Args:
-        info: What the events told.
-        told: The document of ``profiler_info_<rank>.json``, or anything.
-        metadata: That of ``profiler_metadata.json``, or anything.
+        info: What is known from the events.
+        profiler_info: The document of ``profiler_info_<rank>.json``; any JSON value.
+        metadata: The document of ``profiler_metadata.json``; any JSON value.
         rank: The rank in a file's name.
     """
-    document = told if isinstance(told, dict) else {}
-    common = _part(document, "config", "common_config")
-    special = _part(document, "config", "experimental_config")
+    document = profiler_info if isinstance(profiler_info, dict) else {}
+    common = _nested(document, "config", "common_config")
+    experimental = _nested(document, "config", "experimental_config")
     own = _rank(document.get("rank_id"))
     groups = _groups(metadata)
     version = document.get("torch_npu_version") or document.get("ms_version")
@@ -62,7 +62,7 @@ def with_job(info: TraceInfo, told: Any, metadata: Any, rank: int | None) -> Tra
         recording=RecordingSettings(
             **{key: _flag(common, key) for key in RecordingSettings.__struct_fields__}
         ),
-        not_recorded=(*info.not_recorded, *_lacks(common, special)),
+        not_recorded=(*info.not_recorded, *_not_recorded(common, experimental)),
     )
 
 
@@ -81,8 +81,8 @@ def _job(rank: int | None, groups: tuple[ProcessGroup, ...]) -> JobInfo | None:
 
 
 def _groups(metadata: Any) -> tuple[ProcessGroup, ...]:
-    """Groups by their names: keys are made of addresses of hosts, and stay out."""
-    given = _part(metadata if isinstance(metadata, dict) else {}, "parallel_group_info")
+    """The groups by name; the keys contain host addresses and are left out."""
+    given = _nested(metadata if isinstance(metadata, dict) else {}, "parallel_group_info")
     groups = []
     for value in list(given.values())[:MAX_GROUPS]:
         if not isinstance(value, dict):
@@ -100,16 +100,18 @@ def _groups(metadata: Any) -> tuple[ProcessGroup, ...]:
     return tuple(groups)
 
 
-def _lacks(common: Mapping[str, Any], special: Mapping[str, Any]) -> tuple[NotRecorded, ...]:
-    reasons: dict[What, str] = dict.fromkeys(NPU_LACKS, NO_SUCH)
-    for what, (option, reason) in SETTINGS.items():
+def _not_recorded(
+    common: Mapping[str, Any], experimental: Mapping[str, Any]
+) -> tuple[NotRecorded, ...]:
+    reasons: dict[What, str] = dict.fromkeys(NOT_ON_NPU, NOT_ON_NPU_REASON)
+    for what, (option, reason) in NEEDED_OPTIONS.items():
         if common.get(option) is False:
             reasons[what] = reason
-    level = _level(special.get("_profiler_level", special.get("profiler_level")))
-    for needed, whats, reason in BY_LEVEL:
+    level = _level(experimental.get("_profiler_level", experimental.get("profiler_level")))
+    for needed, names, reason in NEEDED_LEVELS:
         if level is not None and level < needed:
-            reasons |= dict.fromkeys(whats, reason)
-    metrics = special.get("_aic_metrics", special.get("aic_metrics"))
+            reasons |= dict.fromkeys(names, reason)
+    metrics = experimental.get("_aic_metrics", experimental.get("aic_metrics"))
     if isinstance(metrics, str) and metrics.rpartition(".")[2].lower() in NO_METRICS:
         reasons["gpu_metrics"] = "needs aic_metrics"
     return tuple(NotRecorded(what, reason) for what, reason in reasons.items())
@@ -120,7 +122,7 @@ def _level(value: Any) -> int | None:
     return LEVELS.index(name) if name in LEVELS else None
 
 
-def _part(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+def _nested(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     part: Any = document
     for key in keys:
         part = part.get(key) if isinstance(part, dict) else None

@@ -1,4 +1,4 @@
-"""``kernel_details.csv`` and ``l2_cache.csv``: blocks, units and measures of kernels."""
+"""``kernel_details.csv`` and ``l2_cache.csv``: blocks, units and metrics of kernels."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import polars as pl
 
 from torch_tb_profiler.importers.ascend.chain import NONE
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
-from torch_tb_profiler.importers.ascend.kernels import add_blocks, rows_of, units_of
+from torch_tb_profiler.importers.ascend.kernels import add_blocks, match_slices, unit_labels
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns
 
 MEASURE = re.compile(r"ai(?:c|v|core)\w*_(?:ratio|rate)|cube_utilization\(%\)", re.IGNORECASE)
 PERCENT = "%"
-SHARE = 100.0
-"""Measures are shares of 1, but those that are called percentages."""
+PERCENT_PER_UNIT = 100.0
+"""Values are fractions of 1, except in columns with ``%`` in the header."""
 
 CACHE_RATES = {"Hit Rate": "L2 hit rate", "Victim Rate": "L2 victim rate"}
 
 
 def kernels_of(table: CsvTable) -> pl.DataFrame:
-    """The kernels of ``kernel_details.csv`` (``kernels.KERNELS``)."""
+    """The kernels of ``kernel_details.csv``, with the columns of ``kernels.KERNELS``."""
     return pl.DataFrame(
         {
             "name": table.texts("Name").fill_null(""),
             "type": table.texts("Type"),
-            "unit": units_of(table.texts("Accelerator Core")),
+            "unit": unit_labels(table.texts("Accelerator Core")),
             "start_ns": pl.Series(table.times_ns("Start Time(us)")),
             "dur_us": table.texts("Duration(us)").cast(pl.Float64, strict=False),
             "blocks": pl.Series(table.integers("Block Dim", "Block Num")),
@@ -35,15 +35,15 @@ def kernels_of(table: CsvTable) -> pl.DataFrame:
 
 
 def add_kernels(columns: EventColumns, table: CsvTable, samples: SampleRows) -> pl.DataFrame:
-    """Give kernels their blocks and measures; returns them, for sums."""
+    """Add the blocks and metrics of kernels to a trace; returns the kernels."""
     kernels = kernels_of(table)
     strings = samples.strings
-    rows = rows_of(columns, kernels, strings)
+    rows = match_slices(columns, kernels, strings)
     add_blocks(columns, rows, kernels["blocks"].to_numpy(), strings)
     time_ns = kernels["start_ns"].to_numpy()
     known = time_ns != ABSENT
-    for header in table.chosen(MEASURE):
-        factor = 1.0 if PERCENT in header else SHARE
+    for header in table.headers_matching(MEASURE):
+        factor = 1.0 if PERCENT in header else PERCENT_PER_UNIT
         values = table.numbers(header)[known] * factor
         name = header.removesuffix("(%)").strip()
         samples.add("AI Core", name, PERCENT, time_ns[known] - columns.base_ns, values)
@@ -56,7 +56,7 @@ def add_kernels(columns: EventColumns, table: CsvTable, samples: SampleRows) -> 
 def add_cache_rates(
     columns: EventColumns, rates: CsvTable, details: CsvTable, samples: SampleRows
 ) -> None:
-    """Hits and victims of the L2 cache, at the starts of the kernels they are of."""
+    """Add the hit and victim rate of the L2 cache of each kernel, at its start."""
     starts = pl.DataFrame(
         {
             "stream": details.texts("Stream ID"),
@@ -76,4 +76,6 @@ def add_cache_rates(
         ).join(starts, on=["stream", "task", "name"], how="inner", maintain_order="left")
         joined = joined.filter(pl.col("time_ns") != int(ABSENT))
         time_ns = joined["time_ns"].to_numpy() - columns.base_ns
-        samples.add("L2 cache", metric, PERCENT, time_ns, joined["value"].to_numpy() * SHARE)
+        samples.add(
+            "L2 cache", metric, PERCENT, time_ns, joined["value"].to_numpy() * PERCENT_PER_UNIT
+        )

@@ -1,4 +1,4 @@
-"""Kernels as ``kernel_details`` or a database describes them: blocks, units and measures."""
+"""Kernels as described by ``kernel_details`` or a database: blocks, units and times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNELS: dict[str, type[pl.DataType]] = {
     "blocks": pl.Int64,
 }
 
-UNITS = {
+UNIT_LABELS = {
     "AI_CORE": "AI Core",
     "AI_VECTOR_CORE": "AI Vector",
     "AI_CUBE_CORE": "AI Cube",
@@ -30,26 +30,27 @@ UNITS = {
     "DSA_SQE": "DSA",
     "COMMUNICATION": "HCCL",
 }
-"""Ascend's words for what runs a kernel → ours."""
+"""Ascend's name of the unit that runs a kernel → its label."""
 
 
-def unit_of(word: str | None) -> str | None:
-    """What runs a kernel; an unknown word stays as it is."""
-    return None if word is None else UNITS.get(word, word)
+def unit_label(word: str | None) -> str | None:
+    """The label of the unit that runs a kernel; an unknown word stays as it is."""
+    return None if word is None else UNIT_LABELS.get(word, word)
 
 
-def units_of(words: pl.Series) -> pl.Series:
-    """:func:`unit_of` of every word."""
+def unit_labels(words: pl.Series) -> pl.Series:
+    """:func:`unit_label` of every value."""
     units: pl.Series = words.replace_strict(
-        {word: unit_of(word) for word in words.drop_nulls().unique()},
+        {word: unit_label(word) for word in words.drop_nulls().unique()},
         default=None,
         return_dtype=pl.String,
     )
     return units
 
 
-def rows_of(columns: EventColumns, kernels: pl.DataFrame, strings: Strings) -> Int64:
-    """Per described kernel its slice (row), by name and start to a ns; NONE where it has none."""
+def match_slices(columns: EventColumns, kernels: pl.DataFrame, strings: Strings) -> Int64:
+    """Per kernel the row of its slice, matched by name and start (within 1 ns); NONE if none
+    matches."""
     slices = columns.tables["slices"]
     rows = np.flatnonzero(slices["category"] == Category.KERNEL)
     names = strings.codes_of(kernels["name"])
@@ -59,26 +60,26 @@ def rows_of(columns: EventColumns, kernels: pl.DataFrame, strings: Strings) -> I
 
 
 def add_blocks(columns: EventColumns, rows: Int64, blocks: Int64, strings: Strings) -> None:
-    """Give kernels (rows of slices) the number of blocks they ran in, as their grid."""
+    """Set the grid of kernels (rows of slices) to their number of blocks."""
     device = columns.tables["device"]
     known = (rows != NONE) & (blocks > 0)
-    place = np.full(len(columns.tables["slices"]["start_ns"]), NONE, np.int64)
-    place[device["slice"]] = np.arange(len(device["slice"]))
-    distinct, of = np.unique(blocks[known], return_inverse=True)
+    device_row = np.full(len(columns.tables["slices"]["start_ns"]), NONE, np.int64)
+    device_row[device["slice"]] = np.arange(len(device["slice"]))
+    distinct, inverse = np.unique(blocks[known], return_inverse=True)
     codes = strings.codes([f"[{count}, 1, 1]" for count in distinct.tolist()])
-    at = place[rows[known]]
-    device["grid_code"][at[at != NONE]] = codes[of][at != NONE]
+    row = device_row[rows[known]]
+    device["grid_code"][row[row != NONE]] = codes[inverse][row != NONE]
 
 
-def recorded_operators(kernels: pl.DataFrame) -> pl.DataFrame:
-    """Kernels summed by unit and type, with columns of the side table of that name."""
-    took = pl.col("dur_us")
+def sum_by_unit_and_type(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Kernel times by unit and type, with the columns of the side table ``recorded_operators``."""
+    duration = pl.col("dur_us")
     grouped = kernels.group_by("unit", "type", maintain_order=True).agg(
         calls=pl.len().cast(pl.Int64),
-        total_us=took.sum(),
-        mean_us=took.mean(),
-        min_us=took.min(),
-        max_us=took.max(),
+        total_us=duration.sum(),
+        mean_us=duration.mean(),
+        min_us=duration.min(),
+        max_us=duration.max(),
     )
     total = grouped["total_us"].sum()
     share = pl.col("total_us") / total * 100 if total else pl.lit(None, pl.Float64)

@@ -1,4 +1,4 @@
-"""Blocks of device memory and totals by component → the memory table and samples."""
+"""Device memory blocks and totals by component → the memory table and samples."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, EventColumns, Int32, Int64, Track
 
 PRIVATE_USE = 20
-"""``c10::DeviceType`` of NPUs in PyTorch."""
+"""The ``c10::DeviceType`` of NPUs in PyTorch."""
 
 ALL = "PTA+GE"
-"""The component whose totals are those of all that PyTorch and the graph engine hold."""
+"""The component whose totals cover both PyTorch (PTA) and the graph engine (GE)."""
 
 BLOCKS: dict[str, type[pl.DataType]] = {
     "name": pl.String,
@@ -31,7 +31,7 @@ BLOCKS: dict[str, type[pl.DataType]] = {
     "end_allocated": pl.Int64,
     "end_reserved": pl.Int64,
 }
-"""One row per block; times from the epoch, null where it was never released."""
+"""One row per block; times since the epoch, the end is null if it was never released."""
 
 RECORDS: dict[str, type[pl.DataType]] = {
     "component": pl.String,
@@ -41,7 +41,7 @@ RECORDS: dict[str, type[pl.DataType]] = {
     "reserved": pl.Int64,
     "active": pl.Int64,
 }
-"""One row per total of a component; bytes."""
+"""One row per time and component; totals in bytes."""
 
 
 def add_blocks(
@@ -49,9 +49,9 @@ def add_blocks(
 ) -> None:
     """Append two memory events per block, its allocation and its release, in place.
 
-    The files pair an allocation with its release, and tell no address: the number of the block
-    stands for it. The totals of an event are those of :data:`ALL` at that moment, where they were
-    recorded, else the block's own component's.
+    The files pair allocations with releases and have no addresses: the block's number is used as
+    its address. The totals of an event are those of :data:`ALL` at that time if they were recorded,
+    else those of the block's own component.
     """
     if blocks.is_empty():
         return
@@ -62,11 +62,11 @@ def add_blocks(
         "track": track,
         "time_ns": events["time_ns"].to_numpy() - columns.base_ns,
         "device_type": np.full(events.height, PRIVATE_USE, np.int64),
-        "device": _whole(events["device"]),
-        "address": _whole(events["block"]),
-        "bytes": _whole(events["bytes"]),
-        "total_allocated_bytes": _whole(events["all"].fill_null(events["allocated"])),
-        "total_reserved_bytes": _whole(events["held"].fill_null(events["reserved"])),
+        "device": _int64(events["device"]),
+        "address": _int64(events["block"]),
+        "bytes": _int64(events["bytes"]),
+        "total_allocated_bytes": _int64(events["all"].fill_null(events["allocated"])),
+        "total_reserved_bytes": _int64(events["all_reserved"].fill_null(events["reserved"])),
         "is_oom": np.zeros(events.height, np.int8),
     }
     memory = columns.tables["memory"]
@@ -77,7 +77,7 @@ def add_blocks(
 
 
 def _events(blocks: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
-    """The allocations, then the releases, with the totals at their moments."""
+    """The allocations, then the releases, with the totals at their times."""
     blocks = blocks.with_row_index("block", offset=1)
     parts = [
         blocks.select(
@@ -97,7 +97,7 @@ def _events(blocks: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
         ["device", "time_ns"], keep="last", maintain_order=True
     )
     return events.join(
-        totals.select("device", "time_ns", all="allocated", held="reserved"),
+        totals.select("device", "time_ns", all="allocated", all_reserved="reserved"),
         on=["device", "time_ns"],
         how="left",
         maintain_order="left",
@@ -105,27 +105,27 @@ def _events(blocks: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
 
 
 def add_records(columns: EventColumns, records: pl.DataFrame, samples: SampleRows) -> None:
-    """The totals of each component as samples of its device."""
+    """Add the totals of each component as samples of its device."""
     for (component, device), rows in records.group_by("component", "device", maintain_order=True):
-        for what in ("allocated", "reserved", "active"):
-            known = rows.drop_nulls(what)
+        for measure in ("allocated", "reserved", "active"):
+            known = rows.drop_nulls(measure)
             samples.add(
                 f"NPU {device}",
-                f"{component} {what}",
+                f"{component} {measure}",
                 "bytes",
                 known["time_ns"].to_numpy() - columns.base_ns,
-                known[what].to_numpy(),
+                known[measure].to_numpy(),
             )
 
 
-def _whole(values: pl.Series) -> Int64:
-    whole: Int64 = values.cast(pl.Int64).fill_null(int(ABSENT)).to_numpy()
-    return whole
+def _int64(values: pl.Series) -> Int64:
+    integers: Int64 = values.cast(pl.Int64).fill_null(int(ABSENT)).to_numpy()
+    return integers
 
 
 def _tracks(columns: EventColumns, names: pl.Series, time_ns: Int64, strings: Strings) -> Int32:
-    """Per block the thread on which an operator of its name runs at that moment; of others a row
-    of its own, so that no operator around it by chance is taken for its owner."""
+    """Per block the thread on which an operator of the same name runs at that time. All other
+    blocks get a separate track, so that they are not attributed to an unrelated operator."""
     slices = columns.tables["slices"]
     operators = np.flatnonzero(slices["category"] == Category.OPERATOR)
     by_name = {name: strings.code(name) for name in names.unique(maintain_order=True).to_list()}
@@ -136,17 +136,17 @@ def _tracks(columns: EventColumns, names: pl.Series, time_ns: Int64, strings: St
         clock = TrackClock(np.concatenate((start, time_ns)), len(strings.texts))
         keys = clock.keys(slices["name_code"][operators], start)
         order = np.argsort(keys, kind="stable")
-        place = np.searchsorted(keys[order], clock.keys(wanted, time_ns), "right") - 1
-        row = np.append(operators[order], NONE)[place]
-        is_inside = (place >= 0) & (slices["name_code"][row] == wanted)
+        position = np.searchsorted(keys[order], clock.keys(wanted, time_ns), "right") - 1
+        row = np.append(operators[order], NONE)[position]
+        is_inside = (position >= 0) & (slices["name_code"][row] == wanted)
         is_inside &= time_ns <= slices["start_ns"][row] + slices["dur_ns"][row]
         track[is_inside] = slices["track"][row[is_inside]]
     if (track == NONE).any():
         track[track == NONE] = len(columns.tracks)
-        columns.tracks.append(_own_track(columns.tracks, operators, slices["track"]))
+        columns.tracks.append(_memory_track(columns.tracks, operators, slices["track"]))
     return track
 
 
-def _own_track(tracks: Iterable[Track], operators: Int64, track: Int32) -> Track:
+def _memory_track(tracks: Iterable[Track], operators: Int64, track: Int32) -> Track:
     host = list(tracks)[int(track[operators[0]])] if len(operators) else Track("0", "")
     return Track(pid=host.pid, tid="memory", process_name=host.process_name, thread_name="Memory")

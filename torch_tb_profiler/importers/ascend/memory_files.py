@@ -1,4 +1,4 @@
-"""``operator_memory.csv``, ``memory_record.csv`` and ``npu_module_mem.csv``."""
+"""Reads ``operator_memory.csv``, ``memory_record.csv`` and ``npu_module_mem.csv``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEVICE = r"(\d{1,4})\s*$"
 
 
 def blocks_of(table: CsvTable) -> pl.DataFrame:
-    """The blocks of ``operator_memory.csv``."""
+    """The blocks of ``operator_memory.csv``, with the columns of ``memory.BLOCKS``."""
     frame = pl.DataFrame(
         {
             "name": table.texts("Name").fill_null(""),
@@ -33,7 +33,7 @@ def blocks_of(table: CsvTable) -> pl.DataFrame:
 
 
 def records_of(table: CsvTable) -> pl.DataFrame:
-    """The totals of ``memory_record.csv``."""
+    """The totals of ``memory_record.csv``, with the columns of ``memory.RECORDS``."""
     frame = pl.DataFrame(
         {
             "component": table.texts("Component"),
@@ -49,7 +49,7 @@ def records_of(table: CsvTable) -> pl.DataFrame:
 
 
 def add_modules(columns: EventColumns, table: CsvTable, samples: SampleRows) -> None:
-    """Memory by software module; modules that never held any are left out."""
+    """Add the memory of each software module; modules that never held any are left out."""
     frame = pl.DataFrame(
         {
             "module": table.texts("Component"),

@@ -1,4 +1,4 @@
-"""Ascend's own answer, the rows of Overlap Analysis, against the tasks of the same timeline."""
+"""Compares the rows of Ascend's Overlap Analysis with the tasks of the same timeline."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from torch_tb_profiler.trace.columns import Bools, EventColumns, Int64
 
 PROCESS = "Overlap Analysis"
 HCCL = re.compile("(HCCL|Communication)$")
-"""Processes of collectives, also of those that are called after operators of a graph."""
+"""Processes of collectives, including collectives that are named after operators of a graph."""
 
 COMPUTING, COMMUNICATION = "Computing", "Communication"
 MAX_DIFFERENCE = 0.01
 
 
 def check_overlap(columns: EventColumns) -> None:
-    """Tell ``quality`` of sums that differ."""
+    """Compare the sums of the Overlap Analysis rows of a timeline, if it has them."""
     table, strings = columns.tables["slices"], columns.strings
     rows = np.array([track.process_name == PROCESS for track in columns.tracks], np.bool_)
     if not rows.any():
         return
-    is_own = rows[table["track"]]
-    own = {
-        name: int(table["dur_ns"][is_own & _called(table["name_code"], strings, name)].sum())
+    is_analysis = rows[table["track"]]
+    reported = {
+        name: int(table["dur_ns"][is_analysis & _has_name(table["name_code"], strings, name)].sum())
         for name in (COMPUTING, COMMUNICATION)
     }
-    compare(columns, own)
+    compare_overlap(columns, reported)
 
 
-def compare(columns: EventColumns, own_ns: Mapping[str, int]) -> None:
-    """Tell ``quality`` where the recorder's sums of computing and communication are others.
+def compare_overlap(columns: EventColumns, reported_ns: Mapping[str, int]) -> None:
+    """Add a quality issue where the recorder's times of computing and communication differ.
 
     Args:
         columns: The trace.
-        own_ns: Name of a sum → the recorder's, ns.
+        reported_ns: Computing or communication → the recorder's time, ns.
     """
     table = columns.tables["slices"]
     is_kernel = table["category"] == Category.KERNEL
@@ -46,25 +46,25 @@ def compare(columns: EventColumns, own_ns: Mapping[str, int]) -> None:
     for code in np.unique(table["name_code"][is_kernel]).tolist():
         is_hccl[code] = OPERATION.match(columns.strings[code]) is not None
     on_hccl = [HCCL.search(track.process_name or "") is not None for track in columns.tracks]
-    communicates = is_kernel & (is_hccl[table["name_code"]] | np.array(on_hccl)[table["track"]])
+    is_communication = is_kernel & (is_hccl[table["name_code"]] | np.array(on_hccl)[table["track"]])
     for name, chosen in (
-        (COMPUTING, is_kernel & ~communicates),
-        (COMMUNICATION, communicates),
+        (COMPUTING, is_kernel & ~is_communication),
+        (COMMUNICATION, is_communication),
     ):
-        ours = _covered(table["start_ns"][chosen], table["dur_ns"][chosen])
-        given = own_ns.get(name, 0)
-        if given and abs(ours - given) > MAX_DIFFERENCE * max(ours, given):
-            example = f"{name}: {given / 1000:.0f} µs there, {ours / 1000:.0f} µs by the tasks"
-            columns.quality.add("ascend_overlap_differs", 1, example)
+        computed = _union_ns(table["start_ns"][chosen], table["dur_ns"][chosen])
+        reported = reported_ns.get(name, 0)
+        if reported and abs(computed - reported) > MAX_DIFFERENCE * max(computed, reported):
+            times_us = f"{reported / 1000:.0f} µs reported, {computed / 1000:.0f} µs from the tasks"
+            columns.quality.add("ascend_overlap_differs", 1, f"{name}: {times_us}")
 
 
-def _called(codes: Int64, strings: list[str], name: str) -> Bools:
-    is_it: Bools = codes == (strings.index(name) if name in strings else -2)
-    return is_it
+def _has_name(codes: Int64, strings: list[str], name: str) -> Bools:
+    has_name: Bools = codes == (strings.index(name) if name in strings else -2)
+    return has_name
 
 
-def _covered(start: Int64, dur: Int64) -> int:
-    """Time in any of these intervals."""
+def _union_ns(start: Int64, dur: Int64) -> int:
+    """Length of the union of intervals."""
     if not len(start):
         return 0
     order = np.argsort(start, kind="stable")

@@ -1,4 +1,4 @@
-"""Samples as they come from side files and tables of a database → the samples table."""
+"""Collects samples from side files and database tables for the samples table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64
 
 @dataclass(slots=True)
 class SampleRows:
-    """Collects samples, a series at a time; times count from the base of the trace."""
+    """Collects samples, one series at a time; times are relative to the base of the trace."""
 
     strings: Strings
     parts: list[ColumnArrays] = field(default_factory=list)
@@ -26,10 +26,10 @@ class SampleRows:
         time_ns: Int64,
         value: npt.NDArray[np.floating | np.integer],
     ) -> None:
-        """A series; values that are no numbers are left out."""
+        """Add a series; values that are not finite are left out."""
         values = value.astype(np.float64)
-        kept = np.isfinite(values)
-        count = int(kept.sum())
+        is_finite = np.isfinite(values)
+        count = int(is_finite.sum())
         if not count:
             return
         codes = {"source_code": source, "metric_code": metric, "unit_code": unit}
@@ -39,15 +39,15 @@ class SampleRows:
                     name: np.full(count, self.strings.code(text), np.int32)
                     for name, text in codes.items()
                 },
-                "time_ns": time_ns[kept].astype(np.int64),
-                "value": values[kept],
+                "time_ns": time_ns[is_finite].astype(np.int64),
+                "value": values[is_finite],
             }
         )
 
-    def give_to(self, columns: EventColumns) -> None:
-        """Append everything to the samples of a trace."""
-        own = columns.tables["samples"]
-        parts = [own, *self.parts]
+    def append_to(self, columns: EventColumns) -> None:
+        """Append all samples to those of a trace."""
+        existing = columns.tables["samples"]
+        parts = [existing, *self.parts]
         columns.tables["samples"] = {
-            name: np.concatenate([part[name] for part in parts]) for name in own
+            name: np.concatenate([part[name] for part in parts]) for name in existing
         }

@@ -1,4 +1,4 @@
-"""The small files of a folder by name; one that is not there or cannot be read is told of."""
+"""The small files of a folder, by name; missing and unreadable files are quality issues."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from torch_tb_profiler.importers.ascend import members
+from torch_tb_profiler.importers.ascend import file_names
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.source import Folder
@@ -19,23 +19,23 @@ MAX_JSON_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class SideFiles:
-    """The files beside the events.
+    """The files of a folder other than that with the events.
 
     Attributes:
-        folder: Where they lie.
-        quality: Is told of what cannot be read.
+        folder: The folder.
+        quality: Gets an issue for each file that is missing or cannot be read.
     """
 
     folder: Folder
     quality: QualityReport
 
     def table(self, name: str, *needed: str, is_usual: bool = True) -> CsvTable | None:
-        """A CSV file with these columns; None where there is none, or it is damaged.
+        """Read a CSV file that must have the columns ``needed``; None if it is missing or damaged.
 
         Raises:
             StorageError, OSError: it cannot be read.
         """
-        path = members.named(self.folder.files, name)
+        path = file_names.find_file(self.folder.files, name)
         if path is None:
             self.quality.add("ascend_file_missing", int(is_usual), name)
             return None
@@ -44,20 +44,20 @@ class SideFiles:
         except (ValueError, UnpackLimitError) as error:
             self.quality.add("ascend_file_unreadable", 1, f"{name}: {error}")
             return None
-        lacking = [header for header in needed if not table.has(header)]
-        if lacking:
-            text = f"{name}: no column {', '.join(lacking)}"
+        missing = [header for header in needed if not table.has(header)]
+        if missing:
+            text = f"{name}: no column {', '.join(missing)}"
             self.quality.add("ascend_file_unreadable", 1, text)
             return None
         return table
 
     def document(self, name: str | re.Pattern[str], *, is_usual: bool = True) -> Any:
-        """A JSON file, repaired where it is damaged; None where there is none or nothing helps.
+        """Read a JSON file, repaired if it is damaged; None if it is missing or cannot be repaired.
 
         Raises:
             StorageError, OSError: it cannot be read.
         """
-        path = members.named(self.folder.files, name)
+        path = file_names.find_file(self.folder.files, name)
         if path is None:
             if is_usual and isinstance(name, str):
                 self.quality.add("ascend_file_missing", 1, name)
@@ -72,5 +72,5 @@ class SideFiles:
             return json.loads(decoded)
         except (ValueError, RecursionError):
             parsed = parse_lenient(decoded.strip())
-            self.quality.add("ascend_file_unreadable", 1, members.base_of(path))
+            self.quality.add("ascend_file_unreadable", 1, file_names.base_name(path))
             return None if parsed is None else parsed.value

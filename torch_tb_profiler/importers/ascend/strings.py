@@ -1,4 +1,4 @@
-"""The dictionary of a trace's texts, to which readers of side files add."""
+"""The string dictionary of a trace, which readers of side files extend."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from torch_tb_profiler.trace.columns import Int32
 
 
 class Strings:
-    """Codes of texts; new ones are appended to the list it was made of.
+    """Codes of texts; new texts are appended to the list.
 
     Attributes:
-        texts: The list.
+        texts: The texts, by code.
     """
 
     def __init__(self, texts: list[str]) -> None:
@@ -32,17 +32,17 @@ class Strings:
         return code
 
     def codes(self, texts: Sequence[str | None]) -> Int32:
-        """Their codes."""
+        """The code of each text, -1 for None."""
         return np.array([self.code(text) for text in texts], np.int32)
 
     def codes_of(self, texts: pl.Series) -> Int32:
-        """Those of a long column of few texts."""
+        """The codes of a long column with few distinct texts."""
         known = {text: self.code(text) for text in texts.unique(maintain_order=True).to_list()}
         codes: Int32 = texts.replace_strict(known, return_dtype=pl.Int32).to_numpy()
         return codes
 
-    def rewritten(self, codes: Int32, written: Callable[[str], str]) -> Int32:
-        """Codes of the same texts written otherwise; absent ones stay absent."""
-        distinct, place = np.unique(codes, return_inverse=True)
-        new = [self.code(written(self.texts[code])) if code >= 0 else -1 for code in distinct]
-        return np.array(new, np.int32)[place] if new else codes
+    def rewritten(self, codes: Int32, rewrite: Callable[[str], str]) -> Int32:
+        """The codes of ``rewrite(text)`` for the texts behind ``codes``; -1 stays -1."""
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        new = [self.code(rewrite(self.texts[code])) if code >= 0 else -1 for code in distinct]
+        return np.array(new, np.int32)[inverse] if new else codes

@@ -1,13 +1,13 @@
-"""The text files of a folder: the timeline, and what the tables beside it add."""
+"""The text files of a folder: the timeline, and what the other files add."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.importers.ascend import recorded
-from torch_tb_profiler.importers.ascend.groups import describe_groups
+from torch_tb_profiler.importers.ascend import summaries
+from torch_tb_profiler.importers.ascend.collectives import set_groups
 from torch_tb_profiler.importers.ascend.kernel_files import add_cache_rates, add_kernels
-from torch_tb_profiler.importers.ascend.kernels import recorded_operators
+from torch_tb_profiler.importers.ascend.kernels import sum_by_unit_and_type
 from torch_tb_profiler.importers.ascend.memory import RECORDS, add_blocks, add_records
 from torch_tb_profiler.importers.ascend.memory_files import add_modules, blocks_of, records_of
 from torch_tb_profiler.importers.ascend.samples import SampleRows
@@ -29,16 +29,16 @@ BLOCKS, RECORD, MODULES, CACHE = (
 def read_text_folder(
     source: Folder, timeline: str, files: SideFiles, reading: Reading
 ) -> EventColumns:
-    """The trace of the text files; files that are missing or damaged are told of.
+    """Read the trace from the text files; missing and damaged files are quality issues.
 
     Args:
         source: The folder.
         timeline: The path of its timeline.
         files: Its other files.
-        reading: How.
+        reading: How it is read.
 
     Raises:
-        TraceFormatError: the timeline is none.
+        TraceFormatError: the timeline is not a trace.
         StorageError, OSError: a file cannot be read.
     """
     columns = reader.read(source.files[timeline](), reading)
@@ -50,14 +50,14 @@ def read_text_folder(
         *_communication(columns, files, strings),
     ]
     _memory(columns, files, samples)
-    samples.give_to(columns)
+    samples.append_to(columns)
     columns.side = (*columns.side, *side)
     return columns
 
 
 def _steps(files: SideFiles) -> list[SideTable]:
     table = files.table(STEPS, "Step", "Computing")
-    return [] if table is None else [recorded.steps(table, STEPS)]
+    return [] if table is None else [summaries.steps(table, STEPS)]
 
 
 def _kernels(columns: EventColumns, files: SideFiles, samples: SampleRows) -> list[SideTable]:
@@ -69,19 +69,21 @@ def _kernels(columns: EventColumns, files: SideFiles, samples: SampleRows) -> li
             add_cache_rates(columns, rates, details, samples)
     sums = files.table(OPERATORS, "OP Type", "Count", "Total Time(us)")
     if sums is not None:
-        return [recorded.operators(sums, OPERATORS)]
+        return [summaries.operators(sums, OPERATORS)]
     if kernels is None:
         return []
-    return [recorded.of_frame("recorded_operators", KERNELS, recorded_operators(kernels))]
+    return [
+        summaries.side_table_of_frame("recorded_operators", KERNELS, sum_by_unit_and_type(kernels))
+    ]
 
 
 def _communication(columns: EventColumns, files: SideFiles, strings: Strings) -> list[SideTable]:
     times, matrix = files.document(TIMES), files.document(MATRIX)
-    collectives = recorded.collectives(times, TIMES)
-    links = [*recorded.links(matrix), *recorded.transports(times)]
-    link_table = recorded.side_table("links", f"{MATRIX}, {TIMES}", links)
+    collectives = summaries.collectives(times, TIMES)
+    links = [*summaries.links(matrix), *summaries.transports(times)]
+    link_table = summaries.side_table("links", f"{MATRIX}, {TIMES}", links)
     tables = [table for table in (collectives, link_table) if table is not None]
-    describe_groups(columns, collectives, link_table, strings)
+    set_groups(columns, collectives, link_table, strings)
     return tables
 
 

@@ -1,4 +1,4 @@
-"""Rows of a database → parts of the slice table, with what each says beside its times."""
+"""Rows of a database → parts of the slice table."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ STRING_IDS = "STRING_IDS"
 
 
 class Texts:
-    """The texts of a database by their ids. Only those that are asked for reach the trace."""
+    """The texts of a database by id. Only texts that are used are added to the trace."""
 
     def __init__(self, database: Database, strings: Strings) -> None:
         ids = database.ints(STRING_IDS, ("id",))["id"]
         values = database.series(STRING_IDS, "value")
-        order = np.unique(ids, return_index=True)
-        self._known, self._first = order
+        self._known, self._first = np.unique(ids, return_index=True)
         self._values = values
         self.strings = strings
 
     def codes(self, ids: Int64) -> Int32:
-        """The codes of texts; -1 for ids without one."""
-        distinct, place = np.unique(ids, return_inverse=True)
+        """The string codes of ids; -1 for ids without a text."""
+        distinct, inverse = np.unique(ids, return_inverse=True)
         codes = self.strings.codes(self.texts(distinct))
-        return codes[place] if len(codes) else np.empty(0, np.int32)
+        return codes[inverse] if len(codes) else np.empty(0, np.int32)
 
     def prefixed(self, ids: Int64, kinds: Int64, prefixes: Mapping[int, str]) -> Int32:
-        """The same, with what is written before the texts of a kind."""
+        """The same, with a prefix per kind put before the text."""
         codes = self.codes(ids)
         for kind, prefix in prefixes.items():
             of_kind = kinds == kind
@@ -50,25 +49,25 @@ class Texts:
         return codes
 
     def texts(self, ids: Int64) -> list[str | None]:
-        """The texts themselves; to be asked for distinct ids."""
-        place = place_in(self._known, ids)
-        rows = [None if each < 0 else int(self._first[each]) for each in place.tolist()]
-        found: list[str | None] = self._values.gather(pl.Series(rows, dtype=pl.Int64)).to_list()
-        return found
+        """The texts of distinct ids; None for ids without a text."""
+        positions = place_in(self._known, ids).tolist()
+        rows = [None if position < 0 else int(self._first[position]) for position in positions]
+        texts: list[str | None] = self._values.gather(pl.Series(rows, dtype=pl.Int64)).to_list()
+        return texts
 
 
 @dataclass(slots=True)
 class Rows:
-    """Slices of one table. Arrays are aligned; ``ABSENT`` and -1 are none.
+    """Slices of one table. Arrays are aligned; ``ABSENT`` and -1 mean no value.
 
     Attributes:
-        category: Of ``trace.categories``.
-        name_code: Their names.
-        track: Numbers of tracks.
-        start_ns: From the epoch.
-        end_ns: Likewise.
-        connection: What joins a task with the call that launched it.
-        word_code: The category as a text of the file.
+        category: A :class:`~torch_tb_profiler.trace.categories.Category`.
+        name_code: Code of the name.
+        track: Number of the track.
+        start_ns: Start since the epoch.
+        end_ns: End since the epoch.
+        connection: Id that a task shares with the call that launched it.
+        raw_category_code: Code of the file's own word for the category.
     """
 
     category: Int8
@@ -77,7 +76,7 @@ class Rows:
     start_ns: Int64
     end_ns: Int64
     connection: Int64
-    word_code: Int32
+    raw_category_code: Int32
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -85,13 +84,13 @@ class Rows:
 
 @dataclass(slots=True)
 class Tracks:
-    """Numbers tracks as they are met."""
+    """Numbers tracks in the order in which they are first used."""
 
     tracks: list[Track] = field(default_factory=list)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def number(self, track: Track) -> int:
-        """The number of a track; the first of its process and thread counts."""
+        """The number of a track; tracks of the same process and thread share it."""
         key = (track.pid, track.tid)
         if key not in self._numbers:
             self._numbers[key] = len(self.tracks)
@@ -99,14 +98,14 @@ class Tracks:
         return self._numbers[key]
 
 
-def joined(parts: Sequence[Rows], base_ns: int) -> ColumnArrays:
-    """The slice table of these rows, in order."""
+def build_slices(parts: Sequence[Rows], base_ns: int) -> ColumnArrays:
+    """The slice table of all parts, in order."""
     start = np.concatenate([part.start_ns for part in parts])
     end = np.concatenate([part.end_ns for part in parts])
     absent = np.full(len(start), ABSENT, np.int64)
     return {
         "category": np.concatenate([part.category for part in parts]),
-        "raw_category_code": np.concatenate([part.word_code for part in parts]),
+        "raw_category_code": np.concatenate([part.raw_category_code for part in parts]),
         "name_code": np.concatenate([part.name_code for part in parts]),
         "track": np.concatenate([part.track for part in parts]),
         "start_ns": start - base_ns,

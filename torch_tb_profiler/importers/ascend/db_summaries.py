@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.recorded import (
+from torch_tb_profiler.importers.ascend.summaries import (
     MB,
     MS,
     PCT,
     STEP,
-    of_frame,
-    shown_group,
+    group_label,
+    side_table_of_frame,
 )
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.side_tables import SideTable
@@ -44,7 +44,7 @@ TIME_COLUMNS = {
 
 
 def side_tables(database: Database, source: str) -> list[SideTable]:
-    """What the database of Ascend's own analysis holds."""
+    """The side tables of the database of Ascend's own analysis."""
     tables = [_steps(database, source), _times(database, source), _links(database, source)]
     return [table for table in tables if table is not None and table.frame.height]
 
@@ -55,7 +55,7 @@ def _steps(database: Database, source: str) -> SideTable:
     numbers = [cell if isinstance(cell, int) else None for (cell,) in device.to_list()]
     renamed = frame.rename({name: key for key, name in STEP_COLUMNS.items()})
     renamed = renamed.with_columns(device=pl.Series(numbers, dtype=pl.Int64))
-    return of_frame("recorded_steps", source, renamed)
+    return side_table_of_frame("recorded_steps", source, renamed)
 
 
 def _times(database: Database, source: str) -> SideTable:
@@ -65,7 +65,7 @@ def _times(database: Database, source: str) -> SideTable:
         ("hccl_op_name", "group_name", "step", "type"),
         ("start_timestamp", *TIME_COLUMNS.values()),
     )
-    return of_frame(
+    return side_table_of_frame(
         "recorded_collectives",
         source,
         frame.select(
@@ -92,7 +92,7 @@ def _links(database: Database, source: str) -> SideTable:
         group="group_name",
         source_rank=pl.col("src_rank").cast(pl.Int64, strict=False),
         destination_rank=pl.col("dst_rank").cast(pl.Int64, strict=False),
-        **_moved(),
+        **_transfer_columns(),
     )
     transports = _frame(
         database,
@@ -106,13 +106,13 @@ def _links(database: Database, source: str) -> SideTable:
         _step(),
         name="hccl_op_name",
         group="group_name",
-        **_moved(),
+        **_transfer_columns(),
         large_packet_pct=pl.col("large_packet_ratio") * PCT,
     )
-    return of_frame("links", source, pl.concat([pairs, sums], how="diagonal"))
+    return side_table_of_frame("links", source, pl.concat([pairs, sums], how="diagonal"))
 
 
-def _moved() -> dict[str, pl.Expr]:
+def _transfer_columns() -> dict[str, pl.Expr]:
     return {
         "transport": pl.col("transport_type"),
         "size_bytes": pl.col("transit_size") * MB,
@@ -126,7 +126,7 @@ def _step() -> pl.Expr:
 
 
 def _frame(database: Database, table: str, texts: Any, numbers: Any) -> pl.DataFrame:
-    """Columns of a table; absent ones are null."""
+    """Columns of a table; missing columns are null."""
     floats = database.floats(table, tuple(numbers))
     frame = pl.DataFrame(
         {
@@ -136,7 +136,7 @@ def _frame(database: Database, table: str, texts: Any, numbers: Any) -> pl.DataF
     )
     if GROUP not in frame.columns:
         return frame
-    shown = {name: shown_group(name) for name in frame[GROUP].drop_nulls().unique().to_list()}
+    labels = {name: group_label(name) for name in frame[GROUP].drop_nulls().unique().to_list()}
     return frame.with_columns(
-        pl.col(GROUP).replace_strict(shown, default=None, return_dtype=pl.String)
+        pl.col(GROUP).replace_strict(labels, default=None, return_dtype=pl.String)
     )

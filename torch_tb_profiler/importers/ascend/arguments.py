@@ -1,4 +1,4 @@
-"""Arguments as Ascend's tools write them → as PyTorch writes them, so that all are read alike."""
+"""Operator arguments as Ascend's tools write them → as PyTorch writes them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ DIMENSION = re.compile(r"-?\d+")
 
 
 def shapes(text: str) -> str:
-    """``"32,3;;64"`` (with line breaks behind the semicolons) → ``"[[32, 3], [], [64]]"``; a list
-    of tensors stays one item: what is no number is left out."""
+    """``"32,3;;64"`` (with line breaks after the semicolons) → ``"[[32, 3], [], [64]]"``; a list of
+    tensors stays one item, and what is not a number is left out."""
     return json.dumps([[int(d) for d in DIMENSION.findall(part)] for part in _parts(text)])
 
 
@@ -21,7 +21,7 @@ def types(text: str) -> str:
 
 
 def stack(text: str) -> str:
-    """Frames joined by ``;``, innermost first, as the tools order them already."""
+    """Frames joined by ``;``, innermost first (the order in which the tools write them)."""
     return ";".join(part for part in _parts(text) if part)
 
 

@@ -1,4 +1,4 @@
-"""The files of a folder, by what they are: names carry a rank, and folders differ with versions."""
+"""Names of the files in a profiler folder: names contain a rank, and differ between versions."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ INFO = re.compile(r"profiler_info(?:_(?P<rank>\d+))?\.json")
 METADATA = "profiler_metadata.json"
 
 
-def base_of(path: str) -> str:
-    """The last part of a path inside a folder."""
+def base_name(path: str) -> str:
+    """The last component of a path inside a folder."""
     return path.rpartition("/")[2]
 
 
-def _readable(paths: Iterable[str]) -> list[str]:
+def _without_raw(paths: Iterable[str]) -> list[str]:
     return sorted(path for path in paths if not RAW.match(path))
 
 
-def named(paths: Iterable[str], name: str | re.Pattern[str]) -> str | None:
-    """The first file of a name that is no raw data."""
-    for path in _readable(paths):
-        base = base_of(path)
+def find_file(paths: Iterable[str], name: str | re.Pattern[str]) -> str | None:
+    """The path of the first file with this name, raw data excluded; None if there is none."""
+    for path in _without_raw(paths):
+        base = base_name(path)
         if base == name if isinstance(name, str) else name.fullmatch(base):
             return path
     return None
 
 
 def database_of(files: Mapping[str, Any]) -> str | None:
-    """The database with the events."""
-    return named(files, DATABASE)
+    """The path of the database with the events; None if there is none."""
+    return find_file(files, DATABASE)
 
 
 def timeline_of(files: Mapping[str, Any]) -> str | None:
-    """The timeline as text."""
-    return named(files, TIMELINE)
+    """The path of the JSON timeline; None if there is none."""
+    return find_file(files, TIMELINE)
 
 
 def is_raw_only(paths: Iterable[str]) -> bool:
-    """Whether a folder holds what was recorded, and nothing that was made of it."""
+    """Whether a folder holds raw recorded data but no analysed output."""
     paths = list(paths)
     return any(RAW.match(path) for path in paths) and not any(
         path.startswith(f"{OUTPUT}/") for path in paths

@@ -1,4 +1,4 @@
-"""What the rows of a timeline of Ascend's tools mean together, once all of them are read."""
+"""Completes a timeline of Ascend's tools once all rows are read: links, arguments, collectives."""
 
 from __future__ import annotations
 
@@ -8,24 +8,18 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from torch_tb_profiler.importers.ascend import texts
+from torch_tb_profiler.importers.ascend import arguments
 from torch_tb_profiler.importers.ascend.chain import (
     NONE,
-    Marked,
-    Queue,
     Slices,
-    follow,
+    SlicesWithId,
+    TaskQueue,
+    link_launches,
     starting_at,
 )
-from torch_tb_profiler.importers.ascend.collectives import collectives_of_rows
-from torch_tb_profiler.importers.ascend.counters import samples_of_counters
+from torch_tb_profiler.importers.ascend.collectives import collectives_from_tasks
+from torch_tb_profiler.importers.ascend.counters import convert_counters
 from torch_tb_profiler.importers.ascend.overlap import check_overlap
-from torch_tb_profiler.importers.ascend.recorders import (
-    FRAMEWORKS,
-    MSPROF,
-    devices_that_worked,
-    recorder_of,
-)
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.kineto.kinds import TO_DEVICE
 from torch_tb_profiler.importers.kineto.tracks import join_rows
@@ -38,24 +32,29 @@ from torch_tb_profiler.trace.columns import (
     Track,
     empty_table,
 )
-from torch_tb_profiler.trace.info import NotRecorded
+from torch_tb_profiler.trace.info import DeviceInfo, NotRecorded
+
+TORCH_NPU, MINDSPORE, MSPROF = "torch_npu.profiler", "mindspore.Profiler", "msprof"
+PROCESSES = {"Python": TORCH_NPU, "MindSpore": MINDSPORE, "CPU OP": MINDSPORE}
+FRAMEWORKS = {TORCH_NPU: "PyTorch", MINDSPORE: "MindSpore"}
 
 TASKS = "tasks"
 PYTHON, CANN = "Python", "CANN"
 FRAMEWORK_PROCESSES = (PYTHON, "MindSpore", "CPU OP")
 LAYER_BITS = 10
-"""A process of Ascend's tools is a layer of a real one, whose number stands above these bits;
-Python's alone is the real one."""
+"""The process number of Ascend's tools is that of the real process, shifted by these bits, and a
+layer; only the Python process has its real number."""
 
-PUT, TAKE = "enqueue", "dequeue"
+ENQUEUE_LABEL, DEQUEUE_LABEL = "enqueue", "dequeue"
 NO_OPERATORS = "msprof records the device and CANN, not the operators of a framework"
 
 
-def settle(columns: EventColumns, others: Mapping[str, ColumnArrays]) -> None:
-    """Join rows of one thread, link the device with the host, and say things as others say them.
+def finalize_timeline(columns: EventColumns, others: Mapping[str, ColumnArrays]) -> None:
+    """Join the rows of a thread, link device work with the host, and convert arguments to PyTorch's
+    form.
 
     Args:
-        columns: Everything that was read; changed in place.
+        columns: All events that were read; changed in place.
         others: The arguments of tasks and calls, ``"tasks"``.
     """
     strings = Strings(columns.strings)
@@ -64,28 +63,29 @@ def settle(columns: EventColumns, others: Mapping[str, ColumnArrays]) -> None:
     _link(columns, tasks)
     _rewrite_arguments(columns, strings)
     if tasks:
-        columns.tables["collective"] = collectives_of_rows(columns, tasks, strings)
-    samples_of_counters(columns, strings)
+        columns.tables["collective"] = collectives_from_tasks(columns, tasks, strings)
+    convert_counters(columns, strings)
     check_overlap(columns)
     recorder = recorder_of(columns)
-    lacks = (NotRecorded("operators", NO_OPERATORS),) if recorder == MSPROF else ()
+    not_recorded = (NotRecorded("operators", NO_OPERATORS),) if recorder == MSPROF else ()
     columns.format = "ascend"
     columns.info = msgspec.structs.replace(
         columns.info,
         framework=FRAMEWORKS.get(recorder),
         recorder=recorder,
         devices=devices_that_worked(columns),
-        not_recorded=lacks,
+        not_recorded=not_recorded,
     )
 
 
 def real_process(track: Track) -> str:
-    """The number of the process that a row of Ascend's tools is a layer of."""
+    """The number of the real process to which a row of Ascend's tools belongs."""
     return track.pid if track.process_name == PYTHON else str(int(track.pid) >> LAYER_BITS)
 
 
 def _join_threads(columns: EventColumns) -> None:
-    """CANN's rows of a thread and the framework's are one: what an operator called lies in it."""
+    """Merge CANN's and the framework's rows of a thread, so that calls lie inside their
+    operators."""
     hosts = {
         number: track
         for track in reversed(columns.tracks)
@@ -115,22 +115,22 @@ def _link(columns: EventColumns, tasks: ColumnArrays) -> None:
     connection = _of_slices(tasks, "connection", len(category))
     entry = _of_slices(tasks, "queue_entry", len(category))
     calls = np.flatnonzero((category == Category.RUNTIME) & (connection != ABSENT))
-    words = table["raw_category_code"]
-    puts, takes = (
-        np.flatnonzero((words == columns.strings.index(word)) & (entry != ABSENT))
-        if word in columns.strings
+    labels = table["raw_category_code"]
+    enqueues, dequeues = (
+        np.flatnonzero((labels == columns.strings.index(label)) & (entry != ABSENT))
+        if label in columns.strings
         else np.empty(0, np.int64)
-        for word in (PUT, TAKE)
+        for label in (ENQUEUE_LABEL, DEQUEUE_LABEL)
     )
-    chain = follow(
+    chain = link_launches(
         slices,
-        Marked(work, connection[work]),
-        Marked(calls, connection[calls]),
-        Queue(Marked(puts, entry[puts]), Marked(takes, entry[takes])),
+        SlicesWithId(work, connection[work]),
+        SlicesWithId(calls, connection[calls]),
+        TaskQueue(SlicesWithId(enqueues, entry[enqueues]), SlicesWithId(dequeues, entry[dequeues])),
         arrow,
     )
     columns.launch, columns.owner = chain.launch, chain.owner
-    columns.quality.add("ascend_link_differs", chain.differing)
+    columns.quality.add("ascend_link_differs", chain.mismatch_count)
 
 
 def _of_slices(tasks: ColumnArrays, key: str, count: int) -> Int64:
@@ -141,7 +141,7 @@ def _of_slices(tasks: ColumnArrays, key: str, count: int) -> Int64:
 
 
 def _arrows(columns: EventColumns, slices: Slices, work: Int64) -> Int64:
-    """Per piece of work the operator that an arrow comes from; the arrows are taken out."""
+    """Per piece of work the operator that its arrow comes from; the arrows are removed."""
     flows, strings = columns.tables["flows"], columns.strings
     code = strings.index(TO_DEVICE) if TO_DEVICE in strings else NONE
     is_arrow = (flows["raw_category_code"] == code) & (code >= 0)
@@ -154,22 +154,36 @@ def _arrows(columns: EventColumns, slices: Slices, work: Int64) -> Int64:
     operators = np.flatnonzero(category == Category.OPERATOR)
     tails = starting_at(slices, operators, arrows["track"][is_tail], arrows["time_ns"][is_tail])
     heads = starting_at(slices, work, arrows["track"][~is_tail], arrows["time_ns"][~is_tail])
-    tail_of = Marked(tails, arrows["flow_id_code"][is_tail].astype(np.int64))
+    tail_of = SlicesWithId(tails, arrows["flow_id_code"][is_tail].astype(np.int64))
     arrow = np.full(len(columns.tables["slices"]["start_ns"]), NONE, np.int64)
-    found = heads >= 0
+    is_known = heads >= 0
     from_tail = tail_of.first_with(arrows["flow_id_code"][~is_tail].astype(np.int64))
-    arrow[heads[found]] = from_tail[found]
+    arrow[heads[is_known]] = from_tail[is_known]
     return arrow[work]
 
 
 def _rewrite_arguments(columns: EventColumns, strings: Strings) -> None:
-    """Shapes, types and stacks of operators, in the words that PyTorch's files have for them."""
+    """Convert shapes, types and stacks of operators to the form of PyTorch's files."""
     table = columns.tables["operator"]
-    for column, written in (
-        ("input_shape_code", texts.shapes),
-        ("input_type_code", texts.types),
-        ("call_stack_code", texts.stack),
+    for column, rewrite in (
+        ("input_shape_code", arguments.shapes),
+        ("input_type_code", arguments.types),
+        ("call_stack_code", arguments.stack),
     ):
-        table[column] = strings.rewritten(table[column], written)
+        table[column] = strings.rewritten(table[column], rewrite)
     if not len(table["slice"]):
         columns.tables["operator"] = empty_table("operator")
+
+
+def recorder_of(columns: EventColumns) -> str:
+    """The tool that recorded a timeline, by the process that has the framework's rows."""
+    names = (PROCESSES.get(track.process_name or "") for track in columns.tracks)
+    return next(filter(None, names), MSPROF)
+
+
+def devices_that_worked(columns: EventColumns) -> tuple[DeviceInfo, ...]:
+    """The devices that ran kernels and copies. Timelines do not name device models."""
+    slices, device = columns.tables["slices"], columns.tables["device"]
+    works = np.isin(slices["category"][device["slice"]], [int(c) for c in DEVICE_WORK_CATEGORIES])
+    numbers = np.unique(device["device"][works])
+    return tuple(DeviceInfo(device=int(n)) for n in numbers if n != ABSENT and n >= 0)

@@ -1,4 +1,4 @@
-"""What Ascend's own analysis wrote beside the timeline → side tables."""
+"""Summary files that Ascend's own analysis writes next to the timeline → side tables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
-from torch_tb_profiler.importers.ascend.kernels import units_of
+from torch_tb_profiler.importers.ascend.kernels import unit_labels
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 MS, MB, PCT = 1000.0, 1e6, 100.0
-"""Its milliseconds → µs, its megabytes (decimal) → bytes, its shares → %."""
+"""Factors of its milliseconds → µs, its decimal megabytes → bytes, its fractions → %."""
 
 STEP_COLUMNS = {
     "computing_us": "Computing",
@@ -44,7 +44,7 @@ TIMES = {
     "idle_us": "Idle Time(ms)",
 }
 ADDRESS = re.compile(r"[%:]|\d+\.\d+\.\d+\.\d+")
-"""What only names made of an address and an interface hold: ``10.1.2.3%eth0_60000_0_17…``."""
+"""Occurs only in group names that contain a host address: ``10.1.2.3%eth0_60000_0_17…``."""
 
 PAIR = re.compile(r"(\d{1,9})-(\d{1,9})")
 KINDS = ("p2p", "collective")
@@ -53,23 +53,23 @@ STEP = re.compile(r"^step", re.IGNORECASE)
 
 
 def side_table(name: str, source: str, rows: list[dict[str, Any]]) -> SideTable | None:
-    """The table of these rows; None of none. What a row lacks is null."""
+    """The side table of these rows; missing values are null. None if there are no rows."""
     if not rows:
         return None
     frame = pl.DataFrame(rows, strict=False, infer_schema_length=None)
-    return of_frame(name, source, frame)
+    return side_table_of_frame(name, source, frame)
 
 
-def of_frame(name: str, source: str, frame: pl.DataFrame) -> SideTable:
-    """A frame with some of the columns of a side table, as that table. Rows of links are told once:
-    the matrix names one collective as a slow one and as one of the middle."""
+def side_table_of_frame(name: str, source: str, frame: pl.DataFrame) -> SideTable:
+    """A frame as a side table; missing columns are null. Duplicate links are dropped: the matrix
+    can list the same collective as slowest and as median."""
     schema = SIDE_SCHEMAS[name]
     columns = [
         (pl.col(key) if key in frame.columns else pl.lit(None)).cast(dtype, strict=False).alias(key)
         for key, dtype in schema.items()
     ]
-    told = frame.select(columns)
-    return SideTable(name, source, told.unique(maintain_order=True) if name == "links" else told)
+    table = frame.select(columns)
+    return SideTable(name, source, table.unique(maintain_order=True) if name == "links" else table)
 
 
 def steps(table: CsvTable, source: str) -> SideTable:
@@ -81,20 +81,20 @@ def steps(table: CsvTable, source: str) -> SideTable:
             **{key: _numbers(table, header) for key, header in STEP_COLUMNS.items()},
         }
     )
-    return of_frame("recorded_steps", source, frame)
+    return side_table_of_frame("recorded_steps", source, frame)
 
 
 def operators(table: CsvTable, source: str) -> SideTable:
     """``op_statistic.csv``."""
     frame = pl.DataFrame(
         {
-            "unit": units_of(table.texts("Core Type")),
+            "unit": unit_labels(table.texts("Core Type")),
             "type": table.texts("OP Type"),
             "calls": table.texts("Count").cast(pl.Int64, strict=False),
             **{key: _numbers(table, header) for key, header in OPERATOR_COLUMNS.items()},
         }
     )
-    return of_frame("recorded_operators", source, frame)
+    return side_table_of_frame("recorded_operators", source, frame)
 
 
 def _numbers(table: CsvTable, header: str) -> pl.Series:
@@ -105,11 +105,11 @@ def _numbers(table: CsvTable, header: str) -> pl.Series:
 def collectives(document: Any, source: str) -> SideTable | None:
     """The times of ``communication.json``."""
     rows = []
-    for step, kind, name, value in _operations(document):
+    for step, kind, name, value in _iter_operations(document):
         times = value.get("Communication Time Info")
         if isinstance(times, dict) and name != TOTAL:
             rows.append(
-                _named(step, name)
+                _name_columns(step, name)
                 | {"kind": kind, "start_us": _number(times.get("Start Timestamp(us)"))}
                 | {key: _scaled(times.get(header), MS) for key, header in TIMES.items()}
             )
@@ -117,22 +117,22 @@ def collectives(document: Any, source: str) -> SideTable | None:
 
 
 def links(document: Any) -> list[dict[str, Any]]:
-    """``communication_matrix.json`` as rows of ``links``: what went from rank to rank."""
+    """``communication_matrix.json`` as rows of ``links``: what each rank sent to another."""
     rows = []
-    for step, _, name, value in _operations(document):
+    for step, _, name, value in _iter_operations(document):
         for pair, sent in value.items():
             ranks = PAIR.fullmatch(pair)
             if ranks is None or not isinstance(sent, dict) or name.startswith(TOTAL):
                 continue
             operation = sent.get("Op Name")
             rows.append(
-                _named(step, name)
+                _name_columns(step, name)
                 | ({"name": operation} if isinstance(operation, str) else {})
                 | {
                     "source_rank": int(ranks[1]),
                     "destination_rank": int(ranks[2]),
                     "transport": _text(sent.get("Transport Type")),
-                    **_moved(sent),
+                    **_transfer_columns(sent),
                     "large_packet_pct": None,
                 }
             )
@@ -140,10 +140,10 @@ def links(document: Any) -> list[dict[str, Any]]:
 
 
 def transports(document: Any) -> list[dict[str, Any]]:
-    """The bandwidths of ``communication.json`` as rows of ``links``: without ranks, per transport
-    that moved anything."""
+    """The bandwidths of ``communication.json`` as rows of ``links``: per transport that moved data,
+    without ranks."""
     rows = []
-    for step, _, name, value in _operations(document):
+    for step, _, name, value in _iter_operations(document):
         given = value.get("Communication Bandwidth Info")
         if not isinstance(given, dict) or name == TOTAL:
             continue
@@ -151,15 +151,15 @@ def transports(document: Any) -> list[dict[str, Any]]:
             if isinstance(sent, dict) and _number(sent.get("Transit Size(MB)")):
                 large = _scaled(sent.get("Large Packet Ratio"), PCT)
                 rows.append(
-                    _named(step, name)
+                    _name_columns(step, name)
                     | {"source_rank": None, "destination_rank": None, "transport": transport}
-                    | _moved(sent)
+                    | _transfer_columns(sent)
                     | {"large_packet_pct": large}
                 )
     return rows
 
 
-def _moved(sent: Mapping[str, Any]) -> dict[str, float | None]:
+def _transfer_columns(sent: Mapping[str, Any]) -> dict[str, float | None]:
     return {
         "size_bytes": _scaled(sent.get("Transit Size(MB)"), MB),
         "time_us": _scaled(sent.get("Transit Time(ms)"), MS),
@@ -167,8 +167,8 @@ def _moved(sent: Mapping[str, Any]) -> dict[str, float | None]:
     }
 
 
-def _operations(document: Any) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Step, kind, name and what is said of every operation; what is of another form is left out."""
+def _iter_operations(document: Any) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Step, kind, name and fields of every operation; malformed entries are left out."""
     for step, kinds in _items(document):
         for kind, operations in _items(kinds):
             if kind in KINDS:
@@ -181,13 +181,13 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     return list(value.items()) if isinstance(value, dict) else []
 
 
-def _named(step: str, key: str) -> dict[str, Any]:
+def _name_columns(step: str, key: str) -> dict[str, Any]:
     name, _, group = key.partition("@")
-    return {"step": step or None, "name": name, "group": shown_group(group)}
+    return {"step": step or None, "name": name, "group": group_label(group)}
 
 
-def shown_group(group: str | None) -> str | None:
-    """A group's own name; a number, the same for all ranks, for one made of a host's address.
+def group_label(group: str | None) -> str | None:
+    """The name of a group; if it contains a host address, a number that is the same for all ranks.
 
     >>> shown_group("17522688603477080586"), shown_group("hccl_world_group"), shown_group("")
     ('17522688603477080586', 'hccl_world_group', None)
