@@ -26,7 +26,7 @@ from figures import DOCUMENT, add_options, machine, with_table
 from make_trace import OUT, SAMPLES, Recording, write
 from shapes import shape_of, three_decimals
 
-from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
 from torch_tb_profiler.api import OpenedTrace, open_trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.registry import view_named

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from torch_tb_profiler.advice import EVIDENCE_TABLES
-from torch_tb_profiler.analysis.call_stacks import Frame
+from torch_tb_profiler.analysis.operators.call_stacks import Frame
 from torch_tb_profiler.requests import errors, general, runs, slices, timeline
 from torch_tb_profiler.requests import views as view_answers
 from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer

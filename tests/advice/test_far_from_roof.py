@@ -10,7 +10,7 @@ from tests.advice.scenes import context, device, finding
 from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.advice.far_from_roof import detect
 from torch_tb_profiler.advice.needs import unmet
-from torch_tb_profiler.analysis.intervals import total
+from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.trace.model import Trace
 
 SIZE = 2048

@@ -9,7 +9,7 @@ import pytest
 from tests.advice.scenes import ELEMENTWISE, GEMM, awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.low_occupancy import detect, limiting_reason
-from torch_tb_profiler.analysis.kernel_details import size_product
+from torch_tb_profiler.analysis.kernels.details import size_product
 from torch_tb_profiler.knowledge.advice import entry
 
 PARAMETERS = entry("low_occupancy").parameters

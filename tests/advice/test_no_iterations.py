@@ -6,7 +6,7 @@ from tests.advice.scenes import context, finding
 from tests.advice.test_sources import rows_of
 from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.advice.no_iterations import detect
-from torch_tb_profiler.analysis.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
 
 
 def repeated(count: int) -> list[Event]:

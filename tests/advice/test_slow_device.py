@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.advice.scenes import ELEMENTWISE, TENSOR_CORE_GEMM, context, device, finding
-from tests.analysis.test_kernel_paces import counted
+from tests.analysis.kernels.test_durations import counted
 from tests.helpers.traces import Event, kernel, step, trace
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.slow_device import detect_in_run

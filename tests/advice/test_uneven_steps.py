@@ -12,8 +12,8 @@ from tests.advice.scenes import context, finding, load
 from tests.helpers.traces import Event, annotation, op, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.uneven_steps import detect, step_list
-from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 

@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 from tests.helpers.traces import call, kernel, op, step, trace
-from torch_tb_profiler.analysis.selection import (
-    Selection,
-    SelectionError,
-    chosen_group_by,
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
+from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,
     selected_steps,
     slice_mask,

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from tests.consistency.answers import Answers, Quantity
-from torch_tb_profiler.analysis.roles import ROLE_TITLES
-from torch_tb_profiler.analysis.selection import device_work_mask
+from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import View

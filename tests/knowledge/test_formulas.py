@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from torch_tb_profiler.analysis.work.operands import read_operands
-from torch_tb_profiler.analysis.work.result import UnknownWorkError
-from torch_tb_profiler.analysis.work.rules import RULES, work_of_texts
+from torch_tb_profiler.analysis.efficiency.work.operands import read_operands
+from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
+from torch_tb_profiler.analysis.efficiency.work.rules import RULES, work_of_texts
 from torch_tb_profiler.knowledge.dtypes import canonical
 from torch_tb_profiler.knowledge.formulas import (
     KINDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from torch_tb_profiler.analysis.recording import Lacking
+from torch_tb_profiler.analysis.recording.missing_reasons import Lacking
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.knowledge.recorders import (
     TORCH_PROFILER,

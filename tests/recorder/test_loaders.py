@@ -34,9 +34,9 @@ from tests.helpers.loading import (  # noqa: E402
     TimedStream,
     timed_batch,
 )
-from torch_tb_profiler.analysis.loading.diagnosis import diagnosis  # noqa: E402
-from torch_tb_profiler.analysis.loading.summary import Loading, loadings  # noqa: E402
 from torch_tb_profiler.analysis.selection import Selection  # noqa: E402
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import diagnosis  # noqa: E402
+from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings  # noqa: E402
 from torch_tb_profiler.importers.registry import import_trace  # noqa: E402
 from torch_tb_profiler.recorder import session  # noqa: E402
 from torch_tb_profiler.recorder.options import Options  # noqa: E402

@@ -13,7 +13,7 @@ from tests.reference.modules import Modules
 from tests.reference.test_reports import FILES, MEASURES, OWN_KEYS, Row, rows
 from tests.reference.walk import Event, Walk
 from tests.views import reference
-from torch_tb_profiler.analysis.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
 from torch_tb_profiler.trace.model import Trace
 
 KEY = "batch"

@@ -13,7 +13,10 @@ import pytest
 
 from tests.helpers import nsys as made
 from tests.reference import nsys_sql as sql
-from torch_tb_profiler.analysis.hierarchies.of_ranges import domains_of_ranges, ranges_hierarchy
+from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import (
+    domains_of_ranges,
+    ranges_hierarchy,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.nsys.reader import read_export
 from torch_tb_profiler.importers.protocol import Reading

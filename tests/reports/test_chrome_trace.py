@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.opening import open_file
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.utilization import gpu_profiles
 from torch_tb_profiler.reports import chrome_counters, chrome_slices, chrome_trace
 from torch_tb_profiler.reports.chrome_counters import efficiency_steps, utilization_buckets
 from torch_tb_profiler.reports.chrome_trace import chrome_json, selected_windows

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.helpers.traces import annotation, op, step, trace
-from torch_tb_profiler.analysis.iterations.cut import cut
-from torch_tb_profiler.analysis.iterations.key_nodes import NOTHING_REPEATS
-from torch_tb_profiler.analysis.iterations.ranks import cut_ranks
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import NOTHING_REPEATS
+from torch_tb_profiler.analysis.steps.iterations.ranks import cut_ranks
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
 
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_kind import device_kind
-from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.devices import device_file, kind_of_label
 from torch_tb_profiler.loading.queries.views import trace_view, view_spec

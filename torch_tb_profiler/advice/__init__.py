@@ -73,7 +73,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.damage import damage_notes
 from torch_tb_profiler.advice.finding import Finding, ranked
 from torch_tb_profiler.advice.needs import unmet
-from torch_tb_profiler.analysis.collectives.matching import Matching, match
+from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER

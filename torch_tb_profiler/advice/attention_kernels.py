@@ -12,9 +12,9 @@ import re
 import numpy as np
 
 from torch_tb_profiler.advice.stream_runs import begins_stream
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace

@@ -10,7 +10,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.exposure import exposed_time, gain_us, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.analysis.intervals import intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.exposure import exposed_time
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, union
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.derived import per_cut, per_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
-from torch_tb_profiler.analysis.kernel_paces import clocks
+from torch_tb_profiler.analysis.kernels.durations import clocks
 from torch_tb_profiler.trace.model import Trace
 
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, filled, sum_if_known
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.collectives import NO_GROUP, NO_SIZE, UNTIMED
 from torch_tb_profiler.views.schema import Column, Table, TableSpec

@@ -10,7 +10,7 @@ from torch_tb_profiler.advice import (
 )
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.exposure import MOSTLY, Exposure
-from torch_tb_profiler.analysis.intervals import total
+from torch_tb_profiler.analysis.algebra.intervals import total
 
 CAUSES = (waiting_ranks, small_collectives, buffer_broadcasts, inference_all_reduce)
 

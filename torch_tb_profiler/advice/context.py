@@ -10,16 +10,16 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.finding import Spot
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
+from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.idle.chain import saved_on_chain
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import role_costs
-from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
+from torch_tb_profiler.analysis.steps.costs import role_costs
+from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.categories import Category
@@ -123,7 +123,7 @@ class Context:
     @cached_property
     def work(self) -> pl.DataFrame:
         """What of ``device_work`` began in the steps, with ``is_kernel``, ``is_communication`` and
-        ``tensor_core`` (a verdict of ``analysis.codes``)."""
+        ``tensor_core`` (a verdict of ``analysis.algebra.codes``)."""
         work, kinds = self.trace.device_work, kernel_kinds(self.trace)
         return work.select(
             *WORK_COLUMNS,

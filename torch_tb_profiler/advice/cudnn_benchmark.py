@@ -8,7 +8,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.kernel_time import kernel_finding, kernel_table
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

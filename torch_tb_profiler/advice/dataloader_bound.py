@@ -5,12 +5,12 @@ from __future__ import annotations
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
 from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
+from torch_tb_profiler.analysis.communication.roles import Role, exclusive_intervals
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
-from torch_tb_profiler.analysis.intervals import Intervals
-from torch_tb_profiler.analysis.loading.batches import TRAIN
-from torch_tb_profiler.analysis.loading.diagnosis import MODEL, Diagnosis, diagnosis
-from torch_tb_profiler.analysis.loading.summary import Loading, loadings
-from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import MODEL, Diagnosis, diagnosis
+from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace

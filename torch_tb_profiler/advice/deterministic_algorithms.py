@@ -10,8 +10,8 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.kernel_time import kernel_finding, kernel_table
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
 
 CODE = "deterministic_algorithms"
 EVIDENCE = kernel_table(CODE, "Kernels of operators that are held to it")

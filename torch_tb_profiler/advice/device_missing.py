@@ -9,7 +9,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.host_marks import in_steps
-from torch_tb_profiler.analysis.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import of_names
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US

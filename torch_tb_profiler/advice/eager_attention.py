@@ -6,7 +6,7 @@ from torch_tb_profiler.advice.attention_kernels import eager_attention, is_fallb
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.kernel_time import kernel_finding, kernel_table, marked
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "eager_attention"

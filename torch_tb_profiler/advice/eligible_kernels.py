@@ -18,9 +18,9 @@ from torch_tb_profiler.advice.evidence import (
     filled,
 )
 from torch_tb_profiler.advice.matrix_reasons import UNKNOWN, Why, why_unused
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

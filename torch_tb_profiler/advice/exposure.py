@@ -10,11 +10,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Spot
 from torch_tb_profiler.advice.program import tells_use, trains
-from torch_tb_profiler.analysis.collectives.calls import timed_on_host
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.idle.host_threads import host_activity
-from torch_tb_profiler.analysis.idle.waits import Wait, waits
-from torch_tb_profiler.analysis.intervals import (
+from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     intersect,
     subtract,
@@ -22,8 +18,12 @@ from torch_tb_profiler.analysis.intervals import (
     union,
     union_all,
 )
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.roles import computation
+from torch_tb_profiler.analysis.communication.calls import timed_on_host
+from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.communication.roles import computation
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
+from torch_tb_profiler.analysis.idle.waits import Wait, waits
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace

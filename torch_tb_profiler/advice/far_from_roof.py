@@ -8,11 +8,11 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, OPERATOR, TOTAL_US, filled
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.analysis.algebra.intervals import union
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls, work_holders
 from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls
-from torch_tb_profiler.analysis.intervals import union
-from torch_tb_profiler.analysis.operator_calls import operator_calls
-from torch_tb_profiler.analysis.selection import slice_steps
+from torch_tb_profiler.analysis.operators.calls import operator_calls
+from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.efficiency import efficiency_file
 from torch_tb_profiler.knowledge.formulas import KINDS

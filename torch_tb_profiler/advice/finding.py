@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from torch_tb_profiler.advice.evidence import declaration
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text

@@ -9,7 +9,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.host_marks import in_steps, lost_in, marks, outermost, time_of
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace

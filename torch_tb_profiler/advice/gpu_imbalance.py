@@ -11,7 +11,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
 from torch_tb_profiler.advice.exposure import MOSTLY, exposure
 from torch_tb_profiler.advice.finding import Finding, Spot
-from torch_tb_profiler.analysis.intervals import Intervals, subtract, union_all
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union_all
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS

@@ -13,7 +13,7 @@ from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.gpu_imbalance import GPUS, imbalance
 from torch_tb_profiler.advice.program import is_distributed, trains
-from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS

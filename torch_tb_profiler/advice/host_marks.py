@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, union, union_all
 from torch_tb_profiler.analysis.idle.gaps import all_idle
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, union, union_all
 from torch_tb_profiler.knowledge.host_marks import MARK_KINDS, MarkKind, mark_kind
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace

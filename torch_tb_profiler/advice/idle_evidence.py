@@ -12,10 +12,10 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.advice.host_marks import told_apart
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import gaps
-from torch_tb_profiler.analysis.intervals import Intervals, subtract
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64

@@ -11,8 +11,8 @@ from torch_tb_profiler.advice.exposure import exposed_time, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.program import tells_use, trains
 from torch_tb_profiler.advice.sources import clause
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.intervals import intersect, union
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.knowledge import communication, kernels
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds

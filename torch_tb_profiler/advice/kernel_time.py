@@ -21,8 +21,8 @@ from torch_tb_profiler.advice.evidence import (
 )
 from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.advice.sources import clause
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.intervals import Intervals, total, union
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, total, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.units import NS_PER_US

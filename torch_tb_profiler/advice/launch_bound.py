@@ -8,9 +8,9 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import declared, gap_rows, idle_time, worst_gap
 from torch_tb_profiler.advice.program import is_compiled
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total, union
 from torch_tb_profiler.analysis.idle.causes import Cause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.knowledge import operators
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace

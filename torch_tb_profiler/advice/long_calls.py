@@ -9,9 +9,9 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import idle_time
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within
 from torch_tb_profiler.analysis.idle.causes import Cause
 from torch_tb_profiler.analysis.idle.waits import long_calls
-from torch_tb_profiler.analysis.intervals import Intervals, total_within
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec

@@ -10,8 +10,8 @@ from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import worst_gap
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import all_idle, busy
-from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import Column, TableSpec
 

@@ -19,7 +19,7 @@ from torch_tb_profiler.advice.kernel_time import (
     step_share_pct,
 )
 from torch_tb_profiler.advice.program import trains
-from torch_tb_profiler.analysis.kernel_details import size_product
+from torch_tb_profiler.analysis.kernels.details import size_product
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec

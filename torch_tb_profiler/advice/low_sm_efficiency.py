@@ -10,8 +10,8 @@ from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, GPU, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.kernel_time import busy, longest, outlook, step_share_pct
 from torch_tb_profiler.advice.program import trains
-from torch_tb_profiler.analysis.intervals import WeightProfile, total, union
-from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.analysis.algebra.intervals import WeightProfile, total, union
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec

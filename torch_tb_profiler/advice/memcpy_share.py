@@ -8,10 +8,10 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.copy_evidence import copy_evidence, declared
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.sources import heaviest_operator_rows
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.roles import Role, exclusive_intervals
 from torch_tb_profiler.analysis.idle.waits import Wait, copy_directions
-from torch_tb_profiler.analysis.intervals import intersect, union
-from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64

@@ -9,9 +9,9 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.eligible_kernels import MATRIX_KINDS, matrix_units, that_compute
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.kernel_time import kernel_finding, kernel_table
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.kernel_details import input_types_of_slices, types_of_inputs
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.kernels.details import input_types_of_slices, types_of_inputs
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.columns import Int8

@@ -14,12 +14,12 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.host_marks import marks
-from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
-from torch_tb_profiler.analysis.recording import Lacking, recorder, why
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.recording.missing_reasons import Lacking, recorder, why
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import unknown_roles
+from torch_tb_profiler.analysis.steps.costs import unknown_roles
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace

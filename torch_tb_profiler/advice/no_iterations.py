@@ -7,8 +7,8 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.analysis.iterations.cut import cut_of
-from torch_tb_profiler.analysis.iterations.key_nodes import best_key_node, key_nodes
+from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node, key_nodes
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 

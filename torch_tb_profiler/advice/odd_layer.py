@@ -9,8 +9,11 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.sources import clause
-from torch_tb_profiler.analysis.hierarchies.equal_modules import EqualModules, equal_modules
-from torch_tb_profiler.analysis.hierarchies.kept import kept_modules
+from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules
+from torch_tb_profiler.analysis.operators.hierarchies.equal_modules import (
+    EqualModules,
+    equal_modules,
+)
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.containment import innermost_around_start
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
+from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.settings_evidence import settings_finding, settings_table
-from torch_tb_profiler.analysis.intervals import union
+from torch_tb_profiler.analysis.algebra.intervals import union
 from torch_tb_profiler.trace.categories import Category
 
 CODE = "optimizer_loop"

@@ -18,9 +18,9 @@ from torch_tb_profiler.advice.kernel_time import busy, outlook
 from torch_tb_profiler.advice.optimizer_kernels import optimizer_kernels, optimizer_steps
 from torch_tb_profiler.advice.sources import clause
 from torch_tb_profiler.advice.stream_runs import FUSABLE
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union, union_all
 from torch_tb_profiler.analysis.idle.gaps import busy as device_busy
-from torch_tb_profiler.analysis.intervals import Intervals, subtract, union, union_all
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec

@@ -8,7 +8,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.wait_evidence import blocked_in, declared, wait_groups
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.idle.causes import idle_causes
 from torch_tb_profiler.analysis.idle.waits import Wait
 from torch_tb_profiler.knowledge.advice import entry

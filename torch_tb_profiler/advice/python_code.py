@@ -11,8 +11,8 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import idle_time, worst_gap
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.idle.causes import Cause
-from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.kernel_paces import kernel_paces
+from torch_tb_profiler.analysis.kernels.durations import kernel_paces
 from torch_tb_profiler.knowledge.kernels import classify
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace

@@ -7,7 +7,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.analysis.intervals import Intervals, union
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec

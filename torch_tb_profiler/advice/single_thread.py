@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.settings_evidence import settings_finding, settings_table
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.trace.info import JobInfo
 
 CODE = "single_thread"

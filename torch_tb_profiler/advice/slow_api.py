@@ -19,10 +19,10 @@ from torch_tb_profiler.advice.host_marks import (
     time_of,
 )
 from torch_tb_profiler.advice.idle_evidence import idle_time
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, union, union_all
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
-from torch_tb_profiler.analysis.intervals import Intervals, empty, union, union_all
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64

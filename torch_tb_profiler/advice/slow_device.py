@@ -14,7 +14,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, KERNEL, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.same_kernels import SameKernels, same_kernels
-from torch_tb_profiler.analysis.kernel_paces import kernel_paces
+from torch_tb_profiler.analysis.kernels.durations import kernel_paces
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -10,8 +10,8 @@ from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.exposure import exposed_time, gain_us, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.program import trains
-from torch_tb_profiler.analysis.collectives.records import SAME_SIZE_COLLECTIVES, records
-from torch_tb_profiler.analysis.intervals import intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.records import SAME_SIZE_COLLECTIVES, records
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.distributed.collectives import NO_GROUP

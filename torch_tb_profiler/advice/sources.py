@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.operators.mask import operator_mask
 from torch_tb_profiler.trace.columns import Int64
 
 LONGEST_NAME = 500

@@ -10,9 +10,9 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.exposure import exposed_time
 from torch_tb_profiler.advice.finding import Finding, Spot
-from torch_tb_profiler.analysis.collectives.matching import Matching
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.intervals import intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.matching import Matching
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

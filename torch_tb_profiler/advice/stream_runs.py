@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 

@@ -22,7 +22,7 @@ from torch_tb_profiler.advice.kernel_time import (
     outlook,
     step_share_pct,
 )
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "tensor_core_candidates"

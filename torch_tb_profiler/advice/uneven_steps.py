@@ -10,10 +10,10 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.program import trains
-from torch_tb_profiler.analysis.iterations.cut import cut_of
-from torch_tb_profiler.analysis.iterations.steady import steadiness
-from torch_tb_profiler.analysis.phases.evidence import serving_ranges
-from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
+from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
+from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
+from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
+from torch_tb_profiler.analysis.steps.phases.evidence import serving_ranges
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds

@@ -18,8 +18,8 @@ from torch_tb_profiler.advice.layout_kernels import layout_conversions
 from torch_tb_profiler.advice.optimizer_kernels import optimizer_kernels
 from torch_tb_profiler.advice.program import is_compiled
 from torch_tb_profiler.advice.stream_runs import savings_of_runs
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.columns import Bools

@@ -12,11 +12,11 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, filled
 from torch_tb_profiler.advice.finding import Spot
 from torch_tb_profiler.advice.sources import operator_rows
-from torch_tb_profiler.analysis.call_stacks import frames_around
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.waits import Wait
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union
+from torch_tb_profiler.analysis.operators.call_stacks import frames_around
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import why

@@ -8,9 +8,9 @@ from torch_tb_profiler.advice import host_synchronization
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.wait_evidence import declared_without_idle, wait_groups
+from torch_tb_profiler.analysis.algebra.intervals import intersect, total_within, union
 from torch_tb_profiler.analysis.idle.gaps import busy
 from torch_tb_profiler.analysis.idle.waits import Wait, waits
-from torch_tb_profiler.analysis.intervals import intersect, total_within, union
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "waiting_copies"

@@ -9,8 +9,8 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.exposure import exposed_time
-from torch_tb_profiler.analysis.collectives.matching import Matching
-from torch_tb_profiler.analysis.intervals import intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.trace.units import microseconds
 
 

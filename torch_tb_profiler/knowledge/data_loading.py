@@ -44,8 +44,8 @@ class LoaderAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """What to do about one bottleneck of a loader of torch.
 
     Attributes:
-        kind: Of :class:`~torch_tb_profiler.analysis.loading.diagnosis.Diagnosis`, a stage, or what
-            the workers' CPU tells.
+        kind: Of ``analysis.steps.data_loading.diagnosis.Diagnosis``, a stage, or what the
+            workers' CPU time shows.
         words: What the stage does, for people; empty for what is no stage.
         advice: What to do.
     """

@@ -72,7 +72,7 @@ class Formula(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
         operators: Names of the operators; one with ``_`` behind it is the same one in place.
         pattern: Regular expression of more names, which must match the whole.
         kind: One of :data:`KINDS`.
-        rule: Name of a function in ``analysis/work/rules.py``.
+        rule: Name of a function in ``analysis/efficiency/work/rules.py``.
         arguments: What the rule needs to know of these operators: where their operands stand, how
             many operations an element takes.
         source: Where the definition of the operator or of its count stands.

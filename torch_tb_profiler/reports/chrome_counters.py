@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from torch_tb_profiler.analysis.intervals import total_within
-from torch_tb_profiler.analysis.utilization import GpuProfile, gpu_profiles
+from torch_tb_profiler.analysis.algebra.intervals import total_within
+from torch_tb_profiler.analysis.idle.utilization import GpuProfile, gpu_profiles
 from torch_tb_profiler.reports.chrome_tracks import Event
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace

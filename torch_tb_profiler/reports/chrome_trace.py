@@ -17,8 +17,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection, time_range
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import time_range
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.reports.chrome_counters import counter_events
 from torch_tb_profiler.reports.chrome_header import chrome_header
 from torch_tb_profiler.reports.chrome_slices import slice_events

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.requests.timeline import TimelineArrayPayload, TimelineHead
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.timeline.categories import CATEGORIES, GROUP

@@ -7,9 +7,9 @@ kept, or computes it::
     def kernel_kinds(trace: Trace) -> KernelKinds: ...
 
 Values are kept in the trace (:class:`DerivedValues`), so they count in its memory and go with it.
-A recording may be cut into other steps (``analysis/iterations``): values that depend on its steps
-are declared with :func:`per_cut`, and every cut has its own; all others are of the recording, and
-its cuts share them.
+A recording may be split into other steps (``analysis/steps/iterations``): values that depend on
+its steps are declared with :func:`per_cut`, one per split; all others belong to the recording and
+are shared.
 """
 
 from __future__ import annotations

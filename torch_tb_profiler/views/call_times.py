@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.summaries.calls import FIGURES, SIDES
+from torch_tb_profiler.analysis.operators.summaries.calls import FIGURES, SIDES
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.schema import Column
@@ -64,7 +64,7 @@ def side_columns(side: str, whole: str) -> tuple[Column, ...]:
 
 
 def with_times(groups: pl.DataFrame, cpu_whole_ns: int, gpu_whole_ns: int) -> pl.DataFrame:
-    """``groups``, which have the columns of ``analysis.summaries.calls.summed``, with those of
+    """``groups``, which have the columns of ``operators.summaries.calls.summed``, with those of
     :func:`call_columns`; shares are of the two wholes."""
     wholes = dict(zip(SIDES, (cpu_whole_ns, gpu_whole_ns), strict=True))
     return groups.with_columns(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.iterations.cut import Cut, cut_of
+from torch_tb_profiler.analysis.steps.iterations.cut import Cut, cut_of
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
 

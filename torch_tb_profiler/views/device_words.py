@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import polars as pl
 
-from torch_tb_profiler.analysis.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.knowledge.devices import DeviceKind
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.checks import CHECKED

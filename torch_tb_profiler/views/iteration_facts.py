@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.iterations.figures import NO_ITERATION, iteration_figures
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.iterations.figures import NO_ITERATION, iteration_figures
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit

@@ -12,7 +12,7 @@ from typing import Literal
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed

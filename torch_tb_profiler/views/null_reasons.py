@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.recording import own_reason, recorder, why
+from torch_tb_profiler.analysis.recording.missing_reasons import own_reason, recorder, why
 
 __all__ = ["needed", "not_grouped", "own_reason", "recorder", "why"]
 

@@ -10,7 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from torch_tb_profiler.analysis.memory.selected import selected_time
-from torch_tb_profiler.analysis.samples import SampleSeries, have_own_clock, samples, within
+from torch_tb_profiler.analysis.recording.samples import (
+    SampleSeries,
+    have_own_clock,
+    samples,
+    within,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.resources import SampleAdvice, resources_file
 from torch_tb_profiler.trace.model import Trace

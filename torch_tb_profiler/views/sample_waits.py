@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.loading.batches import TRAIN, selected_batches
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import role_costs
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.steps.costs import role_costs
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN, selected_batches
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 

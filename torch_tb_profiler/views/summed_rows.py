@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.kernels.memory_operations import memory_operations
+from torch_tb_profiler.analysis.operators.summaries.calls import step_device_time_ns, step_time_ns
+from torch_tb_profiler.analysis.operators.summaries.event_types import DEVICE, HOST, event_types
+from torch_tb_profiler.analysis.operators.summaries.user_ranges import user_ranges
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
-from torch_tb_profiler.analysis.summaries.event_types import DEVICE, HOST, event_types
-from torch_tb_profiler.analysis.summaries.memory_operations import memory_operations
-from torch_tb_profiler.analysis.summaries.user_ranges import user_ranges
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.call_times import (

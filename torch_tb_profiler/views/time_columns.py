@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.operator_times import MEASURES, STATISTICS
+from torch_tb_profiler.analysis.operators.times import MEASURES, STATISTICS
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column
 

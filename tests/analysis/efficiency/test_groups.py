@@ -14,9 +14,9 @@ from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls, work_holders
 from torch_tb_profiler.analysis.efficiency.groups import KEYS, grouped, selected_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
-from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.efficiency.work.call_work import call_work
+from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work.call_work import call_work
 from torch_tb_profiler.trace.model import Trace
 
 PEAK = "float32=20,bfloat16=100,bandwidth_gb_per_s=500"

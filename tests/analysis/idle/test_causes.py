@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.traces import Event, call, frame, kernel, op, slice_event, step, trace
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, total
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import gaps
-from torch_tb_profiler.analysis.intervals import Intervals, total
 from torch_tb_profiler.trace.model import Trace
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

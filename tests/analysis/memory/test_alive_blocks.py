@@ -7,10 +7,10 @@ import random
 import numpy as np
 
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis.memory.alive import alive_after, last_record, total_after
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.earlier import Earlier
 from torch_tb_profiler.analysis.memory.levels import category_levels, known_levels
+from torch_tb_profiler.analysis.memory.live_allocations import alive_after, last_record, total_after
 from torch_tb_profiler.analysis.memory.records import memory_records
 
 EARLIER = 1000

@@ -10,8 +10,8 @@ import pytest
 
 from tests.importers.kineto.reference import read_file
 from tests.importers.kineto.test_unsorted import categories, read_rows
-from torch_tb_profiler.analysis.intervals import total, union
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.algebra.intervals import total, union
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category

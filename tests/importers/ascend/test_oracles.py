@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from torch_tb_profiler.analysis.intervals import total, union
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.algebra.intervals import total, union
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.api import OpenedTrace, open_trace
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
 

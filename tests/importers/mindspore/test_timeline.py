@@ -7,7 +7,7 @@ import json
 import polars as pl
 
 from tests.importers.mindspore.folders import made, opened, recorded
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import Category
 
 HEAD = "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail,"

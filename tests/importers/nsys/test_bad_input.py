@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import nsys as made
-from torch_tb_profiler.analysis.iterations.key_nodes import key_nodes
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import key_nodes
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.nsys.reader import read_export
 from torch_tb_profiler.importers.protocol import Reading

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import nsys as made
-from torch_tb_profiler.analysis.hierarchies.of_ranges import ranges_hierarchy
+from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import ranges_hierarchy
 from torch_tb_profiler.importers.nsys.graph_nodes import GraphNodes, creations
 from torch_tb_profiler.importers.nsys.reader import read_export
 from torch_tb_profiler.importers.protocol import Reading

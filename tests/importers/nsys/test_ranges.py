@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from tests.helpers import nsys as made
-from torch_tb_profiler.analysis.hierarchies.of_ranges import domains_of_ranges, ranges_hierarchy
-from torch_tb_profiler.analysis.range_domains import MOST_NAMED, OTHERS
+from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import (
+    domains_of_ranges,
+    ranges_hierarchy,
+)
+from torch_tb_profiler.analysis.recording.range_domains import MOST_NAMED, OTHERS
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.nsys.categories import count_as_operators
 from torch_tb_profiler.importers.nsys.reader import read_export

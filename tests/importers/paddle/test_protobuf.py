@@ -9,9 +9,9 @@ import numpy as np
 
 from tests.helpers import paddle_protobuf as pb
 from tests.importers.kineto.reference import actual, read_bytes
-from torch_tb_profiler.analysis.collectives.calls import host_calls
+from torch_tb_profiler.analysis.communication.calls import host_calls
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.summaries.distributed import communication_times
+from torch_tb_profiler.analysis.steps.communication_summary import communication_times
 from torch_tb_profiler.importers.paddle.event_types import TYPES
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.helpers.recorder import START_NS, journal_columns
-from torch_tb_profiler.analysis.samples import samples
+from torch_tb_profiler.analysis.recording.samples import samples
 from torch_tb_profiler.trace.build import build_trace
 
 READ_AT_MS = [0, 800, 803, 900, 1000, 1130, 1200, 1300, 1400]

@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.helpers.discovered import looked_into
 from tests.helpers.recorder import Run, trace_name, write_run
 from torch_tb_profiler import open_trace
-from torch_tb_profiler.analysis.roles import Role
-from torch_tb_profiler.analysis.step_costs import unknown_roles
+from torch_tb_profiler.analysis.communication.roles import Role
+from torch_tb_profiler.analysis.steps.costs import unknown_roles
 from torch_tb_profiler.recorder.finish import finish_folder
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.views.registry import all_views

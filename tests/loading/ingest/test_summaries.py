@@ -21,7 +21,7 @@ from tests.helpers.opening import open_file
 from tests.helpers.traces import annotation
 from tests.helpers.traces import trace as hand_built
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.analysis.intervals import total
+from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary

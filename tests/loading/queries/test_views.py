@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from tests.helpers.views import use_views
-from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.queries.views import view_result, with_rows

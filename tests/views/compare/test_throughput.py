@@ -20,7 +20,7 @@ from tests.helpers import traces as t
 from tests.helpers.opening import open_file
 from tests.helpers.recorder import Run, blocks_of, journal_columns
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.throughput import NOT_TIMED
+from torch_tb_profiler.analysis.steps.throughput import NOT_TIMED
 from torch_tb_profiler.recorder.program_timer import Timer
 from torch_tb_profiler.storage.locations import Location
 from torch_tb_profiler.trace.build import build_trace

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.consistency.recordings import FILES, opened
 from tests.helpers.traces import Event, call, kernel, memcpy, memset, op, step, trace
-from torch_tb_profiler.analysis.copies import copy_groups
+from torch_tb_profiler.analysis.kernels.copies import copy_groups
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.copies.view import SPEC, copies

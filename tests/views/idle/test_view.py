@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.consistency.recordings import FILES, opened
 from tests.helpers.traces import Event, call, frame, kernel, op, step, trace
-from torch_tb_profiler.analysis.gpu_idle.causes import GpuCause
+from torch_tb_profiler.analysis.idle.per_gpu.causes import GpuCause
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.idle import idle_file
 from torch_tb_profiler.trace.model import Trace

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
-from torch_tb_profiler.analysis.device_links import NO_LAUNCHES
-from torch_tb_profiler.analysis.iterations.cut import cut
-from torch_tb_profiler.analysis.iterations.windows import iterations
-from torch_tb_profiler.analysis.resources import Resource
+from torch_tb_profiler.analysis.idle.resources import Resource
+from torch_tb_profiler.analysis.recording.device_links import NO_LAUNCHES
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import NO_DEVICE
+from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.views.iterations.bars import (
     MOST_BARS,
     RESOURCE_KEYS,

@@ -6,8 +6,8 @@ import pytest
 
 from tests.helpers.recorded import recorded, side_table
 from tests.helpers.traces import Event, op, step, trace
-from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
 from torch_tb_profiler.views.iterations.notes import NO_VARIATION, NONE_STEADIER, NOT_NEEDED
 from torch_tb_profiler.views.iterations.view import FILES_TELL, NO_EVENTS, SPEC, iterations_view
 from torch_tb_profiler.views.schema import Fact, View

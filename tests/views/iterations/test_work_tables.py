@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
-from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.iterations.cut import cut
 from torch_tb_profiler.loading.queries.views import with_rows
 from torch_tb_profiler.requests.questions import TableQuery
 from torch_tb_profiler.trace.model import Trace

@@ -18,7 +18,7 @@ from hypothesis import given
 from tests.advice.scenes import load
 from tests.helpers.traces import call, kernel, memcpy, op, trace
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
+from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.columns import NO_LIMIT, NO_TYPES, ONE_CALL

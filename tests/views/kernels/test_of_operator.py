@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import Event, call, kernel, op, step, trace
-from torch_tb_profiler.analysis.operator_identity import operator_identity
+from torch_tb_profiler.analysis.operators.identity import operator_identity
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.view import kernels

@@ -17,8 +17,8 @@ from tests.views import reference
 from tests.views.operators.test_view import FX8
 from tests.views.overview.test_view import FX1, FX7
 from tests.views.random_traces import Recording, recordings
+from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.views.kernels.view import SPEC, kernels
 from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.schema import View

@@ -19,9 +19,9 @@ import polars as pl
 import pytest
 
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis.modules.sums import NO_FRAMES_AGAIN, NOTHING_AGAIN
+from torch_tb_profiler.analysis.operators.modules.sums import NO_FRAMES_AGAIN, NOTHING_AGAIN
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.modules.view import OUTSIDE, modules
 

@@ -16,9 +16,10 @@ from hypothesis import given
 
 from tests.helpers.traces import call, kernel, memcpy, op, trace
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.gaps_before import gaps_before
-from torch_tb_profiler.analysis.operator_calls import selected_operator_calls
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.operators.calls import selected_operator_calls
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.columns import NO_CALL, NO_TYPES, ONE_CALL
 from torch_tb_profiler.views.operators.view import operators

@@ -13,7 +13,8 @@ from tests.helpers.traces import trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
 from tests.views.selected import Inside
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.schema import View
 

@@ -13,8 +13,8 @@ from tests.helpers.traces import (
     trace,
 )
 from tests.views.operators.test_view import COSTS, costs, launch, rows
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.views.operators.view import operators
 
 

@@ -23,8 +23,8 @@ from tests.helpers.traces import (
     step,
     trace,
 )
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.views.operators.columns import GROUP_BYS, NO_SHAPES, NO_STACKS
 from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.schema import View

@@ -11,9 +11,9 @@ from hypothesis import given
 from tests.helpers.traces import call, kernel, memcpy, op, step, trace
 from tests.views.overview.test_view import fact
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import NO_DEVICE
+from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
 from torch_tb_profiler.views.overview.classes import NO_ELIGIBLE
 from torch_tb_profiler.views.overview.gpus import NO_GPU_WORK
 from torch_tb_profiler.views.overview.view import overview

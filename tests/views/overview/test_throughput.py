@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.recorder import MS, Run, blocks_of, journal_columns
 from tests.helpers.traces import op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.throughput import NOT_TIMED
+from torch_tb_profiler.analysis.steps.throughput import NOT_TIMED
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.overview import throughput

@@ -14,8 +14,8 @@ import pytest
 
 from tests.advice.scenes import load
 from tests.helpers.traces import Event, call, kernel, op, step, trace
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.view import kernels
 from torch_tb_profiler.views.name_columns import AS_RECORDED

@@ -24,7 +24,7 @@ from tests.helpers.traces import (
     trace,
 )
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.roles import Role, slice_roles
+from torch_tb_profiler.analysis.communication.roles import Role, slice_roles
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.overview.view import overview

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.analysis.phases.test_segments import EVALUATES, training_step
+from tests.analysis.steps.phases.test_segments import EVALUATES, training_step
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis.phases.evidence import PHASES_BY_NAME
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.phases.evidence import PHASES_BY_NAME
 from torch_tb_profiler.loading.queries.views import trace_view
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.view import SPEC as KERNELS

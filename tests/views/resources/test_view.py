@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import kernel, op, step
-from torch_tb_profiler.analysis.samples import MAX_SERIES, SampleSeries, samples, thinned
+from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSeries, samples, thinned
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import kernel, op
-from torch_tb_profiler.analysis.samples import MAX_SERIES
+from torch_tb_profiler.analysis.recording.samples import MAX_SERIES
 from torch_tb_profiler.views.timeline.counter_screen import counter_screen
 from torch_tb_profiler.views.timeline.index import timeline
 from torch_tb_profiler.views.timeline.screen import Viewport

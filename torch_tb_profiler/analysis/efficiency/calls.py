@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.copies import SET, copy_calls
+from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.types import NO_TYPE, peak_types
-from torch_tb_profiler.analysis.forests import indices, nearest_marked
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.operator_calls import operator_calls
-from torch_tb_profiler.analysis.work.call_work import CallWork, call_work
+from torch_tb_profiler.analysis.efficiency.work.call_work import CallWork, call_work
+from torch_tb_profiler.analysis.kernels.copies import SET, copy_calls
+from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.operators.calls import operator_calls
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge.formulas import KINDS, formulas
 from torch_tb_profiler.trace.columns import Bools, Float64, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace

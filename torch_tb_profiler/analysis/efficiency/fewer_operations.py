@@ -9,9 +9,9 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls, work_holders
-from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.knowledge.efficiency import efficiency_file
 from torch_tb_profiler.knowledge.formulas import KINDS
 from torch_tb_profiler.trace.columns import Bools

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes, roof_times
 from torch_tb_profiler.analysis.efficiency.tiles import tiled_flops
-from torch_tb_profiler.analysis.forests import gather
-from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.analysis.operator_calls import operator_calls
-from torch_tb_profiler.analysis.operator_identity import operator_types_of_calls
-from torch_tb_profiler.analysis.selection import Selection, in_selection, slice_steps
+from torch_tb_profiler.analysis.operators.calls import operator_calls
+from torch_tb_profiler.analysis.operators.identity import operator_types_of_calls
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import in_selection, slice_steps
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.derived import per_cut, per_trace
 from torch_tb_profiler.trace.model import Trace

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import of_names
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
-from torch_tb_profiler.analysis.modules.backward import backward_nodes
-from torch_tb_profiler.analysis.operator_calls import operator_calls
-from torch_tb_profiler.analysis.selection import Selection, slice_steps
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.operators.calls import operator_calls
+from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import slice_steps
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.knowledge.formulas import KINDS
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES
 from torch_tb_profiler.trace.columns import Bools, Int64

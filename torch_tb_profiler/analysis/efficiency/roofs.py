@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
-from torch_tb_profiler.analysis.peaks import device_peaks
+from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, DevicePeaks
 from torch_tb_profiler.trace.columns import Float64, Int64

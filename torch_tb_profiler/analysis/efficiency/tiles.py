@@ -9,13 +9,13 @@ import math
 
 import numpy as np
 
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls, work_holders
-from torch_tb_profiler.analysis.operator_calls import operator_calls
-from torch_tb_profiler.analysis.work.call_work import call_work
-from torch_tb_profiler.analysis.work.given import is_set, whole
-from torch_tb_profiler.analysis.work.operands import Tensor, read_operands
-from torch_tb_profiler.analysis.work.result import UnknownWorkError
+from torch_tb_profiler.analysis.efficiency.work.call_work import call_work
+from torch_tb_profiler.analysis.efficiency.work.given import is_set, whole
+from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
+from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
+from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.knowledge.formulas import Formula, formulas
 from torch_tb_profiler.knowledge.kernel_tiles import tile_in_name
 from torch_tb_profiler.trace.columns import Float64, Int64

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.work.call_work import CallWork
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.efficiency.work.call_work import CallWork
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.formulas import formulas
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name

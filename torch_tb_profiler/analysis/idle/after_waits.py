@@ -9,9 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    intersect,
+    total_within,
+    union_all,
+)
 from torch_tb_profiler.analysis.idle.drained import Drained
 from torch_tb_profiler.analysis.idle.gaps import Gaps
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union_all
 from torch_tb_profiler.trace.columns import Bools, Int64
 
 

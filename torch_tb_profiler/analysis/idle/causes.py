@@ -11,8 +11,16 @@ from enum import IntEnum
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    empty,
+    intersect,
+    subtract,
+    union,
+    union_all,
+)
 from torch_tb_profiler.analysis.idle.after_waits import AfterWaits, after_waits
 from torch_tb_profiler.analysis.idle.drained import drained
 from torch_tb_profiler.analysis.idle.gaps import Gaps, busy, gaps
@@ -23,14 +31,6 @@ from torch_tb_profiler.analysis.idle.host_threads import (
     together,
 )
 from torch_tb_profiler.analysis.idle.waits import waits
-from torch_tb_profiler.analysis.intervals import (
-    Intervals,
-    empty,
-    intersect,
-    subtract,
-    union,
-    union_all,
-)
 from torch_tb_profiler.knowledge.host_calls import is_of_the_profiler
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64

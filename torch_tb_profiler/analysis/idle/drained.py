@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import intersect, subtract, total_within, union
 from torch_tb_profiler.analysis.idle.gaps import Gaps, busy
 from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads
 from torch_tb_profiler.analysis.idle.waits import Wait
-from torch_tb_profiler.analysis.intervals import intersect, subtract, total_within, union
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 

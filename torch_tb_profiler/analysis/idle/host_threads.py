@@ -10,8 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    empty,
+    subtract,
+    union,
+    union_all,
+)
 from torch_tb_profiler.analysis.idle.waits import long_calls, waits
-from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace

@@ -11,10 +11,10 @@ from enum import IntEnum
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import total_within
 from torch_tb_profiler.analysis.idle.gaps import busy
-from torch_tb_profiler.analysis.intervals import total_within
 from torch_tb_profiler.knowledge.host_calls import call_kind, fetches_a_value
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64

@@ -11,14 +11,14 @@ from enum import IntEnum
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import gather
+from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.operands import operands, rounded
 from torch_tb_profiler.analysis.memory.pairs import NEVER
 from torch_tb_profiler.analysis.memory.passes import FAR, Passes, passes, root_operators
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
-from torch_tb_profiler.analysis.phases.codes_of_slices import slice_phases
-from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.phases.segments import phase_at
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import slice_phases
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.segments import phase_at
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 

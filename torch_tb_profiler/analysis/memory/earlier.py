@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from torch_tb_profiler.analysis.codes import of_names
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.efficiency.work.operands import Tensor
 from torch_tb_profiler.analysis.memory.categories import MemoryCategory, memory_blocks
 from torch_tb_profiler.analysis.memory.operands import distinct_arguments
 from torch_tb_profiler.analysis.memory.owners import NO_MODULE, module_labels
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import memory_records
-from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.work.operands import Tensor
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.knowledge.memory import (
     embeddings,

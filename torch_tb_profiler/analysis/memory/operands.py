@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.numbering import numbered
-from torch_tb_profiler.analysis.work.operands import Tensor, read_operands
-from torch_tb_profiler.analysis.work.result import UnknownWorkError
+from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
+from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
 from torch_tb_profiler.knowledge.memory import weight_places
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace

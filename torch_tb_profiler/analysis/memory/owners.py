@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
-from torch_tb_profiler.analysis.modules.tree import module_tree
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.codes import of_names
-from torch_tb_profiler.analysis.forests import indices, nearest_marked
-from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.phases.segments import Stretches, process_stretches
-from torch_tb_profiler.analysis.work.operands import quoted
-from torch_tb_profiler.analysis.work.result import UnknownWorkError
+from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
+from torch_tb_profiler.analysis.efficiency.work.operands import quoted
+from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
+from torch_tb_profiler.analysis.operators.mask import operator_mask
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.segments import Stretches, process_stretches
 from torch_tb_profiler.knowledge import dtypes
 from torch_tb_profiler.knowledge.memory import memory_file, weight_places
 from torch_tb_profiler.trace.categories import Category

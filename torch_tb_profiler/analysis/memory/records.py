@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import Labels, module_labels, operator_labels
 from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
 from torch_tb_profiler.analysis.memory.shared import uncounted
-from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.analysis.recording import recorder
+from torch_tb_profiler.analysis.operators.mask import operator_mask
+from torch_tb_profiler.analysis.recording.missing_reasons import recorder
 from torch_tb_profiler.knowledge.devices import (
     CPU_TYPE,
     GPU_TYPES,

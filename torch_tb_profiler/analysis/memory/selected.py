@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.intervals import Intervals, clip, union
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, clip, union
 from torch_tb_profiler.analysis.memory.records import memory_records
-from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import selected_steps, time_range
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import gather
+from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.pairs import Pairs
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 

@@ -18,19 +18,19 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.collectives.records import RECORDS, Records, records
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import Intervals, empty, union
-from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
-from torch_tb_profiler.analysis.kernel_paces import CLOCKS, PACES, clocks, kernel_paces
-from torch_tb_profiler.analysis.roles import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, union
+from torch_tb_profiler.analysis.communication.records import RECORDS, Records, records
+from torch_tb_profiler.analysis.communication.roles import (
     TIMED_ROLES,
     Role,
     computation,
     host_computation,
     role_intervals,
 )
+from torch_tb_profiler.analysis.kernels.durations import CLOCKS, PACES, clocks, kernel_paces
+from torch_tb_profiler.analysis.recording.kernel_kinds import KernelKinds, kernel_kinds
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo

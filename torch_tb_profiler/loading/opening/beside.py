@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.compiled.triton import generated_calls
-from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.kernels.compiled.triton import generated_calls
+from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.importers.beside.annotations import BesideError
 from torch_tb_profiler.importers.beside.names import (
     CAPTURE_FOLDERS,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.selection import Selection, check_phase
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import check_phase
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Note
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.slices import check_slice
 from torch_tb_profiler.loading.queries.traces import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from torch_tb_profiler.analysis.iterations.cut import UnknownKeyNodeError, cut
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.status import NotReadyError, joined

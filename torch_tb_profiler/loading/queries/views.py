@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import cast
 
 from torch_tb_profiler import advice
-from torch_tb_profiler.analysis.iterations.cut import UnknownKeyNodeError, cut
-from torch_tb_profiler.analysis.iterations.cut_by import cut_by
-from torch_tb_profiler.analysis.iterations.ranks import cut_ranks
-from torch_tb_profiler.analysis.roles import exclusive_intervals
+from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
+from torch_tb_profiler.analysis.steps.iterations.cut_by import cut_by
+from torch_tb_profiler.analysis.steps.iterations.ranks import cut_ranks
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.queries.phase_choice import without_phase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
+from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
 from torch_tb_profiler.reports.dlprof.table import (
     Report,
     ReportTable,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
+from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import View
 

@@ -12,19 +12,24 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.calls import host_calls
-from torch_tb_profiler.analysis.intervals import subtract, total_within
-from torch_tb_profiler.analysis.resources import (
+from torch_tb_profiler.analysis.algebra.intervals import subtract, total_within
+from torch_tb_profiler.analysis.communication.calls import host_calls
+from torch_tb_profiler.analysis.communication.roles import (
+    Role,
+    computation,
+    exclusive_intervals,
+    role_intervals,
+)
+from torch_tb_profiler.analysis.idle.resources import (
     Resource,
     gpus_used,
     resource_times,
     unknown_resources,
 )
-from torch_tb_profiler.analysis.roles import Role, computation, exclusive_intervals, role_intervals
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import unknown_roles
-from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
-from torch_tb_profiler.analysis.utilization import gpu_profiles
+from torch_tb_profiler.analysis.steps.costs import unknown_roles
+from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.model import Trace
 

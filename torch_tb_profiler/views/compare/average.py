@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
-from torch_tb_profiler.analysis.step_costs import role_costs, unknown_roles
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
+from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_roles
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.analysis.selection import device_work_mask, slice_mask
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
+from torch_tb_profiler.analysis.steps.masks import device_work_mask, slice_mask
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace

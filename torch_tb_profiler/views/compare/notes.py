@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.quality_notes import (
     LINK_ISSUES,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
-from torch_tb_profiler.analysis.modules.backward import backward_nodes
-from torch_tb_profiler.analysis.modules.tree import module_tree
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace

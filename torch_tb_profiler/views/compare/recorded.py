@@ -9,9 +9,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from torch_tb_profiler.analysis.recording import recorder
-from torch_tb_profiler.analysis.roles import Role, role_intervals
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.communication.roles import Role, role_intervals
+from torch_tb_profiler.analysis.recording.missing_reasons import recorder
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.knowledge.surroundings import surroundings
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace

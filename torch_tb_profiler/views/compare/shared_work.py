@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.kernel_calls import kernel_calls
-from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.calls import kernel_calls
+from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.modules.sums import module_sums
-from torch_tb_profiler.analysis.modules.times import module_times
-from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.analysis.operator_calls import operator_groups, selected_operator_calls
-from torch_tb_profiler.analysis.selection import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
+from torch_tb_profiler.analysis.operators.calls import operator_groups, selected_operator_calls
+from torch_tb_profiler.analysis.operators.modules.sums import module_sums
+from torch_tb_profiler.analysis.operators.modules.times import module_times
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
+from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,
     device_work_steps,
     slice_mask,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.student import Samples, moments

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.analysis.torch_version import torch_version
+from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import Aspect, can_be_one_version, surroundings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare import program, recorded

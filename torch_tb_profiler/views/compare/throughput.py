@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.throughput import (
+from torch_tb_profiler.analysis.steps.throughput import (
     NOT_TIMED,
     US_PER_S,
     Spread,

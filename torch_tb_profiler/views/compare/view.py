@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.kernel_names import common_short_names
-from torch_tb_profiler.analysis.modules.tree import module_tree
+from torch_tb_profiler.analysis.recording.kernel_names import common_short_names
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.alignment import Alignment, ModuleNode, align, tree_of

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import gather, nearest_marked
-from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, nearest_marked
+from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.knowledge import dtypes, operators
 from torch_tb_profiler.knowledge.surroundings import surroundings
 from torch_tb_profiler.trace.derived import per_trace

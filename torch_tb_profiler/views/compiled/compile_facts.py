@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.compiled.compilations import compilations
-from torch_tb_profiler.analysis.compiled.recompilations import recompilations
-from torch_tb_profiler.analysis.compiled.regions import (
+from torch_tb_profiler.analysis.kernels.compiled.compilations import compilations
+from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
+from torch_tb_profiler.analysis.kernels.compiled.regions import (
     REGION,
     compiled_calls,
     resumed_place,
     resumed_places,
 )
-from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.graphs.attribution import NONE, SOURCES, attribution
-from torch_tb_profiler.analysis.graphs.launches import graph_launches
-from torch_tb_profiler.analysis.graphs.times import graph_times
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.kernels.graphs.attribution import NONE, SOURCES, attribution
+from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.kernels.graphs.times import graph_times
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import mean_microseconds

@@ -11,18 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.gaps_before import gaps_before
-from torch_tb_profiler.analysis.graphs.attribution import (
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.kernels.graphs.attribution import (
     NONE,
     attribution,
     ranges_of_launches,
 )
-from torch_tb_profiler.analysis.graphs.kinds import GROUPS, graph_work_kinds
-from torch_tb_profiler.analysis.graphs.launches import graph_launches
-from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
-from torch_tb_profiler.analysis.graphs.times import graph_times
-from torch_tb_profiler.analysis.selection import device_work_steps
+from torch_tb_profiler.analysis.kernels.graphs.kinds import GROUPS, graph_work_kinds
+from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
+from torch_tb_profiler.analysis.kernels.graphs.times import graph_times
+from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.graphs.attribution import SOURCES, attribution
-from torch_tb_profiler.analysis.graphs.kinds import graph_work_kinds
-from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.graphs.attribution import SOURCES, attribution
+from torch_tb_profiler.analysis.kernels.graphs.kinds import graph_work_kinds
+from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.compiled.compilations import PARTS, compilations
-from torch_tb_profiler.analysis.compiled.regions import KINDS, compiled_calls
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.selection import slice_steps
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.compiled.compilations import PARTS, compilations
+from torch_tb_profiler.analysis.kernels.compiled.regions import KINDS, compiled_calls
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.compiled.triton import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.compiled.triton import (
     Provenance,
     frames_of_source,
     generated_calls,
     provenances,
     source_line,
 )
-from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

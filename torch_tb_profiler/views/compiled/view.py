@@ -5,13 +5,14 @@ Definitions: ``docs/views-compiled.md``.
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.compiled.compilations import compilations
-from torch_tb_profiler.analysis.compiled.regions import compiled_calls
-from torch_tb_profiler.analysis.compiled.triton import generated_calls
-from torch_tb_profiler.analysis.graphs.launches import graph_launches
-from torch_tb_profiler.analysis.graphs.node_sums import node_sums
-from torch_tb_profiler.analysis.graphs.selected import chosen_launch, selected_launches
-from torch_tb_profiler.analysis.selection import Selection, slice_mask
+from torch_tb_profiler.analysis.kernels.compiled.compilations import compilations
+from torch_tb_profiler.analysis.kernels.compiled.regions import compiled_calls
+from torch_tb_profiler.analysis.kernels.compiled.triton import generated_calls
+from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.kernels.graphs.node_sums import node_sums
+from torch_tb_profiler.analysis.kernels.graphs.selected import chosen_launch, selected_launches
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compiled.compile_facts import compile_facts, compile_notes

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.copies_detail import pinned_paces, pinned_savings
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import Intervals, subtract, total, union
-from torch_tb_profiler.analysis.utilization import gpu_profiles
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, total, union
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
+from torch_tb_profiler.analysis.kernels.copies_detail import pinned_paces, pinned_savings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, exact_microseconds
 from torch_tb_profiler.views.scales import duration_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.copies_detail import limits, pinned_savings
-from torch_tb_profiler.analysis.recording import why
+from torch_tb_profiler.analysis.kernels.copies_detail import limits, pinned_savings
+from torch_tb_profiler.analysis.recording.missing_reasons import why
 from torch_tb_profiler.knowledge.links import links
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

@@ -5,8 +5,8 @@ Definitions: ``docs/views-copies.md``.
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.copies_detail import copies as all_copies
-from torch_tb_profiler.analysis.copies_detail import selected_copies
+from torch_tb_profiler.analysis.kernels.copies_detail import copies as all_copies
+from torch_tb_profiler.analysis.kernels.copies_detail import selected_copies
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.copies.columns import KINDS, SIZES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.critical_path.parts import Part
+from torch_tb_profiler.analysis.idle.critical_path.parts import Part
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 TITLES = {

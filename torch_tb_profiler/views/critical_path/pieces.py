@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.critical_path.rows import node_keys, short_texts
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.modules.tree import modules_around
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.idle.critical_path.rows import node_keys, short_texts
+from torch_tb_profiler.analysis.recording.module_tree import modules_around
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

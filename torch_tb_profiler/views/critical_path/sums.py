@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.critical_path.parts import ON_DEVICE, Part
-from torch_tb_profiler.analysis.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.critical_path.rows import key_texts, node_keys, short_texts
+from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, Part
+from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.idle.critical_path.rows import key_texts, node_keys, short_texts
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -28,7 +28,7 @@ class NameSums:
     """Names on the paths of some steps, those with most time on the path first.
 
     Attributes:
-        key: Keys of rows (``analysis.critical_path.rows``).
+        key: Keys of rows (``analysis.idle.critical_path.rows``).
         path_ns: Time on the path.
         total_ns: Time of all nodes.
         pieces: Pieces on the path.

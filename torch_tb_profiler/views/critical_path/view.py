@@ -9,12 +9,12 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.critical_path.chosen import chosen_steps
-from torch_tb_profiler.analysis.critical_path.parts import ON_DEVICE, Part
-from torch_tb_profiler.analysis.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.critical_path.path import critical_path as path_of_step
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.operator_calls import no_operators
+from torch_tb_profiler.analysis.idle.critical_path.chosen import chosen_steps
+from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, Part
+from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.idle.critical_path.path import critical_path as path_of_step
+from torch_tb_profiler.analysis.operators.calls import no_operators
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.critical_path.parts import Part
-from torch_tb_profiler.analysis.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.critical_path.rows import key_texts, node_keys, short_texts
-from torch_tb_profiler.analysis.critical_path.what_if import WAYS, Change, Way, changed_ns
+from torch_tb_profiler.analysis.idle.critical_path.parts import Part
+from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.idle.critical_path.rows import key_texts, node_keys, short_texts
+from torch_tb_profiler.analysis.idle.critical_path.what_if import WAYS, Change, Way, changed_ns
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import total_within, union
-from torch_tb_profiler.analysis.selection import Selection, slice_mask
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import total_within, union
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import slice_mask
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace

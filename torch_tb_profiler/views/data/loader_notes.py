@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_tb_profiler.analysis.loading.batches import TRAIN
-from torch_tb_profiler.analysis.loading.diagnosis import (
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import (
     IN_PROCESS,
     MODEL,
     START,
     WORKERS,
     Diagnosis,
 )
-from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading, StageTimes
-from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.analysis.steps.data_loading.summary import IN_WORKER, Loading, StageTimes
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.knowledge.data_loading import data_loading, loader_advice
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.data.loader_stages import Judged

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.loading.diagnosis import MODEL
-from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import MODEL
+from torch_tb_profiler.analysis.steps.data_loading.summary import IN_WORKER, Loading
 from torch_tb_profiler.views.data.columns import PIPELINE
 from torch_tb_profiler.views.data.loader_stages import Judged, is_slow
 from torch_tb_profiler.views.data.loader_words import phase_word

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.loading.batches import TRAIN, source_of
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN, source_of
 from torch_tb_profiler.knowledge.data_loading import data_loading
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.columns import WAITS

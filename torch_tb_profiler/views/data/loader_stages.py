@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.copies import copy_calls
-from torch_tb_profiler.analysis.loading.batches import TRAIN, source_of
-from torch_tb_profiler.analysis.loading.diagnosis import HANDOVER, MODEL, PIN, START, Diagnosis
-from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading, StageTimes, times_of
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.kernels.copies import copy_calls
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN, source_of
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import (
+    HANDOVER,
+    MODEL,
+    PIN,
+    START,
+    Diagnosis,
+)
+from torch_tb_profiler.analysis.steps.data_loading.summary import (
+    IN_WORKER,
+    Loading,
+    StageTimes,
+    times_of,
+)
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.data.columns import LOADERS, STAGE_NAMES, STAGES

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.loading.batches import TRAIN
-from torch_tb_profiler.analysis.loading.summary import Loading
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN
+from torch_tb_profiler.analysis.steps.data_loading.summary import Loading
 
 
 def phase_word(phase: str) -> str:

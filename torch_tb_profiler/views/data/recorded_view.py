@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.loading.batches import TRAIN, selected_batches
-from torch_tb_profiler.analysis.loading.diagnosis import diagnosis
-from torch_tb_profiler.analysis.loading.summary import Loading, loadings
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN, selected_batches
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import diagnosis
+from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.loader_notes import loader_notes, transfer_notes
 from torch_tb_profiler.views.data.loader_pipeline import loader_pipeline_table

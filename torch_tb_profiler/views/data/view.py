@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.loading.batches import batch_rows
-from torch_tb_profiler.analysis.recorded_rows import can_narrow, rows_of_steps
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.data_loading.batches import batch_rows
+from torch_tb_profiler.analysis.steps.reported_by_profiler import can_narrow, rows_of_steps
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.bottleneck import bottlenecks, pipeline_of
 from torch_tb_profiler.views.data.columns import LOADERS, PIPELINE, QUEUE, STAGES, WAITS

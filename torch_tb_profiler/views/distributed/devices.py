@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.metadata import own_rank
+from torch_tb_profiler.analysis.communication.metadata import own_rank
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.device_properties import compute_capability, property_reasons
 from torch_tb_profiler.views.distributed.columns import DEVICES

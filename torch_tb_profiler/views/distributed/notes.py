@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.matching import Matching
-from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.analysis.communication.matching import Matching
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, listed, quality_notes_of_several
 from torch_tb_profiler.views.schema import Note

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.reported_by_profiler import rows_of_steps
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
 from torch_tb_profiler.views.schema import Column, Table, TableSpec

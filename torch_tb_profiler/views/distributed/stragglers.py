@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.model import Trace

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.matching import Matching
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.step_overlap import overlap_ns
-from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.communication.matching import Matching
+from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.steps.overlap import overlap_ns
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

@@ -13,12 +13,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.matching import Matching, match
-from torch_tb_profiler.analysis.collectives.metadata import world_size
-from torch_tb_profiler.analysis.collectives.ranks import in_rank_order
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.selection import Selection, SelectionError, in_selection
-from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
+from torch_tb_profiler.analysis.communication.matching import Matching, match
+from torch_tb_profiler.analysis.communication.metadata import world_size
+from torch_tb_profiler.analysis.communication.ranks import in_rank_order
+from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.masks import in_selection
+from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.distributed.collectives import collectives_table
 from torch_tb_profiler.views.distributed.columns import (

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.model import HOST, DeviceModel, ModelWork
+from torch_tb_profiler.analysis.efficiency.peaks import described
 from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes
-from torch_tb_profiler.analysis.peaks import described
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.knowledge.peaks import DevicePeaks
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.knowledge.efficiency import efficiency_file
 from torch_tb_profiler.knowledge.formulas import KINDS, MODEL_KINDS
 from torch_tb_profiler.knowledge.operator_types import TYPES

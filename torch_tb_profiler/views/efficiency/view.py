@@ -10,13 +10,14 @@ from functools import partial
 
 import polars as pl
 
+from torch_tb_profiler.analysis.efficiency.availability import tells_work
 from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls
 from torch_tb_profiler.analysis.efficiency.model import model_work
+from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
-from torch_tb_profiler.analysis.efficiency.told import tells_work
-from torch_tb_profiler.analysis.peaks import device_peaks
-from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, selected_steps
-from torch_tb_profiler.analysis.work_outside import launches_outside
+from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
+from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
+from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.columns import (

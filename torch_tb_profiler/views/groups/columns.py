@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.hierarchies.times import MEASURES
+from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES
 from torch_tb_profiler.views.flame_bars import flame_columns
 from torch_tb_profiler.views.schema import Column, TableSpec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.hierarchies.times import MEASURES, Measured, NodeTimes
+from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES, Measured, NodeTimes
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.groups.columns import FIGURES

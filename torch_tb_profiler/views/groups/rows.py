@@ -7,15 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy
-from torch_tb_profiler.analysis.hierarchies.kept import KeptHierarchy
-from torch_tb_profiler.analysis.hierarchies.operators import OperatorCounts, operator_counts
-from torch_tb_profiler.analysis.hierarchies.times import NodeTimes, node_times
-from torch_tb_profiler.analysis.hierarchies.twins import Folded, odd_one
-from torch_tb_profiler.analysis.selection import (
-    Selection,
+from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.operators.hierarchies.cached import KeptHierarchy
+from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy
+from torch_tb_profiler.analysis.operators.hierarchies.operators import (
+    OperatorCounts,
+    operator_counts,
+)
+from torch_tb_profiler.analysis.operators.hierarchies.times import NodeTimes, node_times
+from torch_tb_profiler.analysis.operators.hierarchies.twins import Folded, odd_one
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,
     device_work_steps,
     slice_mask,

@@ -10,21 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.hierarchies.hierarchy import KINDS, Kind
-from torch_tb_profiler.analysis.hierarchies.kept import (
+from torch_tb_profiler.analysis.operators.hierarchies.cached import (
     KeptHierarchy,
     kept_call_stacks,
     kept_modules,
     kept_ranges,
 )
-from torch_tb_profiler.analysis.hierarchies.of_ranges import domains_of_ranges
-from torch_tb_profiler.analysis.hierarchies.twins import folded
-from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.analysis.selection import (
-    Selection,
-    SelectionError,
-    chosen_group_by,
-)
+from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import KINDS, Kind
+from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import domains_of_ranges
+from torch_tb_profiler.analysis.operators.hierarchies.twins import folded
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

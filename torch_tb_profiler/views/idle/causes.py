@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.gpu_idle.causes import GpuCause, GpuIdle
-from torch_tb_profiler.analysis.gpu_idle.collections import garbage_collection
-from torch_tb_profiler.analysis.gpu_idle.within import cut_at
-from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.analysis.algebra.intervals import total_within
+from torch_tb_profiler.analysis.idle.per_gpu.causes import GpuCause, GpuIdle
+from torch_tb_profiler.analysis.idle.per_gpu.collections import garbage_collection
+from torch_tb_profiler.analysis.idle.per_gpu.within import cut_at
 from torch_tb_profiler.knowledge.idle import idle_file
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.gpu_idle.causes import GpuCause, GpuIdle
-from torch_tb_profiler.analysis.gpu_idle.host_in_gaps import feeders, host_did
-from torch_tb_profiler.analysis.gpu_idle.within import Pieces, cut_at
-from torch_tb_profiler.analysis.intervals import Intervals, total_within
-from torch_tb_profiler.analysis.kernel_names import kernel_names
-from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within
+from torch_tb_profiler.analysis.idle.per_gpu.causes import GpuCause, GpuIdle
+from torch_tb_profiler.analysis.idle.per_gpu.host_in_gaps import feeders, host_did
+from torch_tb_profiler.analysis.idle.per_gpu.within import Pieces, cut_at
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

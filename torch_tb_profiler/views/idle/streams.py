@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.gpu_idle.within import cut_at
-from torch_tb_profiler.analysis.intervals import Intervals, total_within
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.launches.streams import Stream, streams
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within
+from torch_tb_profiler.analysis.idle.per_gpu.within import cut_at
+from torch_tb_profiler.analysis.kernels.launches.streams import Stream, streams
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, exact_microseconds

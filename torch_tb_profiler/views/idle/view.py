@@ -5,10 +5,10 @@ Definitions: ``docs/views-idle.md``.
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.gpu_idle.causes import gpu_idle
+from torch_tb_profiler.analysis.idle.per_gpu.causes import gpu_idle
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import NO_DEVICE, NO_WORK
-from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.steps.costs import NO_DEVICE, NO_WORK
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.idle.causes import causes_table, idle_by_step, idle_facts

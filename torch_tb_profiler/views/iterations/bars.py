@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.iterations.windows import Iterations, iteration_numbers
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.resources import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.idle.resources import (
     OF_DEVICE,
     Resource,
     gpus_used,
     mean_resource_times,
     unknown_resources,
 )
-from torch_tb_profiler.analysis.selection import device_work_steps
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.steps.iterations.windows import Iterations, iteration_numbers
+from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.iterations.steady import Steadiness
+from torch_tb_profiler.analysis.steps.iterations.steady import Steadiness
 from torch_tb_profiler.views.schema import Fact, Note
 
 NO_VARIATION = "Fewer than two iterations are selected from end to end."

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.iterations.key_nodes import key_nodes
-from torch_tb_profiler.analysis.iterations.steady import steadiness
-from torch_tb_profiler.analysis.iterations.windows import iterations
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import key_nodes
+from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
+from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.iteration_facts import iteration_facts

@@ -12,21 +12,21 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.call_stacks import call_stacks
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.iterations.windows import iteration_numbers
-from torch_tb_profiler.analysis.iterations.work import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.kernels.details import types_of_inputs
+from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
+from torch_tb_profiler.analysis.operators.identity import operator_identity
+from torch_tb_profiler.analysis.operators.iteration_operators import (
     IterationWork,
     operators_of_iterations,
     work_of_iterations,
 )
-from torch_tb_profiler.analysis.kernel_details import types_of_inputs
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.operator_identity import operator_identity
+from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
+from torch_tb_profiler.analysis.steps.iterations.windows import iteration_numbers
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.model import Trace

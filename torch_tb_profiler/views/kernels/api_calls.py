@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.api_calls import api_call_groups
-from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.api_calls import api_call_groups
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.copies import copy_groups
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.copies import copy_groups
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.kernel_calls import LAUNCH_KEYS
-from torch_tb_profiler.analysis.kernel_details import Variant, kernel_details, types_of_inputs
-from torch_tb_profiler.analysis.kernel_kinds import kinds_of_names
-from torch_tb_profiler.analysis.tensor_core_time import NO_KERNEL_TIME
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
+from torch_tb_profiler.analysis.kernels.details import Variant, kernel_details, types_of_inputs
+from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
+from torch_tb_profiler.analysis.recording.kernel_kinds import kinds_of_names
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

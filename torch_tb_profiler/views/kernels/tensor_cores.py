@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.tensor_core_time import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.tensor_core_time import (
     NO_COMPUTE_TIME,
     NO_KERNEL_TIME,
     Share,

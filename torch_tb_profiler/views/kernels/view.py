@@ -10,8 +10,8 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernel_calls import kernels_of_operator, selected_kernel_calls
-from torch_tb_profiler.analysis.kernel_details import selected_kernel_details
+from torch_tb_profiler.analysis.kernels.calls import kernels_of_operator, selected_kernel_calls
+from torch_tb_profiler.analysis.kernels.details import selected_kernel_details
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import PerTrace

@@ -8,15 +8,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather
-from torch_tb_profiler.analysis.memory.alive import alive_after, last_record, total_after
+from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.earlier import earlier
+from torch_tb_profiler.analysis.memory.live_allocations import alive_after, last_record, total_after
 from torch_tb_profiler.analysis.memory.operands import Blocks, operands, tensor_of_blocks
 from torch_tb_profiler.analysis.memory.passes import root_operators
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
-from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace

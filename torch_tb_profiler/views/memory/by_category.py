@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.levels import levels_at
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
-from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather
+from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64

@@ -8,13 +8,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.memory.categories import (
-    CATEGORY_NAMES,
-    memory_blocks,
-)
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.passes import FAR, passes
 from torch_tb_profiler.analysis.memory.records import memory_records
-from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace

@@ -7,8 +7,8 @@ import polars as pl
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryDevice, memory_records
-from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.phases.segments import phase_at
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.segments import phase_at
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.model import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.memory.alive import alive_after
 from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.live_allocations import alive_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.schema import Column, Note, TableSpec

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
-from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.analysis.recursion import same_name_around
-from torch_tb_profiler.analysis.selection import Selection, slice_mask, time_range
+from torch_tb_profiler.analysis.operators.mask import operator_mask
+from torch_tb_profiler.analysis.operators.recursion import same_name_around
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import slice_mask, time_range
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

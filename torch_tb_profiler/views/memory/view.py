@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.chosen_moment import chosen_moment
-from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
+from torch_tb_profiler.analysis.memory.chosen_moment import chosen_moment
 from torch_tb_profiler.analysis.memory.curve import Curve, curve
 from torch_tb_profiler.analysis.memory.records import SHARED, MemoryRecords, memory_records
 from torch_tb_profiler.analysis.memory.selected import selected_records, selected_time

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.modules.backward import backward_nodes
-from torch_tb_profiler.analysis.modules.hierarchy import has_hierarchy
-from torch_tb_profiler.analysis.modules.outside import ModuleCoverage, module_coverage
-from torch_tb_profiler.analysis.modules.sums import (
+from torch_tb_profiler.analysis.operators.modules.hierarchy import has_hierarchy
+from torch_tb_profiler.analysis.operators.modules.outside import ModuleCoverage, module_coverage
+from torch_tb_profiler.analysis.operators.modules.sums import (
     MODULE_SCHEMA,
     ModuleSums,
     module_sums,
     profile_sums,
 )
-from torch_tb_profiler.analysis.modules.tree import ModuleTree, is_lightning, module_tree
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.module_tree import ModuleTree, is_lightning, module_tree
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.flame_bars import flame_table

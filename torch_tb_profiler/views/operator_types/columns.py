@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.operator_times import MEASURES
+from torch_tb_profiler.analysis.operators.times import MEASURES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.time_columns import time_columns
 

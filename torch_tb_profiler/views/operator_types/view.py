@@ -9,13 +9,13 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.operator_calls import no_operators
-from torch_tb_profiler.analysis.operator_times import NO_RUNTIME, has_runtime
-from torch_tb_profiler.analysis.operators_by_type import operators_by_type, unassociated_work
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.operators.by_type import operators_by_type, unassociated_work
+from torch_tb_profiler.analysis.operators.calls import no_operators
+from torch_tb_profiler.analysis.operators.times import NO_RUNTIME, has_runtime
+from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.operator_identity import (
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.operators.identity import (
     DIRECTIONS,
     NO_TYPE,
     OperatorIdentity,
     operator_identity,
 )
-from torch_tb_profiler.analysis.operator_times import MEASURES, NO_RUNTIME, has_runtime
+from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME, has_runtime
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace

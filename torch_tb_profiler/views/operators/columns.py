@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.operator_times import MEASURES
+from torch_tb_profiler.analysis.operators.times import MEASURES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
 from torch_tb_profiler.views.time_columns import time_columns

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.call_stacks import call_stacks
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.kernel_details import types_of_inputs
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.details import types_of_inputs
+from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

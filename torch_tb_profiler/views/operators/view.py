@@ -9,17 +9,17 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.kernel_details import input_types_of_slices
-from torch_tb_profiler.analysis.operator_calls import (
+from torch_tb_profiler.analysis.kernels.details import input_types_of_slices
+from torch_tb_profiler.analysis.operators.calls import (
     gaps_before_calls,
     no_operators,
     operator_groups,
     selected_operator_calls,
 )
-from torch_tb_profiler.analysis.operator_times import call_times, times_by_group
+from torch_tb_profiler.analysis.operators.times import call_times, times_by_group
+from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
-from torch_tb_profiler.analysis.work_outside import launches_outside
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.added import identity_of_groups, operators_of_calls

@@ -10,10 +10,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK, no_device_time
-from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.tensor_core_classes import (
+from torch_tb_profiler.analysis.kernels.tensor_core_classes import (
     KernelClass,
     KernelClasses,
     OperatorClass,
@@ -21,6 +18,9 @@ from torch_tb_profiler.analysis.tensor_core_classes import (
     kernel_classes,
     operator_classes,
 )
+from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK, no_device_time
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.analysis.torch_version import torch_version
+from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit

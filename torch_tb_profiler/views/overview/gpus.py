@@ -6,10 +6,15 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
-from torch_tb_profiler.analysis.step_windows import StepWindows
-from torch_tb_profiler.analysis.tensor_core_time import Share, TensorCoreTime, tensor_core_time
-from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.kernels.tensor_core_time import (
+    Share,
+    TensorCoreTime,
+    tensor_core_time,
+)
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.device_properties import (

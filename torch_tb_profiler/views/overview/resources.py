@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.resources import (
+from torch_tb_profiler.analysis.idle.resources import (
     NO_GPU,
     Resource,
     maybe_tensor_core_times,
@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.resources import (
     resource_times,
     unknown_resources,
 )
-from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

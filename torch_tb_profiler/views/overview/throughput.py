@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.throughput import (
+from torch_tb_profiler.analysis.steps.throughput import (
     NOT_TIMED,
     Spread,
     StepSet,

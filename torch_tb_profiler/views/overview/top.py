@@ -9,12 +9,12 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
-from torch_tb_profiler.analysis.operators_by_name import inside_of_names, operators_by_name
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
+from torch_tb_profiler.analysis.operators.by_name import inside_of_names, operators_by_name
+from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH, launches_outside
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH, launches_outside
 from torch_tb_profiler.knowledge.operator_types import operator_type
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace

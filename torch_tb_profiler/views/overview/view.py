@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
+from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import role_costs, unknown_reason, unknown_roles
-from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
+from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_reason, unknown_roles
+from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.phases.times import (
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.times import (
     HostSteps,
     PhaseCalls,
     PhaseWork,

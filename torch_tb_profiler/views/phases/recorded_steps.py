@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
-from torch_tb_profiler.analysis.phases.step_trace import StepTrace
-from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_overlap import overlap_ns
+from torch_tb_profiler.analysis.steps.overlap import overlap_ns
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
+from torch_tb_profiler.analysis.steps.phases.step_trace import StepTrace
+from torch_tb_profiler.analysis.steps.reported_by_profiler import rows_of_steps
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table

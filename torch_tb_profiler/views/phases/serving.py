@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.phases.serving import WINDOW_NUMBERS, serving_windows
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.phases.serving import WINDOW_NUMBERS, serving_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.call_times import call_columns, time_reasons

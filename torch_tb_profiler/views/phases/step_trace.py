@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.phases.step_trace import StepTrace
-from torch_tb_profiler.analysis.roles import Role
-from torch_tb_profiler.analysis.step_costs import unknown_roles
+from torch_tb_profiler.analysis.communication.roles import Role
+from torch_tb_profiler.analysis.steps.costs import unknown_roles
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.step_trace import StepTrace
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
-from torch_tb_profiler.analysis.phases.evidence import (
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import boundaries
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
+from torch_tb_profiler.analysis.steps.phases.evidence import (
     SOURCE_TITLES,
     TOLD_PHASES,
     UNKNOWN,
@@ -18,10 +20,14 @@ from torch_tb_profiler.analysis.phases.evidence import (
     marks,
     serving_ranges,
 )
-from torch_tb_profiler.analysis.phases.segments import process_stretches
-from torch_tb_profiler.analysis.phases.step_trace import step_trace
-from torch_tb_profiler.analysis.phases.times import PhaseWork, host_steps, phase_calls, phase_work
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.phases.segments import process_stretches
+from torch_tb_profiler.analysis.steps.phases.step_trace import step_trace
+from torch_tb_profiler.analysis.steps.phases.times import (
+    PhaseWork,
+    host_steps,
+    phase_calls,
+    phase_work,
+)
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.phases.event_types import EVENT_TYPES, event_types_table
@@ -94,7 +100,7 @@ def phases(trace: Trace, selection: Selection) -> View:
 def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
     """The phases that nothing in the recording tells of, and why."""
     reason = no_phases(trace)
-    if reason is not None and not selection.borders.given:
+    if reason is not None and not boundaries(selection).given:
         return dict.fromkeys(Phase, reason)
     told = set(np.unique(marks(trace).phase).tolist())
     if _is_before_backward(trace):

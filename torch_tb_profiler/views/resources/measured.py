@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.samples import SampleSeries, in_order, samples
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.recording.samples import SampleSeries, in_order, samples
 from torch_tb_profiler.knowledge.resources import is_elsewhere, tells_use
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

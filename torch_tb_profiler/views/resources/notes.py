@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch_tb_profiler.analysis.samples import MAX_SERIES, SampleSeries, samples
+from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSeries, samples
 from torch_tb_profiler.knowledge.resources import DEVICES, HOST, kind_of
 from torch_tb_profiler.trace.info import What
 from torch_tb_profiler.trace.model import Trace

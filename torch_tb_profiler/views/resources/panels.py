@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.samples import SampleSeries, gaps, thinned, usual_ns
+from torch_tb_profiler.analysis.recording.samples import SampleSeries, gaps, thinned, usual_ns
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
     kind_of,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.iterations.cut import cut_of
-from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
+from torch_tb_profiler.analysis.steps.masks import selected_steps, time_range
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.resources.columns import STEPS

@@ -11,15 +11,16 @@ from itertools import groupby
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.kernel_names import kernel_names
-from torch_tb_profiler.analysis.modules.tree import modules_around
-from torch_tb_profiler.analysis.recording import why
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
-from torch_tb_profiler.analysis.sequences.occurrences import Occurrences, occurrences
-from torch_tb_profiler.analysis.sequences.repeated import Run
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.kernels.sequences.occurrences import Occurrences, occurrences
+from torch_tb_profiler.analysis.kernels.sequences.repeated import Run
+from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
+from torch_tb_profiler.analysis.recording.missing_reasons import why
+from torch_tb_profiler.analysis.recording.module_tree import modules_around
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.numbering import numbered
-from torch_tb_profiler.analysis.operator_calls import operator_calls, selected_operator_calls
-from torch_tb_profiler.analysis.operator_identity import operator_identity
-from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
-from torch_tb_profiler.analysis.selection import Selection, slice_steps
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.operators.calls import operator_calls, selected_operator_calls
+from torch_tb_profiler.analysis.operators.identity import operator_identity
+from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import slice_steps
+from torch_tb_profiler.analysis.steps.reported_by_profiler import rows_of_steps
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.compiled.recompilations import recompilations
-from torch_tb_profiler.analysis.numbering import numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed

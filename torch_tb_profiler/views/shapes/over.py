@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.numbering import in_groups, numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import in_groups, numbered
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.shapes.calls import Calls, Coded
 from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, told_sum

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.efficiency.shape_speeds import shape_speeds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace

@@ -9,10 +9,10 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.operator_calls import no_operators
-from torch_tb_profiler.analysis.recorded_rows import can_narrow
-from torch_tb_profiler.analysis.recording import why
+from torch_tb_profiler.analysis.operators.calls import no_operators
+from torch_tb_profiler.analysis.recording.missing_reasons import why
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.reported_by_profiler import can_narrow
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.snapshot.lifetimes import BEFORE, lifetimes, side_frame
-from torch_tb_profiler.analysis.snapshot.moments import device_moments, label_of
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import BEFORE, lifetimes, side_frame
+from torch_tb_profiler.analysis.memory.snapshot.moments import device_moments, label_of
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Note, Table

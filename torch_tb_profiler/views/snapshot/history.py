@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.memory.snapshot.course import courses
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
+from torch_tb_profiler.analysis.memory.snapshot.moments import device_moments, label_of
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.snapshot.course import courses
-from torch_tb_profiler.analysis.snapshot.lifetimes import side_frame
-from torch_tb_profiler.analysis.snapshot.moments import device_moments, label_of
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.snapshot.lifetimes import lifetimes, side_frame
-from torch_tb_profiler.analysis.snapshot.moments import (
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
+from torch_tb_profiler.analysis.memory.snapshot.moments import (
     DeviceMoments,
     alive_places,
     device_moments,

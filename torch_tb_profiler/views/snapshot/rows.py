@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.snapshot.lifetimes import side_frame
-from torch_tb_profiler.analysis.snapshot.moments import HOST
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
+from torch_tb_profiler.analysis.memory.snapshot.moments import HOST
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed

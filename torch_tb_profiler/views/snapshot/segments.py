@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.snapshot.lifetimes import lifetimes, side_frame
-from torch_tb_profiler.analysis.snapshot.moments import device_moments
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
+from torch_tb_profiler.analysis.memory.snapshot.moments import device_moments
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.snapshot.columns import BLOCKS, DEVICES, SEGMENTS

@@ -6,9 +6,9 @@ Definitions: ``docs/views-snapshot.md``.
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.chosen_moment import chosen_moment
+from torch_tb_profiler.analysis.memory.chosen_moment import chosen_moment
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.snapshot.lifetimes import side_frame
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.schema import Table, View

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.operators.summaries.calls import SIDES
+from torch_tb_profiler.analysis.operators.summaries.operators import (
+    operator_parts,
+    operator_summary,
+)
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.summaries.calls import SIDES
-from torch_tb_profiler.analysis.summaries.operators import operator_parts, operator_summary
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.call_times import side_keys, time_reasons, with_times
 from torch_tb_profiler.views.schema import Table

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import polars as pl
 
-from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.kernels.by_function import kernel_summary
+from torch_tb_profiler.analysis.memory.by_event import memory_by_event
+from torch_tb_profiler.analysis.operators.summaries.calls import step_device_time_ns, step_time_ns
+from torch_tb_profiler.analysis.operators.summaries.phases import model_summary
+from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
-from torch_tb_profiler.analysis.summaries.distributed import communication_times
-from torch_tb_profiler.analysis.summaries.kernels import kernel_summary
-from torch_tb_profiler.analysis.summaries.memory_by_event import memory_by_event
-from torch_tb_profiler.analysis.summaries.model import model_summary
-from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.steps.communication_summary import communication_times
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.call_times import side_keys, time_reasons, with_times

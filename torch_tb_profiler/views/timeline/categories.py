@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8
 from torch_tb_profiler.trace.model import Trace
@@ -41,7 +41,7 @@ _TITLES = {
 }
 
 COMMUNICATION = len(Category)
-"""Code of a kernel that moves data between devices (``analysis.kernel_kinds``)."""
+"""Code of a kernel that moves data between devices (``analysis.recording.kernel_kinds``)."""
 
 COMPUTATION = COMMUNICATION + 1
 """Code of the first lane of merged tracks; those of the others follow in their order."""

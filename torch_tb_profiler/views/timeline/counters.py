@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_kind import device_kind
-from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.memory.records import memory_records
-from torch_tb_profiler.analysis.utilization import gpu_profiles
+from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.counter import Counter

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.intervals import clip, total_within
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
-from torch_tb_profiler.analysis.intervals import clip, total_within
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import indices, levels
-from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, climb
-from torch_tb_profiler.analysis.hierarchies.kept import kept_modules, kept_ranges
+from torch_tb_profiler.analysis.algebra.forests import indices, levels
+from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules, kept_ranges
+from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, climb
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.lookup import number_pairs

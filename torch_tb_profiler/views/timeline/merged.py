@@ -12,9 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import Intervals, complement, intersect, union, union_all
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    complement,
+    intersect,
+    union,
+    union_all,
+)
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 

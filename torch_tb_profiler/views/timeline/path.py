@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.critical_path.chosen import chosen_steps
-from torch_tb_profiler.analysis.critical_path.path import critical_path
+from torch_tb_profiler.analysis.idle.critical_path.chosen import chosen_steps
+from torch_tb_profiler.analysis.idle.critical_path.path import critical_path
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.index import Timeline

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.collectives.matching import Matching, match
-from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.communication.matching import Matching, match
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.trace.model import Trace
 
 MAX_PEERS = 16

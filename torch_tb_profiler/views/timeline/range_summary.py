@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.intervals import clip, subtract, total, union_all
+from torch_tb_profiler.analysis.algebra.intervals import clip, subtract, total, union_all
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.units import exact_microseconds
 from torch_tb_profiler.views.timeline.categories import COMMUNICATION

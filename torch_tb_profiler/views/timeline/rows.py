@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.analysis.containment import last_above
+from torch_tb_profiler.analysis.algebra.containment import last_above
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.lanes import flat_lanes

@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.samples import SampleSeries, gaps, have_own_clock, samples, usual_ns
+from torch_tb_profiler.analysis.recording.samples import (
+    SampleSeries,
+    gaps,
+    have_own_clock,
+    samples,
+    usual_ns,
+)
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
     kind_of,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.trace.model import Trace
 
 MAX_RANGES = 1000

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.trace.categories import (
     DEVICE_WORK_CATEGORIES,
     NODE_CATEGORIES,

@@ -1,0 +1,129 @@
+"""The longest path of graphs of chains, against one that follows every path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from torch_tb_profiler.analysis.idle.critical_path.graph import (
+    SOURCE,
+    PathGraph,
+    Ties,
+    arrivals,
+    heads,
+    longest,
+    plan,
+    ties,
+    walk,
+)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> PathGraph:
+    """Up to four chains with edges from earlier nodes to later ones."""
+    chain: list[int] = []
+    start: list[int] = []
+    end: list[int] = []
+    for number in range(draw(st.integers(1, 4))):
+        now = draw(st.integers(0, 10))
+        for _ in range(draw(st.integers(1, 6))):
+            length = draw(st.integers(1, 8))
+            chain.append(number)
+            start.append(now)
+            end.append(now + length)
+            now += length + draw(st.sampled_from([0, 0, 1, 5]))
+    pairs = [
+        (a, b) for a in range(len(chain)) for b in range(len(chain))
+        if chain[a] != chain[b] and end[a] <= start[b]
+    ]  # fmt: skip
+    edges = draw(st.lists(st.sampled_from(pairs), max_size=8)) if pairs else []
+    first = np.flatnonzero(heads(np.array(chain)))
+    edges += [(SOURCE, int(node)) for node in first]
+    kinds = draw(st.lists(st.integers(0, 2), min_size=len(edges), max_size=len(edges)))
+    return PathGraph(
+        np.array(chain),
+        np.array(start),
+        np.array(end),
+        np.array([a for a, _ in edges]),
+        np.array([b for _, b in edges]),
+        np.array(kinds),
+        np.array(chain) % 3,
+        np.array(chain) % 2 == 0,
+        np.arange(len(chain)),
+        max(end) + draw(st.integers(0, 3)),
+    )
+
+
+def every_path(graph: PathGraph, weight: list[int], tied: Ties) -> int:
+    """The longest of all paths to a last node, each followed by itself."""
+    into: dict[int, list[tuple[int, int]]] = {node: [] for node in range(len(graph.chain))}
+    for node in range(1, len(graph.chain)):
+        if graph.chain[node] == graph.chain[node - 1]:
+            into[node].append((node - 1, int(tied.chain_lag_ns[node])))
+    for place, (a, b) in enumerate(zip(graph.edge_from, graph.edge_to, strict=True)):
+        into[int(b)].append((int(a), int(tied.edge_lag_ns[place])))
+
+    @cache
+    def finish(node: int) -> int:
+        if node == SOURCE:
+            return 0
+        return weight[node] + max((finish(a) + lag for a, lag in into[node]), default=0)
+
+    return max(finish(int(node)) for node in graph.last)
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(), st.data())
+def test_the_longest_path_is_that_of_all_paths(graph: PathGraph, data: st.DataObject) -> None:
+    tied = ties(graph)
+    count = len(graph.chain)
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=count, max_size=count))
+    lengths = (graph.end_ns - graph.start_ns).tolist()
+    lags = tied.chain_lag_ns, tied.edge_lag_ns
+    ways = [(np.array(weights), *lags), (np.array(lengths), *lags)]
+    planned = plan(graph)
+    found, sums = longest(graph, planned, ways)
+    for way, weight in enumerate((weights, lengths)):
+        ends = found.at(graph.last, sums[way], way)
+        assert ends.max() == every_path(graph, weight, tied)
+        # One way beside others is the same as alone.
+        alone, own = longest(graph, planned, [ways[way]])
+        assert (alone.at(graph.last, own[0], 0) == ends).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+def test_with_its_own_times_every_node_ends_when_it_did(graph: PathGraph) -> None:
+    tied = ties(graph)
+    weight = graph.end_ns - graph.start_ns
+    found, sums = longest(graph, plan(graph), [(weight, tied.chain_lag_ns, tied.edge_lag_ns)])
+    assert (found.at(np.arange(len(weight)), sums[0], 0) == graph.end_ns).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+def test_the_walk_follows_what_arrived_last(graph: PathGraph) -> None:
+    tied = ties(graph)
+    path = walk(graph, tied)
+    at = arrivals(graph)
+    for place, node in enumerate(path.node.tolist()):
+        into = [int(at[edge]) for edge in np.flatnonzero(graph.edge_to == node)]
+        if node and graph.chain[node] == graph.chain[node - 1]:
+            into.append(int(graph.end_ns[node - 1]))
+        before = int(graph.end_ns[path.node[place - 1]]) if place else 0
+        assert before == max(into) <= graph.start_ns[node]
+    assert graph.end_ns[path.node[-1]] == graph.end_ns[graph.last].max()
+
+
+def test_a_graph_without_an_end_has_no_path() -> None:
+    none = np.empty(0, np.int64)
+    graph = PathGraph(
+        np.array([0]), np.array([0]), np.array([5]), np.array([SOURCE]), np.array([0]),
+        np.array([0]), np.array([0]), np.array([True]), none, 5,
+    )  # fmt: skip
+    assert not len(walk(graph, ties(graph)).node)
+    assert walk(replace(graph, last=np.array([0])), ties(graph)).node.tolist() == [0]

@@ -1,1 +1,0 @@
-"""Collective operations: their metadata, and which belong together across ranks."""

@@ -1,0 +1,278 @@
+"""Which calls on different workers are one collective, and how much of each was waiting.
+
+Calls match by process group and sequence number; without a sequence number by order among the
+calls of one kind in one group (of the same size where that settles it, step by step where workers
+differ in count). Point-to-point calls match by their two ranks
+(``docs/views-distributed.md#which-calls-are-one-collective``).
+
+A collective ends for all its members together, when the last has arrived and the data has moved.
+So the shortest of the matched ranges is the transfer, and what a worker's range is longer, it
+waited (``docs/views-distributed.md#definitions``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.communication.metadata import only_group, own_rank, world_size
+from torch_tb_profiler.analysis.communication.ranks import in_rank_order
+from torch_tb_profiler.analysis.communication.records import (
+    EXCHANGE,
+    SAME_SIZE_COLLECTIVES,
+    Records,
+    records,
+)
+from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.model import Trace
+
+NO_PARTNER = "no other worker has this call"
+OTHERS_ABSENT = "the other members are not among the workers of this run"
+ONE_FILE = (
+    "calls are matched between workers, and this run has one: ranks that share a file are not "
+    "told apart"
+)
+PEER_UNKNOWN = "the recording does not say which rank it was exchanged with"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matching:
+    """The calls of all workers of a run and how they belong together.
+
+    Attributes:
+        workers: Names, in the order of the ``worker`` columns.
+        calls: :data:`~torch_tb_profiler.analysis.communication.records.RECORDS` of all workers with
+            ``worker`` (position), ``step_name``, ``match`` (number of the collective, null when
+            no other worker has it), ``members`` (workers in the match), ``size_bytes`` and
+            ``unmatched_reason``.
+        ranges: One row per range: ``worker``, ``record``, ``start_ns``, ``end_ns``, ``match``,
+            ``transfer_ns`` (null when unmatched, or when no other range is in a recording).
+    """
+
+    workers: list[str]
+    calls: pl.DataFrame
+    ranges: pl.DataFrame
+
+
+@dataclass(slots=True, eq=False)
+class _LastMatching:
+    """The last answer of :func:`match` with what it was made from; in one piece, as several
+    threads read and write it."""
+
+    answer: tuple[Mapping[str, Records], Matching] | None = None
+
+
+@per_cut
+def _last_matching(_trace: Trace) -> _LastMatching:
+    """What the first trace of a run keeps, for as long as the same traces are asked about."""
+    return _LastMatching()
+
+
+def match(traces: Mapping[str, Trace]) -> Matching:
+    """Match the communication of the workers of one run and span, in the order of their ranks; the
+    last answer is kept."""
+    traces = in_rank_order(traces)
+    parts = {worker: records(trace) for worker, trace in traces.items()}
+    last = _last_matching(next(iter(traces.values())))
+    if last.answer is not None:
+        asked, matching = last.answer
+        if list(asked) == list(parts) and all(asked[name] is parts[name] for name in parts):
+            return matching
+    matching = _match(traces, parts)
+    last.answer = (parts, matching)
+    return matching
+
+
+def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matching:
+    calls = _joined([traces[worker] for worker in parts], [part.frame for part in parts.values()])
+    takers = [traces[worker] for worker, part in parts.items() if part.frame.height]
+    one_set_of_steps = len({tuple(trace.steps["name"]) for trace in takers}) == 1
+    calls = _numbered(_keyed(_in_only_group(calls, takers), one_set_of_steps))
+    calls = _with_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
+    ranges = _ranges(list(parts.values()))
+    return Matching(list(parts), calls, _with_transfer(ranges, calls))
+
+
+def _joined(traces: list[Trace], frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """The calls of all workers, with ``worker`` (its place) and ``step_name``.
+
+    In one go: a call of polars for each of a thousand workers takes longer than all the rest.
+    """
+    calls = pl.concat(frames, rechunk=True)
+    step_names = [trace.steps["name"] for trace in traces]
+    heights = [frame.height for frame in frames]
+    first_step = np.cumsum([0, *map(len, step_names)])[:-1]
+    step = calls["step"] + pl.Series(np.repeat(first_step, heights), dtype=pl.Int64)
+    return calls.with_columns(
+        worker=np.repeat(np.arange(len(frames)), heights),
+        step_name=pl.concat(step_names, rechunk=True).gather(step),
+    )
+
+
+def _in_only_group(calls: pl.DataFrame, takers: list[Trace]) -> pl.DataFrame:
+    """Calls without a group are in the only one, when all workers that make calls declare just
+    that one."""
+    groups = {only_group(trace) for trace in takers}
+    label, key, size = groups.pop() if len(groups) == 1 else (None, None, None)
+    return calls.with_columns(
+        group=pl.coalesce("group", pl.lit(label, pl.String)),
+        group_key=pl.coalesce("group_key", pl.lit(key, pl.String)),
+        group_size=pl.coalesce("group_size", pl.lit(size, pl.Int64)),
+    )
+
+
+def _keyed(calls: pl.DataFrame, one_set_of_steps: bool) -> pl.DataFrame:
+    """Add ``key``: equal for calls that are one collective, null when nothing can match.
+
+    Order counts over the whole recording only where all workers recorded the same steps; calls
+    seldom start in the next step on another worker, but then they must not shift the rest.
+    """
+    peer_to_peer = pl.col("collective").is_in(["send", "recv"]).fill_null(value=False)
+    calls = calls.with_columns(
+        group_of=pl.col("group_key").fill_null(""),
+        kind=pl.when(peer_to_peer)
+        .then(pl.format("p2p:{}", "pair"))
+        .otherwise(pl.coalesce("collective", "name")),
+        peer_unknown=(peer_to_peer & pl.col("pair").is_null())
+        | ((pl.col("collective") == EXCHANGE) & (pl.col("group_size") > 2)).fill_null(value=False),
+        size=pl.col("input_bytes").fill_null(-1),
+        in_step=pl.col("step_name").fill_null(""),
+    )
+    numbered = pl.col("sequence").is_not_null() & pl.col("group_key").is_not_null()
+    columns = ("group_of", "kind", "sequence")
+    by_number = _key("n", *columns, _occurrence(*columns))
+    calls = calls.with_columns(
+        same_sizes=_same_counts(("group_of", "kind", "size"), ("group_of", "kind")),
+        same_counts=_same_counts(("group_of", "kind"), ("group_of", "kind")),
+        sized=pl.col("collective").is_in(SAME_SIZE_COLLECTIVES).fill_null(value=False),
+    )
+    same_steps = pl.lit(one_set_of_steps)
+    ways: tuple[tuple[pl.Expr, tuple[str, ...]], ...] = (
+        (same_steps & pl.col("same_sizes"), ("group_of", "kind", "size")),
+        (same_steps & pl.col("same_counts"), ("group_of", "kind")),
+        (pl.col("sized"), ("group_of", "kind", "in_step", "size")),
+        (pl.lit(value=True), ("group_of", "kind", "in_step")),
+    )
+    chosen = pl.when(pl.col("peer_unknown")).then(None).when(numbered).then(by_number)
+    for letter, (holds, parts) in zip("abcd", ways, strict=True):
+        chosen = chosen.when(holds).then(_key(letter, *parts, _occurrence(*parts)))
+    return calls.with_columns(key=chosen.otherwise(None))
+
+
+def _occurrence(*columns: str) -> pl.Expr:
+    """How many such calls the worker made before."""
+    return pl.int_range(pl.len()).over("worker", *columns)
+
+
+def _key(letter: str, *parts: str | pl.Expr) -> pl.Expr:
+    texts = [(pl.col(part) if isinstance(part, str) else part).cast(pl.String) for part in parts]
+    return pl.concat_str([pl.lit(letter), *texts], separator="\n")
+
+
+def _same_counts(columns: tuple[str, ...], within: tuple[str, ...]) -> pl.Expr:
+    """Whether all workers that take part in ``within`` have as many calls of each ``columns``."""
+    count_on_worker = pl.len().over("worker", *columns)
+    takers = pl.col("worker").n_unique()
+    agree = (count_on_worker.min().over(*columns) == count_on_worker.max().over(*columns)) & (
+        takers.over(*columns) == takers.over(*within)
+    )
+    return agree.min().over(*within)
+
+
+def _numbered(calls: pl.DataFrame) -> pl.DataFrame:
+    """Add ``match`` and ``members``."""
+    members = pl.col("worker").n_unique().over("key")
+    alone = pl.col("key").is_null() | ((members < 2) & (pl.col("group_size") != 1).fill_null(True))
+    return calls.with_columns(
+        members=pl.when(pl.col("key").is_not_null()).then(members).otherwise(1).cast(pl.Int64),
+        match=pl.when(~alone).then(pl.col("key").rank("dense").cast(pl.Int64)),
+    ).drop("group_of", "kind", "size", "in_step", "same_sizes", "same_counts", "sized")
+
+
+def _with_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
+    """Fill ``group_size`` where a match has all ranks of the job, or the job has one, and add
+    ``size_bytes``: what NCCL tests divide by the time (of an all_gather the whole output)."""
+    ranks = {size for trace in traces.values() if (size := world_size(trace)) is not None}
+    whole = pl.col("members").is_in(list(ranks)) if len(ranks) == 1 else pl.lit(value=False)
+    known = whole & ((pl.col("members") > 1) | pl.lit(ranks == {1}))
+    given, out = pl.col("input_bytes"), pl.col("output_bytes")
+    total = communication.names_of_size("total")
+    unsized = communication.names_of_size("none", "nothing")
+    return calls.with_columns(
+        group_size=pl.coalesce("group_size", pl.when(known).then("members"))
+    ).with_columns(
+        size_bytes=pl.when(pl.col("collective").is_in(unsized))
+        .then(None)
+        .when(pl.col("collective") == "all_gather")
+        .then(pl.max_horizontal(out, given * pl.col("group_size")))
+        .when(pl.col("collective").is_in(total))
+        .then(pl.max_horizontal(given, out))
+        .otherwise(pl.when(given > 0).then(given).otherwise(pl.coalesce(out, given)))
+    )
+
+
+def _reasons(traces: Mapping[str, Trace]) -> pl.Expr:
+    """Why a call has no match."""
+    present = {own_rank(trace) for trace in traces.values()}
+    ranks = pl.col("group_key").str.extract(r"\|\[([\d,]*)\]$").str.split(",")
+    others = ranks.list.eval(
+        pl.element().cast(pl.Int64, strict=False).is_in(list(present))
+    ).list.sum()
+    ranks_known = pl.lit(None not in present)
+    only = next(iter(traces.values())) if len(traces) == 1 else None
+    # A rank works on one device, as a rule.
+    shares_file = only is not None and int(only.devices["used"].sum()) > 1
+    absent = pl.lit(len(traces) < 2) | (ranks_known & (others < 2)).fill_null(value=False)
+    return (
+        pl.when(pl.col("match").is_not_null())
+        .then(None)
+        .when(absent)
+        .then(pl.lit(ONE_FILE if shares_file else OTHERS_ABSENT))
+        .when(pl.col("peer_unknown"))
+        .then(pl.lit(PEER_UNKNOWN))
+        .otherwise(pl.lit(NO_PARTNER))
+    )
+
+
+def _ranges(parts: list[Records]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "worker": np.repeat(np.arange(len(parts)), [len(part.record) for part in parts]),
+            "record": np.concatenate([part.record for part in parts]),
+            "start_ns": np.concatenate([part.start_ns for part in parts]),
+            "end_ns": np.concatenate([part.end_ns for part in parts]),
+        },
+        schema=dict.fromkeys(("worker", "record", "start_ns", "end_ns"), pl.Int64),
+    )
+
+
+def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Per range the shortest of the collective; where workers differ in ranges of one call, the
+    ranges of a worker count as one, from the first start to the last end."""
+    place = ("worker", "record")
+    joined = ranges.join(calls.select(*place, "match"), on=place, how="left").with_columns(
+        position=pl.int_range(pl.len()).over(*place),
+        count=pl.len().over(*place),
+    )
+    even = pl.col("count").min().over("match") == pl.col("count").max().over("match")
+    joined = joined.with_columns(even=even.fill_null(value=True))
+    whole = (
+        joined.filter(~pl.col("even"))
+        .group_by(*place, "match", maintain_order=True)
+        .agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+        .with_columns(position=pl.lit(0, pl.Int64))
+    )
+    columns = ("worker", "record", "start_ns", "end_ns", "match", "position")
+    both = pl.concat([joined.filter("even").select(columns), whole.select(columns)])
+    duration = pl.col("end_ns") - pl.col("start_ns")
+    timed = pl.col("worker").n_unique().over("match", "position")
+    known = pl.col("match").is_not_null() & ((timed > 1) | (pl.col("group_size") == 1))
+    return both.join(calls.select(*place, "group_size"), on=place, how="left").select(
+        *columns[:4],
+        "match",
+        transfer_ns=pl.when(known).then(duration.min().over("match", "position")),
+    )

@@ -1,0 +1,59 @@
+"""When a thread waited in Python: slept, polled, waited for a lock, a queue or a socket.
+
+Definitions: ``docs/views-idle.md#causes``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    empty,
+    intersect,
+    union,
+    union_all,
+)
+from torch_tb_profiler.analysis.idle.gaps import Gaps
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+_WAITS = re.compile(
+    r"<built-in (method|function) (acquire|poll|epoll_wait|select|sleep|wait|recv|recv_into|accept)"
+    r"( of .*)?>|(.*[\\/])?zmq[\\/]\S*: (recv|recv_multipart|poll)"
+)
+"""Functions of C and of ZeroMQ that return when somebody else has done something."""
+
+
+def waited_in_python(trace: Trace, idle: Gaps) -> Intervals:
+    """What of gaps the thread that ends them spent in such functions."""
+    found, tracks = _waiting(trace), trace.slices["track"].to_numpy()
+    if not found:
+        return empty()
+    known = np.flatnonzero(idle.launch >= 0)
+    of_gap = tracks[idle.launch[known]]
+    parts = []
+    for track, waiting in found.items():
+        mine = known[of_gap == track]
+        parts.append(intersect(waiting, Intervals(idle.start_ns[mine], idle.end_ns[mine])))
+    return union_all(*parts)
+
+
+@per_trace
+def _waiting(trace: Trace) -> dict[int, Intervals]:
+    """Per thread when it was in such a function."""
+    frames = np.flatnonzero(trace.slices["category"].to_numpy() == Category.PYTHON_FUNCTION)
+    names = trace.slices["name_code"].to_numpy()[frames]
+    rows = frames[
+        codes.of_names(trace, names, lambda name: _WAITS.fullmatch(name) is not None, np.bool_)
+    ]
+    track, start = trace.slices["track"].to_numpy()[rows], trace.slices["start_ns"].to_numpy()[rows]
+    end = start + trace.slices["dur_ns"].to_numpy()[rows]
+    return {
+        number: union(start[track == number], end[track == number])
+        for number in np.unique(track).tolist()
+    }

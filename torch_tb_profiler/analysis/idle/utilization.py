@@ -1,0 +1,126 @@
+"""How busy and how full each GPU was: utilization, est. SM efficiency, est. achieved occupancy.
+
+Definitions: ``docs/metrics.md#gpus``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    WeightProfile,
+    total_within,
+    union,
+)
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+FULL_BLOCKS = 1e6
+"""More blocks per multiprocessor say no more: the sum is capped at 1, and absurd values would
+leave residues of rounding in it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GpuProfile:
+    """What the kernels of one device did over time.
+
+    Attributes:
+        busy: When at least one kernel ran.
+        computing: When at least one kernel other than communication ran.
+        filled: Blocks per SM of what ran, at most 1; None when no kernel says it.
+        occupied: Est. achieved occupancy in % summed over what ran; None when no kernel says it.
+        occupied_count: How many kernels with a known occupancy ran.
+    """
+
+    busy: Intervals
+    computing: Intervals
+    filled: WeightProfile | None
+    occupied: WeightProfile | None
+    occupied_count: WeightProfile
+
+
+@per_trace
+def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
+    """The profile of every device that ran work, by device id; made once."""
+    work = trace.device_work
+    device = indices(work["device"])
+    kinds = kernel_kinds(trace)
+    start = work["start_ns"].to_numpy()
+    end = start + work["dur_ns"].to_numpy()
+    blocks = np.minimum(_measured(work["blocks_per_sm"]), FULL_BLOCKS)
+    blocks[blocks == 0] = np.nan
+    occupancy = _measured(work["est_achieved_occupancy_pct"])
+    profiles = {}
+    for gpu in np.unique(device[device >= 0]).tolist():
+        rows = np.flatnonzero(kinds.is_kernel & (device == gpu))
+        computes = ~kinds.is_communication[rows]
+        profiles[gpu] = _profile(start[rows], end[rows], computes, blocks[rows], occupancy[rows])
+    return profiles
+
+
+def _measured(column: pl.Series) -> Float64:
+    """The values with NaN for what is absent."""
+    values: Float64 = column.fill_null(np.nan).to_numpy(writable=True)
+    return values
+
+
+def _profile(
+    start: Int64, end: Int64, computes: Bools, blocks: Float64, occupancy: Float64
+) -> GpuProfile:
+    sized = ~np.isnan(blocks)
+    estimated = ~np.isnan(occupancy)
+    ones = np.ones(int(estimated.sum()))
+    return GpuProfile(
+        busy=union(start, end),
+        computing=union(start[computes], end[computes]),
+        filled=WeightProfile(start[sized], end[sized], blocks[sized], cap=1.0)
+        if sized.any()
+        else None,
+        occupied=WeightProfile(start[estimated], end[estimated], occupancy[estimated])
+        if estimated.any()
+        else None,
+        occupied_count=WeightProfile(start[estimated], end[estimated], ones),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUse:
+    """How one GPU was used in some windows of time; None for what cannot be known.
+
+    Attributes:
+        utilization_pct: Share of the time in which at least one kernel ran.
+        compute_utilization_pct: Share of it in which one other than communication ran.
+        est_sm_efficiency_pct: Mean over the time of blocks per SM of what ran, at most 1.
+        est_achieved_occupancy_pct: Occupancy of the kernels, weighted by their time.
+    """
+
+    utilization_pct: float | None
+    compute_utilization_pct: float | None
+    est_sm_efficiency_pct: float | None
+    est_achieved_occupancy_pct: float | None
+
+
+def gpu_use(profile: GpuProfile, start_ns: Int64, end_ns: Int64) -> GpuUse:
+    """The use of a GPU in the disjoint windows ``[start_ns[i], end_ns[i])``."""
+    window = int((end_ns - start_ns).sum())
+    if window <= 0:
+        return GpuUse(None, None, None, None)
+    busy, computing = (
+        int(total_within(when, start_ns, end_ns).sum()) / window * 100
+        for when in (profile.busy, profile.computing)
+    )
+    filled = occupancy = None
+    if profile.filled is not None:
+        filled = profile.filled.integral_within(start_ns, end_ns) / window * 100
+    if profile.occupied is not None:
+        weight = profile.occupied_count.integral_within(start_ns, end_ns)
+        if weight > 0:
+            occupancy = profile.occupied.integral_within(start_ns, end_ns) / weight
+    return GpuUse(busy, computing, filled, occupancy)

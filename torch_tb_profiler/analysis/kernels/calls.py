@@ -1,0 +1,86 @@
+"""The kernels that ran, each with its launch: the shared basis of every table of kernels.
+
+Definitions: ``docs/metrics.md#kernels``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
+from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.operators.identity import operator_identity
+from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, kernel_kinds
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.measures import MEASURES
+from torch_tb_profiler.trace.model import Trace
+
+LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
+"""The columns that make up a launch configuration."""
+
+_SHOWN = 40
+"""How much of a text from outside an error repeats."""
+
+
+@per_trace
+def kernel_calls(trace: Trace) -> pl.DataFrame:
+    """One row per kernel, in order of slice id, with its operator and verdicts; made once.
+
+    Columns: name_code, operator_code (name of the
+    owner), eligible (of the owner, null without one), tensor_core, is_communication, dur_ns,
+    blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
+    :data:`LAUNCH_KEYS`.
+    """
+    kinds = kernel_kinds(trace)
+    work = trace.device_work.filter(pl.Series(kinds.is_kernel))
+    owner = indices(work["owner"])
+    owned = pl.Series(owner >= 0)
+    names = trace.slices["name_code"].to_numpy()
+    eligible = eligible_slices(trace)
+    calls: pl.DataFrame = work.select(
+        "name_code",
+        "dur_ns",
+        *LAUNCH_KEYS,
+        *MEASURES,
+        tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
+        is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
+        operator_code=pl.when(owned).then(pl.Series(names[owner])),
+        eligible=pl.when(owned).then(pl.Series(eligible[owner])),
+    )
+    return calls
+
+
+def selected_kernel_calls(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """The rows of :func:`kernel_calls` in a selection.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    calls = kernel_calls(trace)
+    if selection.is_everything:
+        return calls
+    is_kernel = kernel_kinds(trace).is_kernel
+    return calls.filter(device_work_mask(trace, selection)[is_kernel])
+
+
+def kernels_of_operator(trace: Trace, selection: Selection, operator_id: str) -> Bools:
+    """Mask over the rows of :func:`selected_kernel_calls`: launched inside calls of an operator.
+
+    Raises:
+        SelectionError: as there; or the trace has no operator of this id.
+    """
+    identity, tree = operator_identity(trace), call_tree(trace)
+    operator = identity.find(operator_id)
+    if operator is None:
+        raise SelectionError(
+            f"operator_id: no operator {operator_id[:_SHOWN]!r} in this trace; "
+            "group_by=path of the view operators lists them"
+        )
+    inside = nearest_marked(tree.parent, identity.operator == operator) >= 0
+    work = device_work_mask(trace, selection) & kernel_kinds(trace).is_kernel
+    chosen: Bools = np.append(inside, False)[tree.owner[work]]
+    return chosen

@@ -1,0 +1,93 @@
+"""The work of graphs summed by node, kernel and what it belongs to, for any launches.
+
+Definitions: ``docs/views-compiled.md#graphs-and-nodes``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.dense_ids import in_groups
+from torch_tb_profiler.analysis.kernels.graphs.attribution import attribution
+from torch_tb_profiler.analysis.kernels.graphs.kinds import graph_work_kinds
+from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
+from torch_tb_profiler.analysis.kernels.graphs.times import graph_times
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """The rows of ``GraphLaunches.row`` by group, so that sums are those of neighbours.
+
+    Attributes:
+        group: Per row its group, ascending.
+        launch, dur_ns, gap_ns: Likewise; a gap of -1 is none.
+        example: Per group one of its places in ``GraphLaunches.row``.
+    """
+
+    group: Int64
+    launch: Int64
+    dur_ns: Int64
+    gap_ns: Int64
+    example: Int64
+
+
+@per_trace
+def _groups(trace: Trace) -> _Groups:
+    launches, nodes, told = graph_launches(trace), graph_nodes(trace), attribution(trace)
+    names = trace.device_work["name_code"].to_numpy()[launches.row]
+    _, group = number_pairs(nodes.node, names)
+    for column in (told.part, told.operator, told.source):
+        example, group = number_pairs(group, column)
+    order = in_groups(group)
+    dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
+    return _Groups(
+        group[order],
+        launches.launch[order],
+        dur[order],
+        graph_times(trace).gap_before_ns[order],
+        example,
+    )
+
+
+def node_sums(trace: Trace, selected: Bools) -> pl.DataFrame:
+    """A row per node, kernel and attribution, of the selected launches.
+
+    Columns: node, name_code, kind, part, operator, source (as in ``Attribution``), calls,
+    total_ns, min_ns, max_ns, gap_ns and gaps (sum and number of the known ones).
+    """
+    groups = _groups(trace)
+    keep = np.flatnonzero(selected[groups.launch])
+    group = groups.group[keep]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    at = groups.example[group[first]]
+    dur, gap = groups.dur_ns[keep], groups.gap_ns[keep]
+    told, row = attribution(trace), graph_launches(trace).row
+
+    def each(ufunc: np.ufunc, values: Int64) -> Int64:
+        reduced: Int64 = ufunc.reduceat(values, first) if len(first) else values[:0]
+        return reduced
+
+    return pl.DataFrame(
+        {
+            "node": graph_nodes(trace).node[at],
+            "name_code": trace.device_work["name_code"].to_numpy()[row[at]],
+            "kind": graph_work_kinds(trace).kind[at],
+            "part": told.part[at],
+            "operator": told.operator[at],
+            "source": told.source[at],
+            "calls": np.diff(np.append(first, len(keep))),
+            "total_ns": each(np.add, dur),
+            "min_ns": each(np.minimum, dur),
+            "max_ns": each(np.maximum, dur),
+            "gap_ns": each(np.add, np.maximum(gap, 0)),
+            "gaps": each(np.add, (gap >= 0).astype(np.int64)),
+        }
+    )

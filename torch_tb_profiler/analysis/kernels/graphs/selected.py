@@ -1,0 +1,52 @@
+"""The launches of graphs in a selection, and the one of them that is looked at.
+
+Definitions: ``docs/views-compiled.md#graph-launches``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.kernels.graphs.times import graph_times
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+
+_SHOWN = 40
+"""How much of a text from outside an error repeats."""
+
+
+def selected_launches(trace: Trace, selection: Selection) -> Bools:
+    """Mask of the launches whose first work is in the selection; of those all work counts.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    launches = graph_launches(trace)
+    if selection.is_everything:
+        return np.ones(launches.count, np.bool_)
+    chosen: Bools = device_work_mask(trace, selection)[launches.row[launches.first[:-1]]]
+    return chosen
+
+
+def chosen_launch(trace: Trace, selection: Selection, selected: Bools) -> int | None:
+    """The launch that ``operator_id`` names by its number (from 1), else the longest selected one;
+    None where none is selected.
+
+    Raises:
+        SelectionError: no launch has the number.
+    """
+    count = len(selected)
+    if selection.operator_id is not None:
+        text = selection.operator_id
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= count):
+            raise SelectionError(
+                f"operator_id: no launch {text[:_SHOWN]!r} of a graph in this trace; "
+                f"it has {count:,}, numbered from 1"
+            )
+        return int(text) - 1
+    if not selected.any():
+        return None
+    return int(np.where(selected, graph_times(trace).span_ns, -1).argmax())

@@ -1,0 +1,229 @@
+"""The times of the nodes of a hierarchy in every iteration.
+
+Definitions: ``docs/views-groups.md#times``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.analysis.algebra.forests import gather
+from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.operators.hierarchies.cached import (
+    KeptHierarchy,
+    Stretches,
+    host_stretches,
+)
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import (
+    device_work_mask,
+    device_work_steps,
+    in_phase,
+    time_range,
+)
+from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.model import Trace
+
+MEASURES = ("cpu", "gpu", "cpu_overhead", "gpu_idle")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """One measure of nodes by iteration; a node that is not there in an iteration has none.
+
+    Attributes:
+        node: Node, ascending.
+        iteration: Iteration, a number of the windows; ascending in a node.
+        ns: Time there.
+    """
+
+    node: Int64
+    iteration: Int64
+    ns: Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeTimes:
+    """The times of all nodes.
+
+    Attributes:
+        windows: The iterations.
+        measures: By :data:`MEASURES`.
+        work_ns: Durations of the device work of the iterations, added up.
+        outside_ns: Those of work outside the hierarchy.
+        left_out_ns: Those of selected work that is in no iteration.
+    """
+
+    windows: StepWindows
+    measures: dict[str, Measured]
+    work_ns: int
+    outside_ns: int
+    left_out_ns: int
+
+
+def node_times(trace: Trace, kept: KeptHierarchy, selection: Selection) -> NodeTimes:
+    """CPU, GPU, CPU overhead and GPU idle of every node in each iteration of ``selection``.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    windows = step_windows(trace, selection)
+    borders = _host_borders(trace, selection, windows)
+    stretches = kept.host, kept.api
+    if selection.phase is not None:
+        stretches = host_stretches(trace, kept.hierarchy, in_phase(trace, selection))
+    cpu, api = (_host(part, borders, windows) for part in stretches)
+    selected = device_work_mask(trace, selection)
+    iteration = np.append(windows.of_step, -1)[device_work_steps(trace)]
+    counted = selected & (iteration >= 0)
+    gpu, spans = _device(trace, kept, np.where(counted, iteration, -1), windows)
+    duration = trace.device_work["dur_ns"].to_numpy()
+    outside = gather(kept.hierarchy.call_node, kept.hierarchy.work_call)
+    is_outside = (outside >= kept.hierarchy.first_outside) | (outside < 0)
+    return NodeTimes(
+        windows,
+        {
+            "cpu": cpu,
+            "gpu": gpu,
+            "cpu_overhead": _less(cpu, api, windows),
+            "gpu_idle": _less(spans, gpu, windows),
+        },
+        int(duration[counted].sum()),
+        int(duration[counted & is_outside].sum()),
+        int(duration[selected & ~counted].sum()),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Borders:
+    """The stretches of the host's time that are iterations, of each process disjoint."""
+
+    process: Int64
+    start_ns: Int64
+    end_ns: Int64
+    window: Int64
+    of_every_process: bool
+
+
+def _host_borders(trace: Trace, selection: Selection, windows: StepWindows) -> _Borders:
+    steps = trace.steps
+    rows = np.flatnonzero(windows.of_step >= 0)
+    start = steps["host_start_ns"].to_numpy()[rows]
+    end = steps["host_end_ns"].to_numpy()[rows]
+    process = steps["process"].fill_null(-1).to_numpy().astype(np.int64)
+    first_ns, last_ns = time_range(trace, selection)
+    start = start if first_ns is None else np.maximum(start, first_ns)
+    end = end if last_ns is None else np.minimum(end, last_ns)
+    order = np.lexsort((end, start, process[rows]))
+    rows, start, end = rows[order], start[order], end[order]
+    of_rows = process[rows]
+    for place in range(1, len(rows)):
+        if of_rows[place] == of_rows[place - 1]:  # steps of several threads may overlap
+            start[place] = max(start[place], end[place - 1])
+            end[place] = max(end[place], start[place])
+    end = np.maximum(end, start)
+    alone = len(np.unique(process)) <= 1
+    return _Borders(of_rows, start, end, windows.of_step[rows], alone)
+
+
+def _host(parts: Stretches, borders: _Borders, windows: StepWindows) -> Measured:
+    """Lengths of stretches by node and iteration, cut at the borders of the iterations."""
+    keys: list[Int64] = []
+    lengths: list[Int64] = []
+    count = max(len(windows.names), 1)
+    for process in np.unique(borders.process).tolist():
+        of_process = borders.process == process
+        inside = np.ones(len(parts.node), np.bool_)
+        if not borders.of_every_process:
+            inside = parts.process == process
+        element, place, length = _cut(
+            parts.start_ns[inside],
+            parts.end_ns[inside],
+            borders.start_ns[of_process],
+            borders.end_ns[of_process],
+        )
+        keys.append(parts.node[inside][element] * count + borders.window[of_process][place])
+        lengths.append(length)
+    nothing = [np.empty(0, np.int64)]
+    return _summed(np.concatenate(keys or nothing), np.concatenate(lengths or nothing), count)
+
+
+def _cut(
+    start_ns: Int64, end_ns: Int64, border_start_ns: Int64, border_end_ns: Int64
+) -> tuple[Int64, Int64, Int64]:
+    """The pieces of intervals inside disjoint borders: interval, border, length."""
+    first = np.searchsorted(border_end_ns, start_ns, "right")
+    last = np.searchsorted(border_start_ns, end_ns, "left")
+    counts = np.maximum(last - first, 0)
+    element = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(element)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    start = np.maximum(start_ns[element], border_start_ns[place])
+    end = np.minimum(end_ns[element], border_end_ns[place])
+    return element, place, np.maximum(end - start, 0)
+
+
+def _summed(keys: Int64, values: Int64, windows: int) -> Measured:
+    distinct, place = _compact(keys)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, place, values)
+    return Measured(distinct // windows, distinct % windows, total)
+
+
+def _compact(keys: Int64) -> tuple[Int64, Int64]:
+    """The distinct keys, ascending, and the place of each key among them."""
+    if not len(keys) or np.all(keys[1:] >= keys[:-1]):
+        changes = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+        return keys[changes], np.cumsum(changes) - 1
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, place.reshape(-1)
+
+
+def _device(
+    trace: Trace, kept: KeptHierarchy, iteration: Int64, windows: StepWindows
+) -> tuple[Measured, Measured]:
+    """By node and iteration, when device work of it ran, and the spans of its calls' work: from
+    the first start to the last end of what one call launched in the iteration."""
+    count = max(len(windows.names), 1)
+    start_ns = trace.device_work["start_ns"].to_numpy()
+    end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()
+    work = kept.work
+    in_one = iteration[work.row] >= 0
+    row, node = work.row[in_one], work.node[in_one]
+    keys, place = _compact(node * count + iteration[row])
+    busy = union_lengths(place, start_ns[row], end_ns[row], len(keys))
+    in_one = iteration[work.row_by_call] >= 0
+    row, node = work.row_by_call[in_one], work.node_by_call[in_one]
+    call, of_row = work.call_by_call[in_one], iteration[row]
+    begins = _begins(call, node, of_row)
+    heads = np.flatnonzero(begins)
+    span_keys = node[heads] * count + of_row[heads]
+    spans = np.zeros(len(keys), np.int64)
+    if len(heads):
+        first = np.minimum.reduceat(start_ns[row], heads)
+        last = np.maximum.reduceat(end_ns[row], heads)
+        spans = union_lengths(np.searchsorted(keys, span_keys), first, last, len(keys))
+    nodes, iterations = keys // count, keys % count
+    return Measured(nodes, iterations, busy), Measured(nodes, iterations, spans)
+
+
+def _begins(*columns: Int64) -> Bools:
+    """Where any column differs from the row before."""
+    changes = np.zeros(len(columns[0]), np.bool_)
+    changes[:1] = True
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
+    return changes
+
+
+def _less(whole: Measured, part: Measured, windows: StepWindows) -> Measured:
+    """``whole`` less what ``part`` has of the same node and iteration."""
+    count = max(len(windows.names), 1)
+    keys = whole.node * count + whole.iteration
+    place = place_in(keys, part.node * count + part.iteration)
+    ns = whole.ns.copy()
+    np.subtract.at(ns, place[place >= 0], part.ns[place >= 0])
+    return Measured(whole.node, whole.iteration, np.maximum(ns, 0))

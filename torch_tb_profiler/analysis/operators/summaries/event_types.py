@@ -1,0 +1,148 @@
+"""Events by type: how often, and when any of the type ran.
+
+Definitions: ``docs/metrics.md#summaries``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import device_work_mask, slice_mask
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+HOST, DEVICE = "host", "device"
+COMMUNICATION = "Communication"
+
+NAMED = {
+    Category.STEP: "ProfileStep",
+    Category.DATALOADER: "Dataloader",
+    Category.OPTIMIZER: "Optimization",
+    Category.MODULE: "Module",
+}
+"""Types that formats recognise by more than the word for their category."""
+
+PHASES = (*NAMED.values(), "Forward", "Backward")
+"""Of these one inside another is a part of it (Paddle's ``Forward`` of a layer), and no call."""
+
+_LEFT_OUT = (
+    Category.SPAN,
+    *(category for category in DEVICE_CATEGORIES if category not in DEVICE_WORK_CATEGORIES),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventTypes:
+    """The types of the events of a recording.
+
+    Attributes:
+        names: Name of each type.
+        on_device: Whether each is work of a device.
+        number: Per slice the number of its type, -1 for none.
+        is_outermost: Per slice whether no slice of its type is directly around it.
+        sticks_out: Per slice whether it ends after what is around it, by a tick of the clock.
+    """
+
+    names: list[str]
+    on_device: list[bool]
+    number: npt.NDArray[np.int16]
+    is_outermost: Bools
+    sticks_out: Bools
+
+
+@per_trace
+def types_of_events(trace: Trace) -> EventTypes:
+    """The type of every slice: the recording's own word for it (``cpu_op``, ``OperatorInner``), or
+    :data:`NAMED`; made once."""
+    slices = trace.slices
+    category = slices["category"].to_numpy().astype(np.int64)
+    words = indices(slices["raw_category_code"])
+    width = len(trace.strings) + 1
+    key = category * width + words + 1
+    kinds = np.sort(pl.Series(key).unique().to_numpy())
+    place: dict[tuple[str, bool], int] = {}
+    of_kind = np.full(len(kinds), -1, np.int16)
+    for at, kind in enumerate(kinds.tolist()):
+        own, word = Category(kind // width), kind % width - 1
+        if own not in _LEFT_OUT:
+            name = NAMED.get(own) or trace.text(word) or own.name.lower()
+            of_kind[at] = place.setdefault((name, own in DEVICE_CATEGORIES), len(place))
+    number = of_kind[np.searchsorted(kinds, key)]
+    parent = indices(slices["parent"])
+    is_outermost = (parent < 0) | (np.append(number, -2)[parent] != number)
+    end = slices["start_ns"].to_numpy() + slices["dur_ns"].to_numpy()
+    sticks_out = (parent >= 0) & (end > np.append(end, 0)[parent])
+    return EventTypes(
+        [name for name, _ in place],
+        [device for _, device in place],
+        number,
+        is_outermost,
+        sticks_out,
+    )
+
+
+def event_types(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """Events of a selection by type: ``type``, ``side``, ``calls``, ``time_ns`` (moments of several
+    events of the type once, over all threads, devices and streams).
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    if selection.is_everything:
+        return _of_everything(trace)
+    return _event_types(trace, slice_mask(trace, selection), device_work_mask(trace, selection))
+
+
+@per_trace
+def _of_everything(trace: Trace) -> pl.DataFrame:
+    every = np.ones(trace.slices.height, np.bool_)
+    return _event_types(trace, every, np.ones(trace.device_work.height, np.bool_))
+
+
+def _event_types(trace: Trace, chosen: Bools, work: Bools) -> pl.DataFrame:
+    types = types_of_events(trace)
+    number = types.number
+    start = trace.slices["start_ns"].to_numpy()
+    duration = trace.slices["dur_ns"].to_numpy()
+    parent = indices(trace.slices["parent"])
+    # What lies in one of its type adds no moment, unless that is not selected.
+    outer = chosen & (number >= 0)
+    outer &= types.is_outermost | ~np.append(chosen, False)[parent]
+    rows = np.flatnonzero(outer | (chosen & (number >= 0) & types.sticks_out))
+    of_rows = number[rows].astype(np.int64)
+    time = union_lengths(of_rows, start[rows], start[rows] + duration[rows], len(types.names))
+    calls = np.bincount(number[chosen & (number >= 0)], minlength=len(types.names))
+    outer_calls = np.bincount(number[outer], minlength=len(types.names))
+    is_phase = np.array([name in PHASES for name in types.names], np.bool_)
+    counts = np.where(is_phase, outer_calls, calls) if len(types.names) else calls
+    frame = pl.DataFrame(
+        {
+            "type": types.names,
+            "side": [DEVICE if device else HOST for device in types.on_device],
+            "calls": counts,
+            "time_ns": time,
+        },
+        schema={"type": pl.String, "side": pl.String, "calls": pl.Int64, "time_ns": pl.Int64},
+    )
+    return pl.concat([frame, _communication(trace, work)]).filter(pl.col("calls") > 0)
+
+
+def _communication(trace: Trace, work: Bools) -> pl.DataFrame:
+    """The kernels that communicate, which are part of all kernels."""
+    rows = np.flatnonzero(kernel_kinds(trace).is_communication & work)
+    start: Int64 = trace.device_work["start_ns"].to_numpy()[rows]
+    end = start + trace.device_work["dur_ns"].to_numpy()[rows]
+    time = union_lengths(np.zeros(len(rows), np.int64), start, end, 1)
+    values: dict[str, Any] = {"calls": [len(rows)], "time_ns": time}
+    return pl.DataFrame({"type": [COMMUNICATION], "side": [DEVICE], **values})

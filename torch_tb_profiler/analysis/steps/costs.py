@@ -1,0 +1,88 @@
+"""What each step was spent on: its time by role, every moment once.
+
+Definitions: ``docs/metrics.md#overview``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.algebra.intervals import total_within
+from torch_tb_profiler.analysis.communication.calls import host_calls
+from torch_tb_profiler.analysis.communication.roles import (
+    TIMED_ROLES,
+    Role,
+    exclusive_intervals,
+    role_intervals,
+)
+from torch_tb_profiler.analysis.recording.missing_reasons import own_reason
+from torch_tb_profiler.analysis.steps.windows import StepWindows
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
+"""Roles that only device work tells about."""
+
+HOST_ROLES = (Role.DATALOADER, Role.CPU_EXEC)
+"""Roles that only operators and ranges of the host tell about."""
+
+NO_DEVICE = "The recording holds no device work and no device API calls."
+NO_WORK = "The recording holds launches of device work, but nothing of that work."
+NO_CALLS = "The recording holds device work, but no device API calls of the host."
+NO_HOST = "The recording holds no operators and ranges of the host; Other holds their time."
+
+NO_TRANSFERS = (
+    "Collectives were called, but the device work that runs them is not in the recording."
+)
+
+_HOST_CATEGORIES = (
+    Category.OPERATOR,
+    Category.PYTHON_OPERATOR,
+    Category.ANNOTATION,
+    Category.DATALOADER,
+    Category.OPTIMIZER,
+)
+
+_WORK_CATEGORIES = (Category.OPERATOR, Category.PYTHON_OPERATOR, Category.OPTIMIZER)
+"""What tells of work of the host where a recording holds no operators for a reason of its own."""
+
+
+def role_costs(trace: Trace, windows: StepWindows) -> Int64:
+    """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
+    costs = np.empty((len(windows.names), len(Role)), np.int64)
+    for role, intervals in zip(TIMED_ROLES, exclusive_intervals(trace), strict=True):
+        costs[:, role] = total_within(intervals, windows.start_ns, windows.end_ns)
+    timed = costs[:, : len(TIMED_ROLES)].sum(axis=1)
+    costs[:, Role.OTHER] = windows.end_ns - windows.start_ns - timed
+    return costs
+
+
+@per_trace
+def unknown_roles(trace: Trace) -> dict[Role, str]:
+    """The roles this recording says nothing about, and why."""
+    present = np.bincount(trace.slices["category"].to_numpy(), minlength=len(Category))
+    unknown: dict[Role, str] = {}
+    if trace.device_work.is_empty():
+        if trace.quality.counts.get("launch_without_kernel"):
+            unknown |= dict.fromkeys(WORK_ROLES, NO_WORK)
+        elif not present[Category.RUNTIME]:
+            unknown |= dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
+    elif not present[Category.RUNTIME]:
+        unknown[Role.RUNTIME] = NO_CALLS
+    if len(host_calls(trace)) and not len(role_intervals(trace)[Role.COMMUNICATION].start_ns):
+        unknown[Role.COMMUNICATION] = NO_TRANSFERS
+    if present.any() and not present[list(_HOST_CATEGORIES)].any():
+        unknown |= dict.fromkeys(HOST_ROLES, NO_HOST)
+        if trace.device_work.is_empty():
+            unknown[Role.COMMUNICATION] = NO_HOST
+    own = own_reason(trace, "operators") if trace.device_work.is_empty() else None
+    if own is not None and not present[list(_WORK_CATEGORIES)].any():
+        unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)
+    return unknown
+
+
+def unknown_reason(unknown: dict[Role, str]) -> str | None:
+    """The reasons of :func:`unknown_roles` as one text, each once; None when all is known."""
+    return " ".join(dict.fromkeys(unknown.values())) or None

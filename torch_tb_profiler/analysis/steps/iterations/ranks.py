@@ -1,0 +1,98 @@
+"""The recordings of several ranks, cut at the same moments.
+
+Definitions: ``docs/metrics.md#iterations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from torch_tb_profiler.analysis.communication.clocks import clock_offsets
+from torch_tb_profiler.analysis.steps.iterations.cut import (
+    Cut,
+    UnknownKeyNodeError,
+    check_calls,
+    cut,
+    cut_at,
+    kept_cut,
+)
+from torch_tb_profiler.analysis.steps.iterations.cut_by import CutBy, cut_by
+from torch_tb_profiler.analysis.steps.iterations.key_node import cuts, instances, key_node_names
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+
+
+def cut_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[str, Trace]:
+    """``traces`` of one run, by worker, with the iterations that ``iterations_by`` asks for.
+
+    Where every rank that has the key node has as many instances, the n-th cut is the latest of
+    their n-th on the aligned clock; otherwise every instance on any rank is a cut of all.
+
+    Raises:
+        UnknownKeyNodeError: no rank has the key node.
+        SelectionError: the text is malformed, or the key node is called too often.
+    """
+    by = cut_by(iterations_by)
+    reason = None
+    if by.kind == "auto" and not any(_has_steps(trace) for trace in traces.values()):
+        by, reason = _best(by, traces)
+    if by.kind not in ("name", "start") or len(traces) < 2:
+        return {worker: cut(trace, iterations_by) for worker, trace in traces.items()}
+    times = _times(traces, by)
+    counts = {worker: len(each) for worker, each in times.items()}
+    if not any(counts.values()):
+        names = {name for trace in traces.values() for name in key_node_names(trace)}
+        raise UnknownKeyNodeError(by.name, sorted(names))
+    offsets = _offsets(traces)
+    having = [worker for worker, count in counts.items() if count]
+    sequence = np.repeat(np.arange(len(having)), [counts[worker] for worker in having])
+    moments = cuts(np.concatenate([times[worker] + offsets[worker] for worker in having]), sequence)
+    check_calls(by, len(moments))
+    return {
+        worker: _cut_at(trace, moments - offsets[worker], Cut(by, counts[worker], reason))
+        for worker, trace in traces.items()
+    }
+
+
+def _has_steps(trace: Trace) -> bool:
+    return bool(trace.steps["slice"].is_not_null().any())
+
+
+def _best(by: CutBy, traces: Mapping[str, Trace]) -> tuple[CutBy, str | None]:
+    """The best key node of the first rank that has one."""
+    for trace in traces.values():
+        name, reason = best_key_node(trace)
+        if name is not None:
+            return CutBy("name", name), reason
+    return by, None
+
+
+def _times(traces: Mapping[str, Trace], by: CutBy) -> dict[str, Int64]:
+    """Per rank the moments at which its own instances cut."""
+    times = {}
+    for worker, trace in traces.items():
+        nodes = instances(trace, by.name)
+        times[worker] = cuts(nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process)
+    return times
+
+
+def _offsets(traces: Mapping[str, Trace]) -> dict[str, int]:
+    """Per rank what its times are behind those of the first one: by the ends of their common
+    collectives, else by the stamps of the files."""
+    reference = next(iter(traces))
+    by_collectives = clock_offsets(traces, reference)
+    base_ns = traces[reference].meta.base_ns
+    return {
+        worker: by_collectives[worker][0]
+        if worker in by_collectives
+        else trace.meta.base_ns - base_ns
+        for worker, trace in traces.items()
+    }
+
+
+def _cut_at(trace: Trace, times_ns: Int64, how: Cut) -> Trace:
+    text = f"{how.by.kind}:{how.by.name} at {hash(times_ns.tobytes())}"
+    return kept_cut(trace, text, lambda: cut_at(trace, times_ns, how, of_ranks=True))

@@ -1,0 +1,195 @@
+"""The part of a trace that a selection means, as masks over its tables.
+
+Host slices are in a selection by their start; device work by the step of its launch
+(or its own start when a time range is given). Views that speak of time itself
+(overview) cut intervals at the edges instead.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.selection import SHOWN_CHARACTERS, Selection, SelectionError
+from torch_tb_profiler.analysis.steps.phases.boundaries import (
+    Boundaries,
+    UnknownBoundaryError,
+    bordered_phases,
+)
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
+from torch_tb_profiler.analysis.steps.phases.evidence import PHASES_BY_NAME
+from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int8, Int32, Int64
+from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.model import Trace
+
+_NO_NUMBERS = np.empty(0, np.int32)
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+def boundaries(selection: Selection) -> Boundaries:
+    """Where forward passes begin and backward passes end, where the selection says so."""
+    return Boundaries(selection.forward_start, selection.backward_end)
+
+
+def time_range(trace: Trace, selection: Selection) -> tuple[int | None, int | None]:
+    """Start and end of the selection's time range in trace time, None where it is open.
+
+    Times that can only count from the epoch (files without base time write such) are taken so.
+    """
+
+    def of_trace(time_ns: int | None) -> int | None:
+        if time_ns is None or time_ns <= EPOCH_NS:
+            return time_ns
+        return time_ns - trace.meta.base_ns
+
+    return of_trace(selection.start_ns), of_trace(selection.end_ns)
+
+
+def selected_steps(trace: Trace, selection: Selection) -> Bools:
+    """Mask over ``trace.steps`` of the steps in the selection (by name; ``kept`` is not looked at).
+
+    Raises:
+        SelectionError: the text is malformed, or no step of that name exists.
+    """
+    names: list[str] = trace.steps["name"].to_list()
+    if selection.steps is None:
+        return np.ones(len(names), np.bool_)
+    mask = np.zeros(len(names), np.bool_)
+    numbers = [int(name) if _NUMBER.fullmatch(name) else None for name in names]
+    for part in selection.steps.split(","):
+        low, colon, high = part.strip().partition(":")
+        if not colon:
+            hits = [name == low for name in names]
+        else:
+            if not all(_NUMBER.fullmatch(end) for end in (low, high) if end):
+                raise SelectionError(f"steps: {part[:SHOWN_CHARACTERS]!r} is no range like 5:8")
+            first = int(low) if low else None
+            last = int(high) if high else None
+            if first is not None and last is not None and first > last:
+                raise SelectionError(f"steps: {part[:SHOWN_CHARACTERS]!r} ends before it begins")
+            hits = [
+                n is not None and (first is None or n >= first) and (last is None or n <= last)
+                for n in numbers
+            ]
+        if not any(hits):
+            have = ", ".join(name[:SHOWN_CHARACTERS] for name in names[:5])
+            more = f" … {names[-1][:SHOWN_CHARACTERS]}" if len(names) > 5 else ""
+            unknown = part[:SHOWN_CHARACTERS]
+            raise SelectionError(
+                f"steps: no step {unknown!r} in this trace; it has {have or 'none'}{more}"
+            )
+        mask |= np.array(hits, np.bool_)
+    return mask
+
+
+def in_selection(
+    trace: Trace,
+    selection: Selection,
+    steps: pl.Series,
+    starts_ns: pl.Series,
+    slices: pl.Series | None = None,
+) -> Bools:
+    """Mask over rows that each have a step (row of ``trace.steps`` or null) and a start; and a
+    slice, by which a phase is chosen: rows without are of every phase.
+
+    Raises:
+        SelectionError: as :func:`selected_steps` and :func:`phases_of_slices`.
+    """
+    numbers = indices(steps).astype(np.int32) if selection.steps is not None else _NO_NUMBERS
+    mask = _mask(trace, selection, numbers, starts_ns.to_numpy())
+    if selection.phase is not None and slices is not None:
+        mask &= in_phase(trace, selection)[slices.to_numpy()]
+    return mask
+
+
+def check_phase(selection: Selection) -> None:
+    """
+    Raises:
+        SelectionError: the selection names a phase that there is not.
+    """
+    if selection.phase is not None and selection.phase not in PHASES_BY_NAME:
+        known = ", ".join(PHASES_BY_NAME)
+        raise SelectionError(f"phase: {selection.phase[:SHOWN_CHARACTERS]!r} is none of {known}")
+
+
+def in_phase(trace: Trace, selection: Selection) -> Bools:
+    """Mask over ``trace.slices`` of what is of the selection's phase; all where it names none.
+    Device work has the phase of its launch.
+
+    Raises:
+        SelectionError: there is no such phase, the recording tells of none, or a border names
+            nothing of it.
+    """
+    if selection.phase is None:
+        return np.ones(trace.slices.height, np.bool_)
+    check_phase(selection)
+    reason = no_phases(trace)
+    if reason is not None and not boundaries(selection).given:
+        raise SelectionError(f"phase: {reason}")
+    chosen: Bools = phases_of_slices(trace, selection) == PHASES_BY_NAME[selection.phase]
+    return chosen
+
+
+def phases_of_slices(trace: Trace, selection: Selection) -> Int8:
+    """Per slice the phase of a step that it is of, or -1, within the selection's borders.
+
+    Raises:
+        SelectionError: a border names nothing of the recording.
+    """
+    try:
+        return bordered_phases(trace, boundaries(selection))
+    except UnknownBoundaryError as error:
+        raise SelectionError(str(error)) from error
+
+
+def _mask(trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64) -> Bools:
+    """:func:`in_selection` of arrays; a row in no step has -1 in ``steps``."""
+    mask = np.ones(len(starts_ns), np.bool_)
+    if selection.steps is not None:
+        # One place more than there are steps: -1 finds the last, False.
+        mask &= np.append(selected_steps(trace, selection), False)[steps]
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= starts_ns >= first_ns
+    if last_ns is not None:
+        mask &= starts_ns < last_ns
+    return mask
+
+
+@per_cut
+def slice_steps(trace: Trace) -> Int32:
+    """Per slice its row of ``trace.steps``, -1 for none; made once."""
+    return indices(trace.slices["step"]).astype(np.int32)
+
+
+@per_cut
+def device_work_steps(trace: Trace) -> Int32:
+    """The same per row of ``trace.device_work``; made once."""
+    steps: Int32 = slice_steps(trace)[trace.device_work["slice"].to_numpy()]
+    return steps
+
+
+def slice_mask(trace: Trace, selection: Selection) -> Bools:
+    """Mask over ``trace.slices`` of what is in the selection.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    mask = _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
+    return mask if selection.phase is None else mask & in_phase(trace, selection)
+
+
+def device_work_mask(trace: Trace, selection: Selection) -> Bools:
+    """Mask over ``trace.device_work`` of what is in the selection.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    starts_ns = trace.device_work["start_ns"].to_numpy()
+    mask = _mask(trace, selection, device_work_steps(trace), starts_ns)
+    if selection.phase is not None:
+        mask &= in_phase(trace, selection)[trace.device_work["slice"].to_numpy()]
+    return mask

@@ -1,0 +1,153 @@
+"""Where somebody says that the forward pass begins and the backward pass ends: operators by name.
+
+Definitions: ``docs/views-phases.md#borders``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union, union_all
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import phases_of, slice_phases
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
+from torch_tb_profiler.analysis.steps.phases.segments import (
+    Stretches,
+    in_time_order,
+    intervals_of,
+    process_stretches,
+)
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.model import Trace
+
+_SHOWN = 80
+"""How much of a name an error repeats."""
+
+
+class UnknownBoundaryError(LookupError):
+    """A border that names nothing of the recording; the message is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """Names of host slices (operators, ranges) with which passes begin and end; None: as found.
+
+    Attributes:
+        forward_start: The forward pass of a step begins where its first such call does.
+        backward_end: The backward pass of a step ends where its last such call does.
+    """
+
+    forward_start: str | None = None
+    backward_end: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any is named."""
+        return self.forward_start is not None or self.backward_end is not None
+
+
+def bordered_stretches(trace: Trace, borders: Boundaries) -> dict[int, Stretches]:
+    """Per process (-1: all together) the phase of its moments, within ``borders``.
+
+    Raises:
+        NoSuchBorderError: no host slice has the name.
+    """
+    found = process_stretches(trace)
+    if not borders.given:
+        return found
+    nothing = Stretches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))
+    processes = np.unique(indices(trace.tracks["process"])).tolist()
+    found = {process: found.get(process, nothing) for process in [-1, *processes]}
+    first = _edges(trace, "forward_start", borders.forward_start)
+    last = _edges(trace, "backward_end", borders.backward_end)
+    steps = trace.steps
+    of_step = indices(steps["process"])
+    start, end = (steps[key].to_numpy() for key in ("host_start_ns", "host_end_ns"))
+    result = {}
+    for process, stretches in found.items():
+        rows = np.flatnonzero((of_step == process) | (of_step < 0) | (process < 0))
+        result[process] = _within(stretches, start[rows], end[rows], first[rows], last[rows])
+    return result
+
+
+def bordered_phases(trace: Trace, borders: Boundaries) -> Int8:
+    """Per slice its phase, within ``borders``.
+
+    Raises:
+        NoSuchBorderError: no host slice has the name.
+    """
+    if not borders.given:
+        return slice_phases(trace)
+    return phases_of(trace, bordered_stretches(trace, borders), of_threads=False)
+
+
+def _edges(trace: Trace, key: str, name: str | None) -> Int64:
+    """Per step the start of the first call of that name, or (``backward_end``) the end of the
+    last; -1 where the step has none."""
+    edges = np.full(trace.steps.height, -1, np.int64)
+    if name is None:
+        return edges
+    slices = trace.slices
+    used = np.bincount(slices["name_code"].to_numpy(), minlength=len(trace.strings)) > 0
+    code = next((c for c in np.flatnonzero(used).tolist() if trace.strings[c] == name), None)
+    rows = np.flatnonzero(slices["name_code"].to_numpy() == (-1 if code is None else code))
+    rows = rows[~np.isin(slices["category"].to_numpy()[rows], DEVICE_CATEGORIES)]
+    if not len(rows):
+        raise UnknownBoundaryError(
+            f"{key}: nothing on the host is called {name[:_SHOWN]!r}; name an operator or a range "
+            "as the table of operators does"
+        )
+    step = indices(slices["step"].gather(rows))
+    rows, step = rows[step >= 0], step[step >= 0]
+    start = slices["start_ns"].to_numpy()[rows]
+    if key == "forward_start":
+        order = np.argsort(-start, kind="stable")
+        edges[step[order]] = start[order]
+    else:
+        end = start + slices["dur_ns"].to_numpy()[rows]
+        order = np.argsort(end, kind="stable")
+        edges[step[order]] = end[order]
+    return edges
+
+
+def _within(
+    found: Stretches, start_ns: Int64, end_ns: Int64, first_ns: Int64, last_ns: Int64
+) -> Stretches:
+    """Stretches of a process, with the borders of its steps."""
+    by_phase = {phase: intervals_of(found, phase) for phase in Phase}
+    forward, backward = by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD]
+    fixed = union_all(by_phase[Phase.DATALOADER], by_phase[Phase.OPTIMIZER])
+    begins, ends = first_ns >= 0, last_ns >= 0
+    forward = _from(forward, backward, start_ns[begins], end_ns[begins], first_ns[begins])
+    backward = _until(backward, start_ns[ends], end_ns[ends], last_ns[ends])
+    backward = subtract(backward, fixed)
+    forward = subtract(subtract(forward, fixed), backward)
+    by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD] = forward, backward
+    return in_time_order([(phase, by_phase[phase]) for phase in Phase])
+
+
+def _from(
+    forward: Intervals, backward: Intervals, start_ns: Int64, end_ns: Int64, first_ns: Int64
+) -> Intervals:
+    """``forward`` that begins at ``first_ns`` in each step ``[start_ns, end_ns)``: what lies before
+    is none, and what lies between it and the next pass of the step is."""
+    outside = subtract(forward, union(start_ns, first_ns))
+    begins = np.sort(np.concatenate((outside.start_ns, backward.start_ns)))
+    following = np.append(begins, np.iinfo(np.int64).max)[np.searchsorted(begins, first_ns)]
+    around = np.searchsorted(backward.end_ns, first_ns, "right")
+    inside = np.append(backward.start_ns, np.iinfo(np.int64).max)[around] <= first_ns
+    until = np.where(inside, first_ns, np.minimum(following, end_ns))
+    return union_all(outside, union(first_ns, until))
+
+
+def _until(backward: Intervals, start_ns: Int64, end_ns: Int64, last_ns: Int64) -> Intervals:
+    """``backward`` that ends at ``last_ns`` in each step ``[start_ns, end_ns)``: what lies behind
+    is none, and what lies between it and the pass before in the step is."""
+    within = subtract(backward, union(last_ns, end_ns))
+    ends = np.append(np.iinfo(np.int64).min, within.end_ns)
+    before = ends[np.searchsorted(within.end_ns, last_ns, "right")]
+    since = np.where(before > start_ns, before, last_ns)
+    return union_all(within, union(since, last_ns))

@@ -1,0 +1,274 @@
+"""What tells the phases of a recording: stretches of host threads that are known to be of one.
+
+Definitions: ``docs/views-phases.md#how-phases-are-found``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import total_within, union
+from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
+from torch_tb_profiler.analysis.recording.module_tree import module_tree
+from torch_tb_profiler.knowledge import phases as knowledge
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+
+class Phase(IntEnum):
+    """What a moment of a step on the host was for."""
+
+    DATALOADER = 0
+    FORWARD = 1
+    BACKWARD = 2
+    OPTIMIZER = 3
+    OTHER = 4
+
+
+UNKNOWN = -1
+"""The phase of what no phase is known of."""
+
+TOLD_PHASES = (Phase.DATALOADER, Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER)
+"""The phases that something tells; the rest of a step is other."""
+
+PHASES_BY_NAME = {phase.name.lower(): phase for phase in Phase}
+"""The phases as they are asked for."""
+
+
+class Source(IntEnum):
+    """What told a phase, strongest first."""
+
+    FRAMEWORK = 0
+    AUTOGRAD = 1
+    MODULES = 2
+    LINKED = 3
+    FRAMES = 4
+    NAMES = 5
+    FALLBACK = 6
+    WINDOWS = 7
+
+
+SOURCE_TITLES = {
+    Source.FRAMEWORK: "ranges of the framework",
+    Source.AUTOGRAD: "autograd nodes",
+    Source.MODULES: "calls of root modules",
+    Source.LINKED: "operators that backward nodes belong to",
+    Source.FRAMES: "Python frames",
+    Source.NAMES: "user ranges named like it",
+    Source.FALLBACK: "calls of compiled graphs",
+    Source.WINDOWS: "the server's windows",
+}
+
+_RANGES = (Category.ANNOTATION, Category.OPERATOR, Category.PYTHON_OPERATOR)
+_WEAK = (Source.FALLBACK, Source.WINDOWS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """Slices of host threads that are of one phase as a whole, unless something inside tells
+    otherwise. Aligned, in order of slice id.
+
+    Attributes:
+        slice: The slice.
+        phase: Its :class:`Phase`.
+        source: What told it, a :class:`Source`.
+        whole: Phases that the framework declares whole: nothing lies between two of their marks.
+    """
+
+    slice: Int64
+    phase: Int8
+    source: Int8
+    whole: frozenset[Phase]
+
+    def sources_of(self, phase: Phase) -> dict[Source, int]:
+        """What told ``phase``, and by how many slices, strongest first."""
+        counts = np.bincount(self.source[self.phase == phase], minlength=len(Source))
+        return {source: int(counts[source]) for source in Source if counts[source]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """Slices and what tells of them; aligned."""
+
+    slice: Int64
+    phase: Int8
+    source: Int8
+    whole: Bools
+
+    @classmethod
+    def alike(cls, slices: Int64, phase: Phase, source: Source) -> _Found:
+        """Slices that the same tells the same of."""
+        count = len(slices)
+        return cls(
+            slices.astype(np.int64),
+            np.full(count, phase, np.int8),
+            np.full(count, source, np.int8),
+            np.zeros(count, np.bool_),
+        )
+
+    def rows(self, keep: Bools | Int64) -> _Found:
+        """Some of them."""
+        return _Found(self.slice[keep], self.phase[keep], self.source[keep], self.whole[keep])
+
+
+@per_trace
+def marks(trace: Trace) -> Marks:
+    """What tells the phases of ``trace``; made once. Weak evidence counts where no other tells."""
+    parts = (*_structural(trace), _by_category(trace), _by_name(trace), _windows(trace))
+    found = _Found(
+        np.concatenate([part.slice for part in parts]),
+        np.concatenate([part.phase for part in parts]),
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.whole for part in parts]),
+    )
+    found = found.rows(trace.slices["dur_ns"].to_numpy()[found.slice] > 0)
+    keep = np.ones(len(found.slice), np.bool_)
+    whole = set()
+    for phase in TOLD_PHASES:
+        of_phase = found.phase == phase
+        if np.any(of_phase & found.whole):
+            whole.add(phase)
+            keep &= ~of_phase | found.whole
+    found = found.rows(keep)
+    for weak in _WEAK:
+        found = found.rows(~_is_beside(trace, found, weak))
+    # Of several that tell of one slice the strongest counts.
+    order = np.lexsort((found.source, found.slice))
+    ids = found.slice[order]
+    first = order[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
+    found = found.rows(first)
+    return Marks(found.slice, found.phase, found.source, frozenset(whole))
+
+
+def _is_beside(trace: Trace, found: _Found, weak: Source) -> Bools:
+    """Which marks of a weak source something stronger tells of too: on the same thread, inside
+    them or around them."""
+    is_weak = found.source == weak
+    beside = np.zeros(len(is_weak), np.bool_)
+    start = trace.slices["start_ns"].to_numpy()[found.slice]
+    end = start + trace.slices["dur_ns"].to_numpy()[found.slice]
+    track = trace.slices["track"].to_numpy()[found.slice]
+    for number in np.unique(track[is_weak]).tolist():
+        asked = np.flatnonzero(is_weak & (track == number))
+        strong = (found.source < weak) & (track == number)
+        told = union(start[strong], end[strong])
+        beside[asked] = total_within(told, start[asked], end[asked]) > 0
+    return beside
+
+
+def _structural(trace: Trace) -> tuple[_Found, ...]:
+    """What the profiler itself tells: its ranges, autograd nodes, modules."""
+    category = trace.slices["category"].to_numpy()
+    nodes = backward_nodes(trace)
+    linked = trace.operators["forward"].drop_nulls().unique().to_numpy()
+    linked = linked[nodes.around[linked] < 0]
+    tree = module_tree(trace)
+    roots = np.flatnonzero((tree.parent < 0) & ~tree.is_recomputed)
+    is_part = np.array([knowledge.is_beside_model(name) for name in tree.nodes.name], np.bool_)
+    roots = tree.slice[roots[~is_part[tree.node[roots]]]]
+    of_category = {
+        Phase.DATALOADER: np.flatnonzero(category == Category.DATALOADER),
+        Phase.OPTIMIZER: np.flatnonzero(category == Category.OPTIMIZER),
+    }
+    return (
+        *(_Found.alike(ids, phase, Source.FRAMEWORK) for phase, ids in of_category.items()),
+        _Found.alike(nodes.slice[nodes.outer < 0], Phase.BACKWARD, Source.AUTOGRAD),
+        _Found.alike(roots, Phase.FORWARD, Source.MODULES),
+        _Found.alike(linked, Phase.FORWARD, Source.LINKED),
+    )
+
+
+def _by_category(trace: Trace) -> _Found:
+    """Ranges whose own category is a phase (Paddle's)."""
+    slices = trace.slices
+    rows = np.flatnonzero(slices["category"].to_numpy() == Category.ANNOTATION)
+    raw = indices(slices["raw_category_code"].gather(rows))
+    rows, raw = rows[raw >= 0], raw[raw >= 0]
+    return _found(rows, codes.of_names(trace, raw, _category_verdict, np.int16))
+
+
+def _by_name(trace: Trace) -> _Found:
+    """Ranges and frames whose names tell."""
+    category = trace.slices["category"].to_numpy()
+    names = trace.slices["name_code"].to_numpy()
+    ranges = np.flatnonzero(np.isin(category, _RANGES))
+    frames = np.flatnonzero(category == Category.PYTHON_FUNCTION)
+    by_range = _found(ranges, codes.of_names(trace, names[ranges], _range_verdict, np.int16))
+    by_frame = _found(frames, codes.of_names(trace, names[frames], _frame_verdict, np.int16))
+    return _Found(
+        np.concatenate((by_range.slice, by_frame.slice)),
+        np.concatenate((by_range.phase, by_frame.phase)),
+        np.concatenate((by_range.source, by_frame.source)),
+        np.concatenate((by_range.whole, by_frame.whole)),
+    )
+
+
+def _windows(trace: Trace) -> _Found:
+    return _Found.alike(serving_ranges(trace), Phase.FORWARD, Source.WINDOWS)
+
+
+@per_trace
+def serving_ranges(trace: Trace) -> Int64:
+    """Host ranges around iterations of a server's scheduler, in order of slice id; made once."""
+    slices = trace.slices
+    rows = np.flatnonzero(np.isin(slices["category"].to_numpy(), _RANGES))
+    names = slices["name_code"].to_numpy()[rows]
+    ids: Int64 = rows[codes.of_names(trace, names, _is_window, np.bool_)]
+    return ids
+
+
+def _is_window(name: str) -> bool:
+    return knowledge.window(name) is not None
+
+
+_NONE = -1
+_SOURCES = {
+    "framework": Source.FRAMEWORK,
+    "node": Source.AUTOGRAD,
+    "frame": Source.FRAMES,
+    "fallback": Source.FALLBACK,
+}
+
+
+def _verdict(phase: str, source: Source, whole: bool) -> int:
+    return int(PHASES_BY_NAME[phase]) * 100 + int(source) * 10 + int(whole)
+
+
+def _of_rule(rule: knowledge.RangeRule | None) -> int:
+    return _NONE if rule is None else _verdict(rule.phase, _SOURCES[rule.source], rule.whole)
+
+
+def _category_verdict(category: str) -> int:
+    return _of_rule(knowledge.category_rule(category))
+
+
+def _frame_verdict(name: str) -> int:
+    rule = knowledge.range_rule(name)
+    return _of_rule(rule) if rule is not None and rule.source == "frame" else _NONE
+
+
+def _range_verdict(name: str) -> int:
+    rule = knowledge.range_rule(name)
+    if rule is not None:
+        return _of_rule(rule) if rule.source != "frame" else _NONE
+    phase = knowledge.phase_of_words(name)
+    return _NONE if phase is None else _verdict(phase, Source.NAMES, False)
+
+
+def _found(slices: Int64, verdicts: npt.NDArray[np.int16]) -> _Found:
+    told = verdicts >= 0
+    verdict = verdicts[told]
+    return _Found(
+        slices[told].astype(np.int64),
+        (verdict // 100).astype(np.int8),
+        (verdict // 10 % 10).astype(np.int8),
+        (verdict % 10).astype(np.bool_),
+    )
