@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.known_environment import KINDS, is_kept
+from torch_tb_profiler.known_environment import KINDS, is_allowed
 from torch_tb_profiler.trace.info import ProgramSettings
 
 ROOT = Path(__file__).parent.parent
@@ -44,13 +44,13 @@ SECRETS = (
 @pytest.mark.parametrize("name", sorted(KEPT))
 def test_usual_values_are_kept(name: str) -> None:
     for value in KEPT[name]:
-        assert is_kept(name, value), value
+        assert is_allowed(name, value), value
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_no_variable_keeps_what_may_be_a_secret(name: str) -> None:
     for value in (*SECRETS, None, 3, ["1"]):
-        assert not is_kept(name, value), value
+        assert not is_allowed(name, value), value
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_no_variable_keeps_what_may_be_a_secret(name: str) -> None:
      "cuda_launch_blocking", "", None, 3],
 )  # fmt: skip
 def test_other_variables_are_not_kept(name: object) -> None:
-    assert not is_kept(name, "1")
+    assert not is_allowed(name, "1")
 
 
 def test_no_name_tells_of_a_secret_a_place_or_a_person() -> None:
@@ -81,5 +81,5 @@ def test_a_value_that_nearly_fits_is_told_at_once() -> None:
     began = time.process_time()
     for value in ("a," * 100 + "/", ",=" * 100, "0" * 200, "GPU-" + "a" * 196, "1:" * 99 + "x"):
         for name in KINDS:
-            is_kept(name, value)
+            is_allowed(name, value)
     assert time.process_time() - began < 5

@@ -1,9 +1,9 @@
-"""The environment variables that recordings keep, and the values of theirs that are kept.
+"""The allow-list of environment variables that recordings store, and of their values.
 
-An allow-list: of what is not named here nothing is read, written or shown. Named are variables that
-change how fast a program of torch runs and hold no secret by what they are for: no key, token, URL,
-address, user or path. A value that is not of its variable's kind is not kept either, for anything
-may stand in a variable. The recorder asks before it writes, importers ask again before they keep.
+Variables that are not listed here are not read, written or shown. The list has variables that
+change how fast a torch program runs and that by their purpose hold no secret: no key, token, URL,
+address, user or path. A value must also have its variable's form, as anything may stand in a
+variable. The recorder checks before it writes, importers check again before they store.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ NUMBER = re.compile(r"[+-]?\d{1,12}(\.\d{1,6})?[kKmMgG]?([,:][+-]?\d{1,12}){0,15
 """A number, maybe with a unit, or a few: ``OMP_NUM_THREADS=8,2``."""
 
 LIST = re.compile(r"[\^:]?[\w.+{}\[\]()*-]{1,28}([,:;=| ]{1,2}\^?[\w.+{}\[\]()*-]{1,28}){0,40}")
-"""Words that switch something, one or more: ``DETAIL``, ``max_split_size_mb:128,backend:x``."""
+"""One or more words that select options: ``DETAIL``, ``max_split_size_mb:128,backend:x``."""
 
 DEVICES = re.compile(
     r"-?\d{1,4}(,-?\d{1,4}){0,63}|((GPU|MIG)-[0-9a-fA-F-]{1,40},?){1,4}|NoDevFiles|none|void|all|"
 )
-"""Numbers of devices, or their UUIDs."""
+"""Device numbers, or their UUIDs."""
 
 _NUMBERS = """
     CUDA_DEVICE_MAX_CONNECTIONS CUDA_LAUNCH_BLOCKING CUDA_SCALE_LAUNCH_QUEUES HIP_LAUNCH_BLOCKING
@@ -66,11 +66,11 @@ KINDS: dict[str, re.Pattern[str]] = {
     **dict.fromkeys(_WORDS.split(), LIST),
     **dict.fromkeys(_DEVICES.split(), DEVICES),
 }
-"""Name of a variable → what its value may be."""
+"""Name of a variable → the form of its value."""
 
 
-def is_kept(name: object, value: object) -> bool:
-    """Whether a variable is of the allow-list, and its value of the variable's kind."""
+def is_allowed(name: object, value: object) -> bool:
+    """Whether a variable is on the allow-list and its value has the variable's form."""
     kind = KINDS.get(name) if isinstance(name, str) else None
     return (
         kind is not None

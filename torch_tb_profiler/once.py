@@ -1,7 +1,8 @@
-"""What is made when it is first asked for, however many threads ask at once.
+"""Values that are computed on first use, by one thread only.
 
-``functools.cache`` alone lets each of them make it. That is more than lost time: the first decoding
-of a ``msgspec.Struct`` type sets the type up, and two threads in it at once crash the process.
+``functools.cache`` alone lets concurrent threads compute a value twice. That wastes time, and it is
+unsafe: the first decoding of a ``msgspec.Struct`` type sets the type up, and two threads in it at
+once crash the process.
 """
 
 from __future__ import annotations
@@ -14,19 +15,18 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def once(make: Callable[[], T]) -> Callable[[], T]:
-    """``make`` as a function that performs it at the first call and answers with the same object
-    ever after.
+def once(compute: Callable[[], T]) -> Callable[[], T]:
+    """``compute`` as a function that runs at the first call and returns the same object ever after.
 
-    One thread makes it and the others wait. An exception is passed on and not kept: the next call
-    tries again. What is made may need other such functions, but never in a circle.
+    One thread computes it and the others wait. An exception is raised and not cached: the next call
+    tries again. The computation may use other such functions, but not in a circle.
     """
     lock = threading.RLock()
-    value = functools.cache(make)
+    value = functools.cache(compute)
 
-    @functools.wraps(make)
+    @functools.wraps(compute)
     def locked() -> T:
         with lock:
             return value()
 
-    return functools.wraps(make)(functools.cache(locked))
+    return functools.wraps(compute)(functools.cache(locked))

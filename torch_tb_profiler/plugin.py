@@ -16,7 +16,7 @@ from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.cache_places import user_cache_folder
+from torch_tb_profiler.storage.cache_location import user_cache_folder
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import is_url
 from torch_tb_profiler.storage.shared_cache import open_cache

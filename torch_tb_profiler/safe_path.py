@@ -1,24 +1,24 @@
-"""The module path without the folder that is looked at.
+"""The module search path without the current folder.
 
-Whoever opens traces stands in a folder of files from elsewhere, and one of them may be called
-``pickle.py``. See ``docs/safety.md#no-code-from-the-folder-that-is-looked-at``.
+Users open traces in folders with files from elsewhere, and one of them may be called ``pickle.py``.
+See ``docs/safety.md#no-code-from-the-folder-that-is-looked-at``.
 
 ``__main__`` uses this before anything is imported: only modules that every Python has already
-loaded when it starts are imported here, which ``typing`` and ``__future__`` are not.
+loaded at startup are imported here, which ``typing`` and ``__future__`` are not.
 """
 
 import os
 import sys
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-"""The folder that holds this package; what is in it is trusted as the package is."""
+"""The folder that contains this package; its content is trusted as the package is."""
 
 
 def safe_path() -> list[str]:
     """``sys.path`` without the current folder and entries that depend on it.
 
-    ``python -c``, ``python -m`` and interactive sessions put it first. Where this package is found
-    only there, as in a checkout, the folder comes last: nothing in it hides another module.
+    ``python -c``, ``python -m`` and interactive sessions put it first. If this package is only
+    there, as in a checkout, the folder comes last: nothing in it can shadow another module.
     """
     current = _current_folder()
     path = [
@@ -37,7 +37,7 @@ def _current_folder() -> str:
 
 
 def _is_library(folder: str) -> bool:
-    """Whether Python itself looks in ``folder``, wherever it is started."""
+    """Whether Python itself searches ``folder``, wherever it is started."""
     site = sys.modules.get("site")  # not there under -S
     installed = site.getsitepackages() if site is not None else []
     return folder in (os.path.dirname(os.__file__), *installed)

@@ -97,7 +97,7 @@ def test_what_is_only_here_is_put_into_the_bucket(
     assert done.code == 0
     assert f"{RANKS} of them were before, {RANKS} were put into the bucket; 0 MB" in done.out
     assert "lifecycle rule" in done.err
-    assert f"holds {2 * RANKS} of them" in done.err  # the traces and their summaries
+    assert f"Entries in it: {2 * RANKS}" in done.err  # the traces and their summaries
     again = run("ingest", logs, bucket, "--workers=1")
     assert f"{RANKS} of them were before; 0 MB parsed" in again.out
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))

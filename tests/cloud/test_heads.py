@@ -13,7 +13,7 @@ import pytest
 
 from tests.cloud.emulators import Emulator
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.storage.heads import REMOTE_BYTES
+from torch_tb_profiler.storage.format_detection import REMOTE_BYTES
 
 Writer = Callable[..., Path]
 

@@ -18,7 +18,7 @@ from tests.helpers.stalls import FaultyEndpoint, faulty_endpoint
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
-from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S
+from torch_tb_profiler.storage.backoff import MAX_PAUSE_S
 from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE
 
 pytestmark = pytest.mark.alone
@@ -64,7 +64,7 @@ def test_what_a_place_held_stays_until_it_answers_again(
     (silence,) = catalog.silences
     assert silence.place == place
     assert "no answer within" in silence.problem.message
-    assert silence.next_try_s - time.monotonic() <= LONGEST_PAUSE_S
+    assert silence.next_try_s - time.monotonic() <= MAX_PAUSE_S
     contents = catalog.contents(0)
     assert list(contents.runs) == ["run"]
     assert contents.problem is None
@@ -123,5 +123,5 @@ def test_routes_answer_at_once_while_a_place_does_not(
     (silent,) = runs["silent_places"]
     assert silent["place"] == s3.url("nothing")
     assert 0 < silent["silent_s"] < SOON_S
-    assert 0 <= silent["next_try_s"] <= LONGEST_PAUSE_S
+    assert 0 <= silent["next_try_s"] <= MAX_PAUSE_S
     assert silent["error"]["hint"]

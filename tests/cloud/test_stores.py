@@ -196,7 +196,7 @@ def test_what_only_this_machine_has_is_put_into_the_bucket(
     assert here.share(entry.name)
     assert here.was_sent(entry.name)
     (note,) = here.limit_notes({})
-    assert "holds 1 of them" in note
+    assert "Entries in it: 1" in note
     there = SharedCacheFolder(open_location(bucket), tmp_path / "there")
     assert there.share(entry.name)
     assert not there.was_sent(entry.name)

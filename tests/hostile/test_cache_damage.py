@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.cache_damages import DAMAGES, Case, Scene
-from torch_tb_profiler.storage.cache_places import CACHE_VARIABLE
+from torch_tb_profiler.storage.cache_location import CACHE_VARIABLE
 from torch_tb_profiler.storage.signing import KEY_VARIABLE
 
 EVERY_TABLE = "overview,operators,kernels,memory,modules"

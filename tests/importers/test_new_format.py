@@ -27,8 +27,8 @@ from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
-from torch_tb_profiler.storage import finished
-from torch_tb_profiler.storage.finished import FinishedFiles
+from torch_tb_profiler.storage import file_completeness
+from torch_tb_profiler.storage.file_completeness import CompletenessTracker
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.storage.names import NamePattern
 from torch_tb_profiler.trace.categories import Category
@@ -182,9 +182,9 @@ def test_no_file_of_a_folder_leads_out_of_the_logdir(logdir: Path, tmp_path: Pat
 def test_one_that_is_being_written_appears_when_it_stays_as_it_is(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, files, now_s = logdir / "run" / "rank1.7_tiny", FinishedFiles(), [0.0]
+    folder, files, now_s = logdir / "run" / "rank1.7_tiny", CompletenessTracker(), [0.0]
     monkeypatch.setattr(
-        finished, "time", SimpleNamespace(time=time.time, monotonic=lambda: now_s[0])
+        file_completeness, "time", SimpleNamespace(time=time.time, monotonic=lambda: now_s[0])
     )
     place = open_location(str(logdir))
 
@@ -195,12 +195,12 @@ def test_one_that_is_being_written_appears_when_it_stays_as_it_is(
     assert "rank1" in workers(), "the first look takes everything as it is"
     write_folder(folder, "mm 0 2\n", "relu 3 4\n", "add 5 6\n")
     assert "rank1" not in workers()
-    now_s[0] += finished.SETTLED_S / 2
+    now_s[0] += file_completeness.SETTLED_S / 2
     (folder / FOLDER_FILE.format(2)).write_text("add 5 6\nadd 7 8\n")
     assert "rank1" not in workers()
-    now_s[0] += finished.SETTLED_S / 2
+    now_s[0] += file_completeness.SETTLED_S / 2
     assert "rank1" not in workers()
-    now_s[0] += finished.SETTLED_S
+    now_s[0] += file_completeness.SETTLED_S
     assert "rank1" in workers()
 
 

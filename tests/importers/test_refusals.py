@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.importers.refusals import is_perfetto
-from torch_tb_profiler.importers.registry import FORMATS, tell_head
+from torch_tb_profiler.importers.registry import FORMATS, detect_format
 from torch_tb_profiler.importers.source import HEAD_BYTES
 
 
@@ -72,7 +72,7 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     assert error.value.code == "not_nsight"
     assert "is an SQLite database, but none that Nsight Systems exported" in error.value.message
     assert "nsys export --type sqlite" in error.value.hint
-    assert tell_head(data, "places.sqlite", True).reason == "not_nsight"
+    assert detect_format(data, "places.sqlite", True).reason == "not_nsight"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_called_like_a_database(data: bytes, code: str, text: str) -> None:
-    told = tell_head(data, "run.sqlite", True)
+    told = detect_format(data, "run.sqlite", True)
     assert (told.is_trace, told.reason) == (False, code)
     with pytest.raises(TraceFormatError, match=text) as error:
         import_trace([data], name="run.sqlite")

@@ -16,7 +16,7 @@ from torch_tb_profiler.loading import catalog as catalog_module
 from torch_tb_profiler.loading import places
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.requests.errors import OpenError, UnknownError
-from torch_tb_profiler.storage.discovery import Discovery, Looking
+from torch_tb_profiler.storage.discovery import Discovery, DiscoveryOptions
 from torch_tb_profiler.storage.locations import Location
 
 Writer = Callable[..., Path]
@@ -198,9 +198,9 @@ def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
     scans: list[float] = []
 
-    def counted(place: Location, how: Looking) -> Discovery:
+    def counted(place: Location, options: DiscoveryOptions) -> Discovery:
         scans.append(time.monotonic())
-        return discover(place, how.finished)
+        return discover(place, options.completeness)
 
     monkeypatch.setattr(places, "discover", counted)
     catalog = make_catalog(logdir, rescan_s=3600)

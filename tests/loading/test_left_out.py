@@ -18,7 +18,7 @@ from torch_tb_profiler.loading.queries.runs import open_answer, runs_answer
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import OpenError, UnknownError
-from torch_tb_profiler.storage.heads import Heads
+from torch_tb_profiler.storage.format_detection import FormatScanner
 from torch_tb_profiler.trace.model import Trace
 
 Writer = Callable[..., Path]
@@ -139,7 +139,7 @@ def test_a_trace_that_went_between_scans_says_what_to_do(logdir: Path) -> None:
     problem = caught.value.problem
     assert problem.code == "not_found"
     assert "mine.json" in problem.message
-    assert "gone" in problem.message
+    assert "no longer exists" in problem.message
     assert problem.hint is not None
     assert "another run" in problem.hint
 
@@ -147,13 +147,13 @@ def test_a_trace_that_went_between_scans_says_what_to_do(logdir: Path) -> None:
 def test_known_names_are_shown_while_others_are_looked_into(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_end, look = threading.Event(), Heads.look
+    may_end, scan = threading.Event(), FormatScanner.scan
 
-    def slow(heads: Heads, candidates: object) -> int:
+    def slow(scanner: FormatScanner, candidates: object) -> int:
         may_end.wait(30)
-        return look(heads, candidates)  # type: ignore[arg-type]
+        return scan(scanner, candidates)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Heads, "look", slow)
+    monkeypatch.setattr(FormatScanner, "scan", slow)
     catalog = make_catalog(logdir)
     catalog.contents(0)
     until = threading.Event()

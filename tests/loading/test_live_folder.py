@@ -12,7 +12,7 @@ import pytest
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.waiting import when_ready
-from torch_tb_profiler.storage import finished
+from torch_tb_profiler.storage import file_completeness
 
 Writer = Callable[..., Path]
 
@@ -50,7 +50,7 @@ def test_a_trace_appears_when_it_is_done(tmp_path: Path, write_trace: Writer) ->
 def test_a_writer_that_died_does_not_hide_what_it_wrote(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finished, "SETTLED_S", 3600.0)
+    monkeypatch.setattr(file_completeness, "SETTLED_S", 3600.0)
     write_trace(tmp_path / "r1" / "w.pt.trace.json")
     catalog = Catalog([Place(str(tmp_path))], cache=None)
     catalog.contents()
@@ -59,7 +59,7 @@ def test_a_writer_that_died_does_not_hide_what_it_wrote(
     dead.parent.mkdir()
     dead.write_bytes(content[: len(content) // 2])
     assert list(catalog.refresh().runs) == ["r1"]
-    monkeypatch.setattr(finished, "SETTLED_S", 0.0)
+    monkeypatch.setattr(file_completeness, "SETTLED_S", 0.0)
     assert list(catalog.refresh().runs) == ["r1", "r2"]
     assert 40 < events(catalog, "r2") < 60
 

@@ -15,7 +15,7 @@ import pytest
 from torch_tb_profiler.recorder.nsys import NsysMissingError, NsysRun, nsys_command
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.window_files import Window
-from torch_tb_profiler.storage.content_names import content_name
+from torch_tb_profiler.storage.detected_names import parse_detected_name
 
 FAKE = """#!{python}
 import json, os, subprocess, sys
@@ -84,7 +84,7 @@ def test_files_of_ranks_have_names_that_are_read(monkeypatch: pytest.MonkeyPatch
     output = flags(nsys_command(options(), ["python", "train.py"]))["output"]
     assert output == "/logs/run/rank%q{SLURM_PROCID}"
     name = os.path.basename(output).replace("%q{SLURM_PROCID}", "3") + ".sqlite"
-    assert content_name(name, (".sqlite",)).is_rank
+    assert parse_detected_name(name, (".sqlite",)).is_rank
 
 
 @pytest.mark.usefixtures("told")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S, Backoff
+from torch_tb_profiler.storage.backoff import MAX_PAUSE_S, Backoff
 
 
 def test_pauses_double_up_to_the_ceiling() -> None:
@@ -13,7 +13,7 @@ def test_pauses_double_up_to_the_ceiling() -> None:
         backoff.failed(now_s)
         pauses.append(backoff.next_try_s - now_s)
         now_s = backoff.next_try_s
-    assert pauses == [1, 2, 4, 8, 16, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+    assert pauses == [1, 2, 4, 8, 16, MAX_PAUSE_S, MAX_PAUSE_S, MAX_PAUSE_S]
     assert backoff.since_s == 100.0
 
 
@@ -32,6 +32,6 @@ def test_a_try_counts_as_pause() -> None:
     for _ in range(10):
         backoff.failed(1000.0, began_s=980.0)
     assert backoff.since_s == 980.0
-    assert backoff.next_try_s == 980.0 + LONGEST_PAUSE_S
+    assert backoff.next_try_s == 980.0 + MAX_PAUSE_S
     backoff.failed(1100.0, began_s=1000.0)
     assert backoff.next_try_s == 1101.0

@@ -59,9 +59,9 @@ def test_the_oldest_entries_go_and_nothing_else() -> None:
         }
     )
     cleaned = clean_bucket(store.bucket, max_bytes=None, unused_since_s=None)
-    assert (cleaned.kept, cleaned.kept_bytes, cleaned.removed) == (3, 300, 0)
+    assert (cleaned.remaining, cleaned.remaining_bytes, cleaned.removed) == (3, 300, 0)
     cleaned = clean_bucket(store.bucket, max_bytes=250, unused_since_s=None)
-    assert (cleaned.kept, cleaned.kept_bytes, cleaned.removed_bytes) == (2, 200, 100)
+    assert (cleaned.remaining, cleaned.remaining_bytes, cleaned.removed_bytes) == (2, 200, 100)
     assert store.names == {*ENTRIES[1:3], *FOREIGN}
     cleaned = clean_bucket(store.bucket, max_bytes=None, unused_since_s=days_ago(15).timestamp())
     assert store.names == {ENTRIES[2], *FOREIGN}
@@ -76,7 +76,7 @@ def test_what_is_new_or_of_unknown_age_stays() -> None:
         }
     )
     cleaned = clean_bucket(store.bucket, max_bytes=1, unused_since_s=NOW.timestamp() + 9)
-    assert (cleaned.kept, cleaned.removed) == (3, 0)
+    assert (cleaned.remaining, cleaned.removed) == (3, 0)
 
 
 def test_signed_entries_and_unfinished_ones_count() -> None:
@@ -91,7 +91,7 @@ def test_one_that_may_not_be_removed_is_told_and_the_others_go(
 ) -> None:
     store = _Listed({name: {"size": 100, "mtime": 0.0} for name in ENTRIES})
     cleaned = clean_bucket(store.bucket, max_bytes=None, unused_since_s=1.0)
-    assert (cleaned.kept, cleaned.removed) == (1, 3)
+    assert (cleaned.remaining, cleaned.removed) == (1, 3)
     assert "not removed" in caplog.text
 
 
@@ -105,6 +105,6 @@ def test_a_bucket_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
 
 def test_a_trial_tells_and_removes_nothing() -> None:
     store = _Listed({name: {"size": 100, "LastModified": days_ago(30)} for name in ENTRIES})
-    told = clean_bucket(store.bucket, max_bytes=200, unused_since_s=None, is_trial=True)
-    assert (told.kept, told.removed, told.removed_bytes) == (2, 2, 200)
+    told = clean_bucket(store.bucket, max_bytes=200, unused_since_s=None, is_dry_run=True)
+    assert (told.remaining, told.removed, told.removed_bytes) == (2, 2, 200)
     assert store.names == set(ENTRIES)

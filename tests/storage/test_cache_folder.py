@@ -147,14 +147,14 @@ def test_what_will_not_fit_and_what_went_for_it_is_told(tmp_path: Path) -> None:
     cache = filled(tmp_path, {old: 2 * HOUR_S}, max_bytes=3000)
     before = cache.entry_bytes()
     assert list(before) == [old]
-    assert cache.room_notes(3000) == []
-    (note,) = cache.room_notes(1_000_000_000)
+    assert cache.capacity_notes(3000) == []
+    (note,) = cache.capacity_notes(1_000_000_000)
     assert "0.25 to 0.8 GB" in note
     assert "TORCH_TB_PROFILER_CACHE_GB" in note
     for number in range(4):
         cache.store(cache_key(f"{number}"), partial(write_bytes, 1000))
     gone, excess = cache.limit_notes(before)
-    assert gone.startswith("1 entries (")
+    assert ": 1 of " in gone
     assert "more than its limit" in excess
     assert cache.limit_notes(cache.entry_bytes()) == [excess]
 
@@ -227,7 +227,7 @@ def test_what_a_cache_has_not_written_stays(tmp_path: Path) -> None:
             if place.is_relative_to(tmp_path):
                 os.utime(place, (1, 1))
     cache = CacheFolder(tmp_path, max_bytes=0)
-    assert cache.clean().kept == 0
+    assert cache.clean().remaining == 0
     assert cache.clean(max_bytes=0, unused_since_s=time.time()).removed == 0
     cache.store("k" * 40, partial(write_bytes, 1))
     assert all((tmp_path / name).exists() for name in foreign)

@@ -12,14 +12,14 @@ from contextlib import suppress
 import pytest
 
 from torch_tb_profiler.storage.deadlines import (
-    MOST_UNANSWERED,
+    MAX_STUCK_THREADS,
     TIMEOUT_S,
     TIMEOUT_VARIABLE,
     NoAnswerError,
-    ask,
     call,
-    progressed,
     remote_timeout_s,
+    report_progress,
+    request,
 )
 
 LIMIT_S = 0.2
@@ -42,7 +42,7 @@ def test_progress_gives_more_time_up_to_the_whole(released: threading.Event) -> 
     def pages(count: int) -> int:
         for _ in range(count):
             time.sleep(LIMIT_S / 4)
-            progressed()
+            report_progress()
         return count
 
     assert call("pages", lambda: pages(8), total_s=60.0) == 8
@@ -56,7 +56,7 @@ def test_errors_of_the_call_are_its_own() -> None:
 
 
 def test_a_store_that_holds_threads_is_not_asked_for_more(released: threading.Event) -> None:
-    for _ in range(MOST_UNANSWERED):
+    for _ in range(MAX_STUCK_THREADS):
         with pytest.raises(NoAnswerError):
             call("holds", released.wait)
     asked = threading.Event()
@@ -82,9 +82,9 @@ def test_a_blocking_filesystem_is_asked_in_time(released: threading.Event) -> No
         def ls(self) -> bool:
             return released.wait(60)
 
-    assert ask(Blocking(), "info", "x") == {"name": "x"}
+    assert request(Blocking(), "info", "x") == {"name": "x"}
     with pytest.raises(NoAnswerError):
-        ask(Blocking(), "ls")
+        request(Blocking(), "ls")
 
 
 @pytest.mark.parametrize(

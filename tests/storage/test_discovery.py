@@ -15,9 +15,9 @@ from typing import Any
 import fsspec
 import pytest
 
-from tests.helpers.discovered import discover, single_file
+from tests.helpers.discovered import discover, file_as_span
 from torch_tb_profiler.importers import trace_names
-from torch_tb_profiler.storage.discovery import no_traces
+from torch_tb_profiler.storage.discovery import no_traces_error
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, open_location
 
@@ -94,7 +94,7 @@ def test_links_in_circles_end_and_links_out_are_not_followed(tmp_path: Path) -> 
         (tmp_path / "logs" / link).symlink_to(target)
     found = discover(logdir)
     assert [(file.run, file.worker) for file in found.files] == [("a", "alias"), ("a", "w")]
-    told = " ".join(found.left_out)
+    told = " ".join(found.skipped.sentences)
     for name in ("away", "stolen.pt.trace.json", "passwd.pt.trace.json", "dangling"):
         assert name in told
 
@@ -110,7 +110,7 @@ def test_special_files_are_no_traces(tmp_path: Path) -> None:
     (tmp_path / "folder.pt.trace.json").mkdir()
     discovery = discover(open_location(str(tmp_path)))
     assert discovery.files == []
-    (listed,) = discovery.others.listed
+    (listed,) = discovery.skipped.listed
     assert (listed.name, listed.can_open) == ("pipe.pt.trace.json", False)
     assert "is a pipe" in listed.text
 
@@ -135,7 +135,7 @@ def test_a_folder_deeper_than_a_path_can_be_is_left_out(tmp_path: Path) -> None:
     os.close(folder)
     found = discover(logdir)
     assert [file.run for file in found.files] == ["a"]
-    (told,) = found.left_out
+    (told,) = found.skipped.sentences
     assert "File name too long" in told
     told.encode()
 
@@ -164,7 +164,7 @@ def test_folders_that_come_and_go_during_a_scan_cost_their_own_runs(tmp_path: Pa
         while len(told) < 2 and time.monotonic() < until_s:
             found = discover(logdir)
             assert "a" in [file.run for file in found.files]
-            told.update(found.left_out)
+            told.update(found.skipped.sentences)
         flicker.kill()
     assert all("/b" in sentence or sentence.startswith("b/") for sentence in told)
     assert told
@@ -178,7 +178,7 @@ def test_a_logdir_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 def test_a_folder_without_traces_says_what_was_looked_for(tmp_path: Path) -> None:
     logdir = place(tmp_path, "step5.json")
-    error = no_traces(logdir, trace_names(), discover(logdir))
+    error = no_traces_error(logdir, trace_names(), discover(logdir))
     assert "holds no trace" in error.message
     assert error.hint is not None
     assert "*.pt.trace.json" in error.hint
@@ -190,7 +190,7 @@ def test_a_folder_of_links_says_how_they_are_followed(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "t.json").symlink_to(tmp_path / "elsewhere" / "t.json")
     logdir = open_location(str(tmp_path / "logs"))
-    hint = no_traces(logdir, trace_names(), discover(logdir)).hint
+    hint = no_traces_error(logdir, trace_names(), discover(logdir)).hint
     assert hint is not None
     assert hint.count("t.json is a link that leads out") == 1
     assert "--follow-links" in hint
@@ -199,7 +199,7 @@ def test_a_folder_of_links_says_how_they_are_followed(tmp_path: Path) -> None:
 def test_files_that_may_be_traces_are_named_first(tmp_path: Path) -> None:
     others = ("profiler_info.json", "profiler_metadata.json", "settings.json", "trace_view.json")
     logdir = place(tmp_path, *others)
-    hint = no_traces(logdir, trace_names(), discover(logdir)).hint
+    hint = no_traces_error(logdir, trace_names(), discover(logdir)).hint
     assert hint is not None
     assert "(trace_view.json, " in hint
 
@@ -213,7 +213,7 @@ def test_files_that_may_be_traces_are_named_first(tmp_path: Path) -> None:
 )
 def test_a_directly_named_file(tmp_path: Path, name: str, run: str, worker: str, span: str) -> None:
     place(tmp_path, name)
-    file = single_file(open_location(str(tmp_path / name)))
+    file = file_as_span(open_location(str(tmp_path / name)))
     assert (file.run, file.worker, file.span) == (run, worker, span)
     assert file.state.size_bytes == 2
 

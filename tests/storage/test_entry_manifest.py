@@ -18,10 +18,10 @@ from torch_tb_profiler.storage.entry_manifest import (
     MANIFEST,
     MAX_MANIFEST_BYTES,
     BrokenEntryError,
-    check,
-    check_sizes,
     read_entry,
     seal,
+    verify,
+    verify_sizes,
 )
 
 NAME = "k" * 40
@@ -39,8 +39,8 @@ def sealed_entry(tmp_path: Path) -> Path:
 
 
 def test_a_sealed_folder_is_whole(entry: Path) -> None:
-    check(entry, NAME)
-    assert set(check_sizes(entry, NAME)) == set(FILES)
+    verify(entry, NAME)
+    assert set(verify_sizes(entry, NAME)) == set(FILES)
     assert read_entry(entry, NAME, lambda folder: (folder / "trace.json").read_text()) == "{}"
 
 
@@ -52,9 +52,9 @@ def test_every_flipped_bit_is_noticed(entry: Path) -> None:
             changed[bit // 8] ^= 1 << bit % 8
             file.write_bytes(changed)
             with pytest.raises(BrokenEntryError):
-                check(entry, NAME)
+                verify(entry, NAME)
         file.write_bytes(content)
-    check(entry, NAME)
+    verify(entry, NAME)
 
 
 def swap(entry: Path) -> None:
@@ -111,12 +111,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 def test_damages_are_noticed(entry: Path, damage: str) -> None:
     DAMAGES[damage](entry)
     with pytest.raises(BrokenEntryError):
-        check(entry, NAME)
+        verify(entry, NAME)
 
 
 def test_the_entry_of_another_name_is_not_this_one(entry: Path) -> None:
     with pytest.raises(BrokenEntryError, match="another entry"):
-        check_sizes(entry, "x" * 40)
+        verify_sizes(entry, "x" * 40)
 
 
 def panic(_folder: Path) -> None:

@@ -12,7 +12,7 @@ from torch_tb_profiler.storage.eviction import (
     SMALL_BYTES,
     Usage,
     clean,
-    expendable,
+    removable,
     usage_of,
 )
 
@@ -27,7 +27,7 @@ def test_what_may_go_and_in_which_order() -> None:
         Usage("older", 1, large),
         Usage("pinned", 0, large),
     ]
-    order = [entry.name for entry in expendable(entries, {"pinned"})]
+    order = [entry.name for entry in removable(entries, {"pinned"})]
     assert order == ["older", "newer", "oldest, small"]
 
 
@@ -43,12 +43,12 @@ def test_what_is_too_old_goes_and_the_longest_unused_until_the_rest_fits() -> No
     assert removed == []
     cleaned = clean(entries, {"1"}, remove, unused_since_s=3 * 86400.0)
     assert removed == ["0", "2"]
-    assert (cleaned.kept, cleaned.kept_bytes, cleaned.removed_bytes) == (8, 80, 20)
+    assert (cleaned.remaining, cleaned.remaining_bytes, cleaned.removed_bytes) == (8, 80, 20)
     removed.clear()
     cleaned = clean(entries, {"1"}, remove, max_bytes=75, unused_since_s=86400.0)
     assert removed == ["0", "2", "3"]
     removed.clear()
-    assert clean(entries[3:], (), remove, max_bytes=50).kept_bytes == 50
+    assert clean(entries[3:], (), remove, max_bytes=50).remaining_bytes == 50
     assert removed == ["3", "4", "5"]  # another for the one that may not
 
 

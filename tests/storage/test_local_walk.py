@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.discovered import looked_into
-from torch_tb_profiler.storage import left_out as left_out_module
-from torch_tb_profiler.storage import local_walk
+from torch_tb_profiler.storage import local_walk, skipped_files
 from torch_tb_profiler.storage.discovery import Discovery
-from torch_tb_profiler.storage.left_out import LeftOutFiles
 from torch_tb_profiler.storage.locations import file_state, open_location
+from torch_tb_profiler.storage.skipped_files import SkippedFiles
 
 TRACE = '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "ts": 1}]}'
 
@@ -53,11 +52,11 @@ def found(folder: Path, *, follows_links: bool) -> Discovery:
 def test_links_out_are_left_out_with_the_option_that_follows_them(logdir: Path) -> None:
     discovery = found(logdir, follows_links=False)
     assert [file.path for file in discovery.files] == ["a/w.pt.trace.json", "inside.json"]
-    links = {one.name: one for one in discovery.others.listed}
+    links = {one.name: one for one in discovery.skipped.listed}
     assert set(links) == {"again", "away", "out.json", "out.pt.trace.json"}
     assert {(one.reason, one.can_open) for one in links.values()} == {("link_out", False)}
     assert all("--follow-links" in one.text for one in links.values())
-    assert len(discovery.left_out) == 3  # what was never called a trace is no news for everybody
+    assert len(discovery.skipped.sentences) == 3  # files without a trace name are not reported
 
 
 def test_followed_links_are_read_each_folder_once(logdir: Path) -> None:
@@ -73,7 +72,7 @@ def test_followed_links_are_read_each_folder_once(logdir: Path) -> None:
         "out.pt.trace.json",
     }
     assert all(file_state(file.location) == file.state for file in discovery.files)
-    assert discovery.others.listed == []
+    assert discovery.skipped.listed == []
 
 
 def test_a_file_found_inside_may_not_be_turned_to_lead_out(logdir: Path, tmp_path: Path) -> None:
@@ -90,7 +89,7 @@ def test_links_to_very_many_folders_end(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "logs" / "away").symlink_to(tmp_path / "outside")
     discovery = found(tmp_path / "logs", follows_links=True)
     assert len(discovery.files) == 5
-    assert discovery.others.counts["link_out"] == 16
+    assert discovery.skipped.counts["link_out"] == 16
 
 
 def test_what_is_left_out_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_what_is_left_out_is_listed_with_its_reason(tmp_path: Path) -> None:
     write(tmp_path / "config.json", "{}")
     write(tmp_path / "et.json", '{"schema": "1.1.1-chakra.0.0.4", "nodes": []}')
     (tmp_path / "dangling.json").symlink_to(tmp_path / "nowhere.json")
-    listed = found(tmp_path, follows_links=False).others.listed
+    listed = found(tmp_path, follows_links=False).skipped.listed
     assert [(one.name, one.reason, one.can_open) for one in listed] == [
         ("dangling.json", "unreadable", False),
         ("et.json", "execution_trace", True),
@@ -107,17 +106,17 @@ def test_what_is_left_out_is_listed_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_lists_are_bounded_and_counts_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(left_out_module, "MAX_LISTED", 3)
-    monkeypatch.setattr(left_out_module, "MAX_SENTENCES", 2)
-    others = LeftOutFiles()
+    monkeypatch.setattr(skipped_files, "MAX_LISTED", 3)
+    monkeypatch.setattr(skipped_files, "MAX_SENTENCES", 2)
+    others = SkippedFiles()
     place = open_location("/x")
     for number in range(5):
         others.add(f"{number}.json", "not_a_trace", "It is none.", place)
-        others.tell(f"{number}.link", "link_out", "It leads out.")
+        others.report(f"{number}.link", "link_out", "It leads out.")
     assert [one.name for one in others.listed] == ["0.link", "1.link", "2.link"]
     assert others.counts == {"not_a_trace": 5, "link_out": 5}
     assert len(others.sentences) == 2
     assert len(others.openable) == 5
     copied = others.copy()
-    copied.tell("more", "link_out", "It leads out.")
+    copied.report("more", "link_out", "It leads out.")
     assert others.counts["link_out"] == 5

@@ -16,8 +16,8 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import (
     Location,
     file_state,
-    files_below,
     is_url,
+    list_files,
     open_location,
     read_chunks,
 )
@@ -157,4 +157,4 @@ def test_a_folder_may_hold_names_that_are_no_utf8(tmp_path: Path) -> None:
     after = file_state(folder)
     assert (before.size_bytes, after.size_bytes) == (0, 3)
     assert before.version != after.version
-    assert [location.url.isprintable() for location in files_below(folder).values()] == [True]
+    assert [location.url.isprintable() for location in list_files(folder).values()] == [True]

@@ -28,7 +28,7 @@ NAMES = trace_names()
     ],
 )
 def test_trace_names(base_name: str, worker: str, stamp: str | None) -> None:
-    assert NAMES.file(base_name) == TraceName(worker, stamp)
+    assert NAMES.parse_file(base_name) == TraceName(worker, stamp)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_trace_names(base_name: str, worker: str, stamp: str | None) -> None:
     ],
 )
 def test_names_of_other_files(base_name: str) -> None:
-    assert NAMES.file(base_name) is None
+    assert NAMES.parse_file(base_name) is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_names_of_other_files(base_name: str) -> None:
     [("step5.json", "step5"), ("a.b.json.gz", "a.b"), (".json", ".json"), ("raw", "raw")],
 )
 def test_a_directly_named_file_needs_no_special_name(base_name: str, worker: str) -> None:
-    assert NAMES.named_directly(base_name) == TraceName(worker, None)
+    assert NAMES.parse_any(base_name) == TraceName(worker, None)
 
 
 def test_numbers_in_names_order_as_numbers() -> None:

@@ -56,7 +56,7 @@ def test_an_entry_survives_packing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/b", "..", r"a\b", "", "a\nb", "ä"])
 def test_hostile_names_stay_out(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BrokenEntryError, match="no entry has"):
+    with pytest.raises(BrokenEntryError, match="unlike any entry"):
         unpack(tarred((member(name, 1), b"x")), tmp_path, LIMIT)
     assert list(tmp_path.iterdir()) == []
 
@@ -71,7 +71,7 @@ def test_hostile_names_stay_out(tmp_path: Path, name: str) -> None:
 def test_only_plain_files_are_members(tmp_path: Path, kind: bytes) -> None:
     info = member("a", kind=kind)
     info.linkname = "/etc/passwd"
-    with pytest.raises(BrokenEntryError, match="no entry has"):
+    with pytest.raises(BrokenEntryError, match="unlike any entry"):
         unpack(tarred((info, b"")), tmp_path, LIMIT)
     assert list(tmp_path.iterdir()) == []
 

@@ -73,7 +73,7 @@ def logdir(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_trace_is_found_and_nothing_else(logdir: Path) -> None:
     found = looked_into(open_location(str(logdir)))
     assert {file.path for file in found.files} == {name for name in TRACES if TRACES[name]}
-    assert found.others.counts == {"not_a_trace": 4}
+    assert found.skipped.counts == {"not_a_trace": 4}
     assert len(found.files) == 19
     by_name = discover(open_location(str(logdir)))
     assert len(by_name.files) == 3
@@ -110,9 +110,9 @@ def test_only_ranks_of_one_job_share_a_run(logdir: Path) -> None:
 def test_all_of_the_corpus_is_told(corpus: Path) -> None:
     """Beside a developer's checkout: no recording is taken for something else."""
     found = looked_into(open_location(str(corpus)))
-    left_out = {one.name for one in found.others.listed if one.reason == "not_a_trace"}
+    left_out = {one.name for one in found.skipped.listed if one.reason == "not_a_trace"}
     assert not [name for name in left_out if "trace.json" in name or "timeline_display" in name]
-    told = {one.name.rpartition("/")[2]: one.reason for one in found.others.listed}
+    told = {one.name.rpartition("/")[2]: one.reason for one in found.skipped.listed}
     assert told["fsdp2_et_rank0.json.gz"] == "execution_trace"
     assert told["fr_trace_json_rank_0.json"] == "flight_recorder"
     assert told["mem.json.gz"] == told["mem.raw.json.gz"] == "memory_timeline"

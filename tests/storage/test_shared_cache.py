@@ -15,7 +15,7 @@ import pytest
 
 from torch_tb_profiler.storage import shared_cache
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.cache_places import CACHE_VARIABLE
+from torch_tb_profiler.storage.cache_location import CACHE_VARIABLE
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import FileState, Location, file_state, open_location
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
@@ -104,9 +104,9 @@ def test_what_the_bucket_holds_is_known_without_fetching_it(
     SharedCacheFolder(bucket, tmp_path / "a").store(KEY, write())
     there = SharedCacheFolder(bucket, tmp_path / "b")
     assert there.holds(KEY)
-    assert not there.is_here(KEY)
+    assert not there.has_local(KEY)
     assert there.find(KEY) is not None
-    assert there.is_here(KEY)
+    assert there.has_local(KEY)
 
 
 def test_a_folder_shares_what_it_has(tmp_path: Path) -> None:
@@ -248,4 +248,4 @@ def test_that_a_bucket_has_no_limit_is_told(tmp_path: Path, bucket: Location) ->
         cache.store(key, write())
     (note,) = cache.limit_notes({})
     assert "lifecycle rule" in note
-    assert "holds 2 of them" in note
+    assert "Entries in it: 2" in note

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.discovered import discover
 from torch_tb_profiler.importers import trace_names
-from torch_tb_profiler.storage.discovery import no_traces
+from torch_tb_profiler.storage.discovery import no_traces_error
 from torch_tb_profiler.storage.locations import open_location
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -65,7 +65,7 @@ def test_folders_that_are_named_directly(logdir: str, named: str, found: list[st
 
 def test_an_empty_folder_says_each_name_once(tmp_path: Path) -> None:
     place = open_location(str(tmp_path))
-    hint = no_traces(place, trace_names(), discover(place)).hint
+    hint = no_traces_error(place, trace_names(), discover(place)).hint
     assert hint is not None
     assert hint.count(" .json(.gz)") == 1
     assert "or .json" not in hint

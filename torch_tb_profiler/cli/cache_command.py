@@ -9,7 +9,7 @@ from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, INPUT_UNREADABLE, tell_
 from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.eviction import PIN_S, Cleaned
+from torch_tb_profiler.storage.eviction import PIN_S, CleanResult
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
 
 DAY_S = 86400.0
@@ -36,12 +36,12 @@ def run(arguments: Namespace) -> int:
         cleaned = cache.clean(
             max_bytes=max_bytes,
             unused_since_s=_unused_since_s(arguments),
-            is_trial=not arguments.clean,
+            is_dry_run=not arguments.clean,
         )
     except StorageError as error:
         tell_error(error.message, error.hint)
         return INPUT_UNREADABLE
-    _tell(cache, cleaned, max_bytes, is_bucket=is_bucket, is_trial=not arguments.clean)
+    _tell(cache, cleaned, max_bytes, is_bucket=is_bucket, is_dry_run=not arguments.clean)
     return DONE
 
 
@@ -58,23 +58,23 @@ def _unused_since_s(arguments: Namespace) -> float | None:
 
 def _tell(
     cache: CacheFolder,
-    cleaned: Cleaned,
+    cleaned: CleanResult,
     max_bytes: int | None,
     *,
     is_bucket: bool,
-    is_trial: bool,
+    is_dry_run: bool,
 ) -> None:
     limit = "no limit" if is_bucket else f"limit {cache.max_bytes / 1e9:.3g} GB"
-    count, size_bytes = cleaned.kept, cleaned.kept_bytes
-    if is_trial:
+    count, size_bytes = cleaned.remaining, cleaned.remaining_bytes
+    if is_dry_run:
         count, size_bytes = count + cleaned.removed, size_bytes + cleaned.removed_bytes
     print(f"{visible(cache.url)}: {count} entries, {size_bytes / 1e9:.3g} GB; {limit}.")
     gone = f"{cleaned.removed} entries, {cleaned.removed_bytes / 1e9:.3g} GB."
-    if cleaned.removed and is_trial:
+    if cleaned.removed and is_dry_run:
         print(f"--clean would remove: {gone}")
     elif cleaned.removed:
         print(f"Removed: {gone}")
-    if max_bytes is not None and cleaned.kept_bytes > max_bytes:
+    if max_bytes is not None and cleaned.remaining_bytes > max_bytes:
         ingested = "" if is_bucket else f", or ingested within {PIN_S / DAY_S:g} days,"
         written = "written" if is_bucket else "used"
         tell_warning(f"What was {written} within the last hour{ingested} stays.")

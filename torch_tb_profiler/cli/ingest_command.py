@@ -129,7 +129,7 @@ def run(arguments: Namespace) -> int:
             return code
         before = cache.entry_bytes()
         text_bytes = sum(likely_text_bytes(file.location, file.state) for file in files)
-        for note in cache.room_notes(text_bytes):
+        for note in cache.capacity_notes(text_bytes):
             tell_warning(note)
         with ExitStack() as stack:
             if arguments.scheduler:

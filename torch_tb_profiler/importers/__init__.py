@@ -7,7 +7,12 @@ from torch_tb_profiler.importers.protocol import (
     ReadOptions,
     read_in_turn,
 )
-from torch_tb_profiler.importers.registry import import_source, import_trace, tell_head, trace_names
+from torch_tb_profiler.importers.registry import (
+    detect_format,
+    import_source,
+    import_trace,
+    trace_names,
+)
 from torch_tb_profiler.importers.source import source_of
 
 __all__ = [
@@ -15,10 +20,10 @@ __all__ = [
     "ReadOptions",
     "Reading",
     "TraceFormatError",
+    "detect_format",
     "import_source",
     "import_trace",
     "read_in_turn",
     "source_of",
-    "tell_head",
     "trace_names",
 ]

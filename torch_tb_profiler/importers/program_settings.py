@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch_tb_profiler.importers.kineto.values import shown
-from torch_tb_profiler.known_environment import is_kept
+from torch_tb_profiler.known_environment import is_allowed
 from torch_tb_profiler.trace.info import ProgramSettings
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES
 from torch_tb_profiler.trace.quality import QualityReport
@@ -102,7 +102,7 @@ def _environment(value: Any, _: QualityReport) -> dict[str, str]:
     """The variables of the allow-list; of others not even the name is kept."""
     if not isinstance(value, dict):
         raise _WrongError
-    return {name: text for name, text in value.items() if is_kept(name, text)}
+    return {name: text for name, text in value.items() if is_allowed(name, text)}
 
 
 def _options(value: Any, quality: QualityReport) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from torch_tb_profiler.storage.heads import TellHead
+from torch_tb_profiler.storage.format_detection import DetectFormat
 from torch_tb_profiler.storage.names import NamePattern
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Importer:
     files: tuple[NamePattern, ...] = ()
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
-    tell: TellHead | None = None
+    tell: DetectFormat | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     members: tuple[NamePattern, ...] = ()
     finder: str | None = None

@@ -26,7 +26,7 @@ from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.refusals import refusal
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.storage.decompress import UnpackLimitError
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.format_detection import FormatDetection
 from torch_tb_profiler.storage.names import NamePattern, TraceNames
 from torch_tb_profiler.trace.columns import EventColumns
 
@@ -67,14 +67,16 @@ def label_of(name: str) -> str:
     return next((each.label for each in FORMATS if each.name == name), name)
 
 
-def tell_head(head: bytes, base_name: str, is_whole: bool) -> Told:
-    """What a file is, by its head (:data:`torch_tb_profiler.storage.heads.TellHead`)."""
+def detect_format(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
+    """What a file is, by its head (:data:`torch_tb_profiler.storage.format_detection.TellHead`)."""
     for importer in FORMATS:
         if base_name.endswith(importer.endings) and importer.sniff(head, base_name):
-            told = importer.tell(head, base_name, is_whole) if importer.tell else Told(True)
+            told = (
+                importer.tell(head, base_name, is_whole) if importer.tell else FormatDetection(True)
+            )
             return replace(told, format=importer.name) if told.is_trace else told
     problem = refusal(head, base_name, [importer.title for importer in FORMATS])
-    return Told(False, problem.code, f"{problem.message.removeprefix(f'{base_name} ')}")
+    return FormatDetection(False, problem.code, f"{problem.message.removeprefix(f'{base_name} ')}")
 
 
 def import_source(source: AnySource, reading: Reading | None = None) -> EventColumns:

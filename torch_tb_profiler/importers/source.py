@@ -8,9 +8,9 @@ from contextlib import closing
 from functools import partial
 from itertools import chain
 
-from torch_tb_profiler.storage.copies import Copy
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC, decompressed, in_background
-from torch_tb_profiler.storage.locations import FileState, Location, files_below, read_chunks
+from torch_tb_profiler.storage.local_copy import LocalCopy
+from torch_tb_profiler.storage.locations import FileState, Location, list_files, read_chunks
 from torch_tb_profiler.trace.quality import QualityReport
 
 HEAD_BYTES = 4096
@@ -54,7 +54,7 @@ class Source:
         self.quality = QualityReport()
         self._counted = _Counted(chunks)
         self._head: bytes | None = None
-        self._copy: Copy | None = None
+        self._copy: LocalCopy | None = None
         self._unpacked = decompressed(iter(self._counted), self.quality.add)
 
     @property
@@ -106,7 +106,7 @@ class Source:
         if self.path is not None and not self._is_packed:
             return self.path
         if self._copy is None:
-            self._copy = Copy(self.name)
+            self._copy = LocalCopy(self.name)
             with closing(self.unpacked()) as unpacked:
                 for chunk in unpacked:
                     self._copy.write(chunk)
@@ -176,7 +176,7 @@ def source_of(location: Location, state: FileState) -> AnySource:
         return Source(location.url, read_chunks(location, state=state), path=path)
     return Folder(
         location.url,
-        {name: partial(_member, file) for name, file in files_below(location).items()},
+        {name: partial(_member, file) for name, file in list_files(location).items()},
         path=path,
     )
 

@@ -21,7 +21,7 @@ from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.left_out import MAX_LISTED, NOT_A_TRACE, LeftOut
+from torch_tb_profiler.storage.skipped_files import MAX_LISTED, NOT_A_TRACE, SkippedFile
 
 __all__ = ["Catalog", "Contents", "Place", "Silence"]
 
@@ -47,7 +47,7 @@ class Contents:
 
     runs: Runs = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedFile, ...] = ()
     left_out_counts: Mapping[str, int] = field(default_factory=dict)
     problem: StorageError | None = None
 
@@ -231,7 +231,7 @@ def _joined(watched: Sequence[WatchedPlace]) -> Contents:
     problem: StorageError | None = None
     unfinished: list[str] = []
     undecided = 0
-    left_out: list[LeftOut] = []
+    left_out: list[SkippedFile] = []
     counts: Counter[str] = Counter()
     alone = len(watched) == 1
     for each in watched:
@@ -240,12 +240,12 @@ def _joined(watched: Sequence[WatchedPlace]) -> Contents:
         if discovery is None:
             notes += [] if look.problem is None else [look.problem.message]
             continue
-        notes.extend(discovery.left_out)
+        notes.extend(discovery.skipped.sentences)
         unfinished.extend(discovery.unfinished)
         undecided += discovery.undecided
-        counts += discovery.others.counts
+        counts += discovery.skipped.counts
         prefix = "" if alone else f"{each.shown_name}/"
-        listed = discovery.others.listed
+        listed = discovery.skipped.listed
         left_out += [replace(one, name=f"{prefix}{one.name}") for one in listed]
         for file in discovery.files:
             shown = _shown(file, each.shown_name, runs, alone=alone)

@@ -13,20 +13,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from torch_tb_profiler.importers import ReadOptions, tell_head, trace_names
-from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S, Backoff
+from torch_tb_profiler.importers import ReadOptions, detect_format, trace_names
+from torch_tb_profiler.storage.backoff import MAX_PAUSE_S, Backoff
 from torch_tb_profiler.storage.discovery import (
     Discovery,
-    Looking,
+    DiscoveryOptions,
     discover,
+    file_as_span,
     is_folder,
-    no_traces,
-    single_file,
+    no_traces_error,
 )
 from torch_tb_profiler.storage.environment import is_set
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
-from torch_tb_profiler.storage.finished import FinishedFiles
-from torch_tb_profiler.storage.heads import NAMES_ONLY_VARIABLE, Heads
+from torch_tb_profiler.storage.file_completeness import CompletenessTracker
+from torch_tb_profiler.storage.format_detection import NAMES_ONLY_VARIABLE, FormatScanner
 from torch_tb_profiler.storage.locations import Location, open_location, valid_text
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
@@ -120,8 +120,8 @@ class WatchedPlace:
         self.look = Look()
         self._rescan_s = rescan_s
         self._on_scanned = on_scanned
-        self._finished = FinishedFiles()
-        self._heads = Heads(tell_head)
+        self._finished = CompletenessTracker()
+        self._heads = FormatScanner(detect_format)
         self._chosen: frozenset[str] = frozenset()
         self._location: Location | None = None
         self._backoff = Backoff()
@@ -163,7 +163,7 @@ class WatchedPlace:
 
     def be_patient(self) -> None:
         """From now on a scan takes as long as it needs, rather than leave files for the next."""
-        self._heads.is_patient = True
+        self._heads.waits_for_all = True
 
     def choose(self, name: str) -> bool:
         """From the next scan on take a file that was left out.
@@ -178,7 +178,7 @@ class WatchedPlace:
         with self._changed:
             if name in self._chosen:
                 return True
-            if discovery is None or name not in discovery.others.openable:
+            if discovery is None or name not in discovery.skipped.openable:
                 return False
             if len(self._chosen) < MAX_CHOSEN:
                 self._chosen |= {name}
@@ -244,7 +244,7 @@ class WatchedPlace:
         else:
             nothing = None
             if not discovery.files:
-                nothing = no_traces(self._location, trace_names(), discovery)
+                nothing = no_traces_error(self._location, trace_names(), discovery)
             self.look = Look(self._location.name, discovery, nothing)
             is_unfinished = bool(discovery.unfinished or discovery.undecided)
             return self._answered(began_s, is_unfinished=is_unfinished)
@@ -254,12 +254,12 @@ class WatchedPlace:
             self._backoff.failed(time.monotonic(), began_s)
             return max(self._rescan_s_or_never, self._backoff.next_try_s - time.monotonic())
         self.look = Look(problem=problem)
-        return min(self._answered(began_s), max(self._rescan_s, LONGEST_PAUSE_S))
+        return min(self._answered(began_s), max(self._rescan_s, MAX_PAUSE_S))
 
     def _discovered(self, location: Location) -> Discovery:
         if location.filesystem is None and not is_folder(location):
-            return Discovery(files=[single_file(location, trace_names())])
-        looking = Looking(
+            return Discovery(files=[file_as_span(location, trace_names())])
+        looking = DiscoveryOptions(
             trace_names(),
             self._finished,
             None if is_set(NAMES_ONLY_VARIABLE) else self._heads,

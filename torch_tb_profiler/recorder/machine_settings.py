@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from torch_tb_profiler.known_environment import KINDS, is_kept
+from torch_tb_profiler.known_environment import KINDS, is_allowed
 from torch_tb_profiler.recorder.cpu_limits import usable_cores
 
 CPU_INFO = "/proc/cpuinfo"
@@ -39,12 +39,12 @@ def machine(torch: Any) -> dict[str, Any]:
 def environment() -> dict[str, str]:
     """The variables of the allow-list that are set to values of their kinds."""
     values = {name: os.environ[name] for name in KINDS if name in os.environ}
-    return {name: value for name, value in values.items() if is_kept(name, value)}
+    return {name: value for name, value in values.items() if is_allowed(name, value)}
 
 
 def odd_variables() -> list[str]:
     """The variables of the allow-list whose values are not kept."""
-    return [name for name in KINDS if name in os.environ and not is_kept(name, os.environ[name])]
+    return [name for name in KINDS if name in os.environ and not is_allowed(name, os.environ[name])]
 
 
 def _gpus(torch: Any) -> dict[str, Any]:

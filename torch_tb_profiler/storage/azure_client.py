@@ -1,4 +1,4 @@
-"""The Azure client: its requests count as progress, and it tries again soon."""
+"""The Azure client: answers count as progress, and retries follow soon."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from adlfs import AzureBlobFileSystem  # type: ignore[import-untyped]
 from torch_tb_profiler.storage.deadlines import (
     CONNECT_SHARE,
     READ_SHARE,
-    progressed,
     remote_timeout_s,
+    report_progress,
 )
 
 
 class AzureClient(AzureBlobFileSystem):  # type: ignore[misc]  # it has no types
-    """adlfs with the settings that it does not pass on to the SDK's client."""
+    """adlfs with settings that it does not pass on to the SDK's client."""
 
     def do_connect(self) -> None:
-        """Make the SDK's client and set its policies where it keeps them."""
+        """Create the SDK's client and set its policies on it."""
         super().do_connect()
         settings = getattr(self.service_client, "_config", None)
         _hurry(getattr(settings, "retry_policy", None))
@@ -26,14 +26,14 @@ class AzureClient(AzureBlobFileSystem):  # type: ignore[misc]  # it has no types
 
 
 def _hurry(policy: Any) -> None:
-    """Try again after a second, not a quarter of a minute: people wait."""
+    """Retry after a second, not a quarter of a minute: people wait."""
     for name, value in (("initial_backoff", 1), ("increment_base", 1), ("random_jitter_range", 1)):
         if hasattr(policy, name):
             setattr(policy, name, value)
 
 
 def _watch(transport: Any) -> None:
-    """Limit how long an answer may stand still, and tell of each that came."""
+    """Limit how long an answer may stall, and report each answer as progress."""
     connection = getattr(transport, "connection_config", None)
     if connection is None:
         return
@@ -43,7 +43,7 @@ def _watch(transport: Any) -> None:
 
     async def sent(request: Any, **options: Any) -> Any:
         response = await send(request, **options)
-        progressed()
+        report_progress()
         return response
 
     transport.send = sent

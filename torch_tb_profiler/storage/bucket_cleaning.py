@@ -1,6 +1,6 @@
-"""Removing entries from a cache in a bucket: those written long ago, and those that are too much.
+"""Remove entries from a cache in a bucket: by age of writing, or down to a size.
 
-Only objects with the names of entries count and go, whatever else lies under the same prefix.
+Only objects with the names of entries are counted and removed, whatever else has the same prefix.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from torch_tb_profiler.storage import deadlines
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
-from torch_tb_profiler.storage.eviction import Cleaned, Usage, clean, would_go
+from torch_tb_profiler.storage.eviction import CleanResult, Usage, clean, skip_removal
 from torch_tb_profiler.storage.locations import Location
 
 _LOGGER = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _LOGGER = logging.getLogger(__name__)
 _ENTRY = re.compile(
     r"(entries/\w{40}\.tar\.gz|signed/[0-9a-f]{16}/\w{40})(\.[0-9a-f]{32})?", re.ASCII
 )
-"""An entry below the prefix; with the last part one whose writing was never finished."""
+"""An entry below the prefix; the last part marks one whose upload never finished."""
 
 _WRITTEN = ("LastModified", "last_modified", "updated", "mtime", "created")
 """What the stores call the time of the last write."""
@@ -31,10 +31,10 @@ def clean_bucket(
     *,
     max_bytes: int | None,
     unused_since_s: float | None,
-    is_trial: bool = False,
-) -> Cleaned:
-    """Remove entries, the longest ago written first; as :func:`storage.eviction.clean`. A trial
-    removes nothing and tells what would go.
+    is_dry_run: bool = False,
+) -> CleanResult:
+    """Remove entries, the oldest first; as :func:`storage.eviction.clean`. A dry run removes
+    nothing and returns what would be removed.
 
     Raises:
         StorageError: the bucket cannot be listed.
@@ -45,7 +45,7 @@ def clean_bucket(
     def remove(path: str) -> bool:
         try:
             with remote_errors(bucket.url):
-                deadlines.ask(bucket.filesystem, "rm_file", path)
+                deadlines.request(bucket.filesystem, "rm_file", path)
         except StorageError as error:
             _LOGGER.warning("an entry was not removed: %s", error.message)
             return False
@@ -54,7 +54,7 @@ def clean_bucket(
     return clean(
         objects,
         (),
-        would_go if is_trial else remove,
+        skip_removal if is_dry_run else remove,
         max_bytes=max_bytes,
         unused_since_s=unused_since_s,
     )
@@ -62,7 +62,7 @@ def clean_bucket(
 
 def _listed(bucket: Location) -> list[Usage]:
     total_s = deadlines.remote_timeout_s() * deadlines.LISTING_LIMITS
-    objects: dict[str, dict[str, Any]] = deadlines.ask(
+    objects: dict[str, dict[str, Any]] = deadlines.request(
         bucket.filesystem, "find", bucket.path, detail=True, total_s=total_s
     )
     prefix = bucket.path.strip("/") + "/"
@@ -74,8 +74,8 @@ def _listed(bucket: Location) -> list[Usage]:
 
 
 def _written_s(info: dict[str, Any]) -> float:
-    """When an object was written, in seconds since 1970; infinite where the store does not tell:
-    such an object stays."""
+    """When an object was written, in seconds since 1970; infinite if the store does not report it,
+    so that the object stays."""
     for key in _WRITTEN:
         written = info.get(key)
         if isinstance(written, str):

@@ -1,11 +1,10 @@
-"""How each cloud's filesystem is made: credentials, endpoints, anonymous access.
+"""Connect to cloud stores: credentials, endpoints, anonymous access.
 
-Every client finds credentials as its own SDK does, and takes its endpoint from the variable its
-SDK knows: ``AWS_ENDPOINT_URL``, ``STORAGE_EMULATOR_HOST``, ``AZURE_STORAGE_CONNECTION_STRING``.
-Where an SDK finds no credentials at all, the store is asked as anybody, so that public buckets
-open without set-up. No listing is cached: what is shown must be what there is. Every client gives
-up a connection that does not open or an answer that stands still (:mod:`storage.deadlines` limits
-the question as a whole).
+Every client finds credentials as its own SDK does, and takes its endpoint from the variable of its
+SDK: ``AWS_ENDPOINT_URL``, ``STORAGE_EMULATOR_HOST``, ``AZURE_STORAGE_CONNECTION_STRING``. Without
+any credentials the store is accessed anonymously, so that public buckets open without setup.
+Listings are not cached, so that new files appear. Every client gives up a connection that does not
+open or an answer that stalls (:mod:`storage.deadlines` limits the request as a whole).
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from torch_tb_profiler.storage.environment import is_set
 from torch_tb_profiler.storage.errors import (
     MAX_CAUSE_CHARS,
     StorageError,
-    missing_package,
+    missing_package_error,
 )
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
 ANONYMOUS_VARIABLE = "TORCH_TB_PROFILER_ANONYMOUS"
-"""Set to 1: ask every store as anybody, also where this machine has credentials."""
+"""If 1, every store is accessed anonymously, even if this machine has credentials."""
 
 CONNECTIONS = 32
-"""Requests to S3 at once: two files read at a time, each some ranges ahead."""
+"""Concurrent requests to S3: two files read at a time, each several ranges ahead."""
 
-_WITHOUT_CREDENTIALS = (
-    f"Check the network; {ANONYMOUS_VARIABLE}=1 asks the store without credentials."
+_ANONYMOUS_HINT = (
+    f"Check the network; {ANONYMOUS_VARIABLE}=1 accesses the store without credentials."
 )
 
 _PACKAGES = {
@@ -49,28 +48,28 @@ _PACKAGES = {
     **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
     **dict.fromkeys(("http", "https"), "aiohttp"),
 }
-"""Loaded before the time for an answer begins: on a busy machine that takes seconds."""
+"""Imported before the deadline of a request starts: on a busy machine that takes seconds."""
 
-TRIES = 3
-"""Of one request to S3; who sets ``AWS_MAX_ATTEMPTS`` knows better."""
+S3_ATTEMPTS = 3
+"""Per request to S3, unless ``AWS_MAX_ATTEMPTS`` is set."""
 
 _AZURE_HOST = re.compile(r"(?P<account>[a-z0-9-]+)\.(?:blob|dfs)\.core\.[a-z.]+", re.IGNORECASE)
 _AZURE_SCOPE = "https://storage.azure.com/.default"
-_NOISY = ("azure.identity", "azure.core.pipeline.policies.http_logging_policy", "gcsfs")
-"""They log whole tracebacks and request headers of what is told to the user anyway."""
+_VERBOSE_LOGGERS = ("azure.identity", "azure.core.pipeline.policies.http_logging_policy", "gcsfs")
+"""They log whole tracebacks and request headers of errors that the user sees anyway."""
 
 Options = dict[str, Any]
 
 
 def connect(url: str) -> tuple[Any, str]:
-    """The fsspec filesystem for ``url``, and the path in it. The place itself is not looked at.
+    """The fsspec filesystem for ``url``, and the path in it. Nothing is read.
 
     Raises:
         StorageError: ``missing_package`` when the protocol needs a package that is not installed,
-            ``unreadable`` when the URL makes no sense, ``unreachable`` when the client does not
-            start, or finds out too slowly what credentials there are.
+            ``unreadable`` when the URL is malformed, ``unreachable`` when the client does not
+            start, or takes too long to find credentials.
     """
-    for name in _NOISY:
+    for name in _VERBOSE_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     protocol = url.split("://", 1)[0].lower()
     shown = public_url(url)
@@ -80,21 +79,21 @@ def connect(url: str) -> tuple[Any, str]:
     except NoAnswerError as error:
         cause = f"looking for credentials and starting the client: {error}."
         message = f"{shown} cannot be opened; {cause}"
-        raise StorageError("unreachable", message, _WITHOUT_CREDENTIALS) from error
+        raise StorageError("unreachable", message, _ANONYMOUS_HINT) from error
     except ImportError as error:
-        raise missing_package(protocol, error) from error
+        raise missing_package_error(protocol, error) from error
     except ValueError as error:
         cause = without_secrets(str(error)).rstrip(".")
         message = f"{shown} cannot be opened: {cause}."
         raise StorageError("unreadable", message, _form_of(protocol)) from error
-    except Exception as error:  # each client has classes of its own, without a common base
+    except Exception as error:  # clients share no base class
         cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
         message = f"{shown} cannot be opened: {cause[:MAX_CAUSE_CHARS]}"
         raise StorageError("unreachable", message, _set_up_of(protocol)) from error
 
 
 def _connect(url: str, protocol: str) -> tuple[Any, str]:
-    fsspec = importlib.import_module("fsspec")  # a tenth of a second local files need not pay
+    fsspec = importlib.import_module("fsspec")  # a tenth of a second that local files do not need
     options: Options = {"use_listings_cache": False}
     if protocol in ("s3", "s3a"):
         return _client("s3_client", "S3Client", url, options | _s3_options())
@@ -115,7 +114,7 @@ def _connect(url: str, protocol: str) -> tuple[Any, str]:
 
 
 def _client(module: str, name: str, url: str, options: Options) -> tuple[Any, str]:
-    """The client of that name for ``url``, with what the URL itself says about it."""
+    """The client class ``name`` for ``url``, with the options that the URL itself contains."""
     kind = getattr(importlib.import_module(f"torch_tb_profiler.storage.{module}"), name)
     return kind(**(kind._get_kwargs_from_urls(url) | options)), kind._strip_protocol(url)
 
@@ -140,7 +139,7 @@ def _s3_options() -> Options:
         "http_session_cls": client.ProgressSession,
     }
     if "AWS_MAX_ATTEMPTS" not in os.environ:
-        settings["retries"] = {"total_max_attempts": TRIES, "mode": "standard"}
+        settings["retries"] = {"total_max_attempts": S3_ATTEMPTS, "mode": "standard"}
     return {
         "anon": _is_anonymous() or not _has_aws_credentials(),
         "default_fill_cache": False,
@@ -154,10 +153,10 @@ def _has_aws_credentials() -> bool:
 
 
 def _google_class() -> Any:
-    """The client that speaks only HTTP.
+    """The client that uses only HTTP.
 
-    The other one first asks each bucket for its kind by gRPC, which costs a minute where that is
-    blocked or an emulator stands in; who has zonal buckets says so by gcsfs's own variable.
+    The other one first requests each bucket's kind over gRPC, which takes a minute where that is
+    blocked or an emulator is used; users of zonal buckets enable it by gcsfs's own variable.
     """
     clients = importlib.import_module("torch_tb_profiler.storage.google_client")
     wanted = os.environ.get("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "").lower() in ("1", "true")
@@ -165,7 +164,8 @@ def _google_class() -> Any:
 
 
 def _google_options() -> Options:
-    """gcsfs itself tries the SDK's default, its own cache, the machine's account, then nobody."""
+    """gcsfs itself tries the SDK's default, its own cache, the machine's account, then anonymous
+    access."""
     options: Options = {"session_kwargs": _session_options()}
     if _is_anonymous() or os.environ.get("STORAGE_EMULATOR_HOST"):
         options["token"] = "anon"
@@ -173,7 +173,7 @@ def _google_options() -> Options:
 
 
 def _azure_of_https(url: str) -> tuple[str, Options] | None:
-    """``https://<account>.blob.core.windows.net/<container>/…[?<SAS>]`` as adlfs wants it."""
+    """``https://<account>.blob.core.windows.net/<container>/…[?<SAS>]`` in adlfs's form."""
     parts = urlsplit(url)
     match = _AZURE_HOST.fullmatch(parts.hostname or "")
     if match is None:
@@ -202,7 +202,7 @@ def _azure_options(url: str, known: Options) -> Options:
 
 @cache
 def _has_azure_credentials() -> bool:
-    """Whether the SDK's default chain gives a token; asked once, because it asks the network."""
+    """Whether the SDK's default chain gives a token; cached, because it uses the network."""
     identity = importlib.import_module("azure.identity")
     errors = importlib.import_module("azure.core.exceptions")
     try:
@@ -228,4 +228,4 @@ def _form_of(protocol: str) -> str:
             "Set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_ACCOUNT_NAME, or write "
             "https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX."
         )
-    return "Known are paths and fsspec URLs such as s3://BUCKET/PREFIX."
+    return "Use a path or an fsspec URL such as s3://BUCKET/PREFIX."

@@ -1,9 +1,9 @@
-"""How long a store may take to answer one question.
+"""Deadlines of requests to remote stores.
 
-A store that accepts connections and says nothing, or a byte a second, would else hold whoever asks
-for as long as its client's own tries last, which is many minutes. Whoever asks waits here and not
-in the client: when the time is up the question is cancelled, and what cannot be cancelled is left
-to a daemon thread.
+A store that accepts connections and then sends nothing, or a byte a second, would block the caller
+until its client gives up, which takes many minutes. So callers wait here and not in the client:
+after the deadline the request is cancelled, and one that cannot be cancelled is left to a daemon
+thread.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from torch_tb_profiler.storage.environment import positive_number
 
 TIMEOUT_VARIABLE = "TORCH_TB_PROFILER_REMOTE_TIMEOUT_S"
 TIMEOUT_S = 20.0
-"""People wait this long for an answer; a store that is merely slow begins one within seconds."""
+"""How long people wait for an answer; a store that is merely slow starts to answer within
+seconds."""
 
 CONNECT_SHARE = 0.25
-"""Part of the limit for a connection: a host that drops packets is given up in time for another
-try."""
+"""Part of the timeout allowed for connecting: a host that drops packets is given up in time for
+another attempt."""
 
 READ_SHARE = 0.5
-"""Part of the limit in which an answer may stand still: a dead connection is then replaced once
-before the time is up."""
+"""Part of the timeout in which an answer may stall: a dead connection is replaced once before the
+deadline."""
 
 LISTING_LIMITS = 30.0
-"""A listing may take so many times the limit while page after page comes: ten minutes are a million
+"""A listing may take this many timeouts while pages keep arriving: ten minutes are a million
 objects and more."""
 
-SLOWEST_BYTES_PER_S = 64 << 10
-"""A connection slower than this counts as dead: one of eight of a line of half a megabyte/s."""
+MIN_BYTES_PER_S = 64 << 10
+"""A slower connection counts as dead: one of eight on a line of half a megabyte per second."""
 
-MOST_UNANSWERED = 4
-"""Threads that one store may hold that does not answer; further questions fail at once."""
+MAX_STUCK_THREADS = 4
+"""Threads that one unresponsive store may hold; further requests fail at once."""
 
 T = TypeVar("T")
 
@@ -52,12 +53,12 @@ class NoAnswerError(TimeoutError):
         self.limit_s = limit_s
 
 
-class Question:
-    """The time that is left for one question to a store.
+class RequestDeadline:
+    """The time left for one request to a store.
 
     Attributes:
-        limit_s: The longest time without any progress.
-        total_s: The longest time altogether.
+        limit_s: Longest time without progress.
+        total_s: Longest time altogether.
         is_over: Nobody waits for the answer any more.
     """
 
@@ -67,8 +68,8 @@ class Question:
         self.is_over = False
         self._started_s = self._progress_s = time.monotonic()
 
-    def progressed(self) -> None:
-        """An answer to a part of it came."""
+    def report_progress(self) -> None:
+        """A part of the request was answered."""
         self._progress_s = time.monotonic()
 
     @property
@@ -77,70 +78,70 @@ class Question:
         return self._progress_s > self._started_s
 
     @property
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """Seconds until it is given up."""
         ends_s = min(self._progress_s + self.limit_s, self._started_s + self.total_s)
         return ends_s - time.monotonic()
 
 
-_question: ContextVar[Question | None] = ContextVar("question", default=None)
+_deadline: ContextVar[RequestDeadline | None] = ContextVar("question", default=None)
 _unanswered: defaultdict[str, list[threading.Thread]] = defaultdict(list)
 _lock = threading.Lock()
 
 
 def remote_timeout_s() -> float:
-    """The limit of one question, seconds: ``$TORCH_TB_PROFILER_REMOTE_TIMEOUT_S``, else 20."""
+    """The timeout of one request in seconds: ``$TORCH_TB_PROFILER_REMOTE_TIMEOUT_S``, else 20."""
     return positive_number(TIMEOUT_VARIABLE, TIMEOUT_S)
 
 
 def bytes_timeout_s(size_bytes: int) -> float:
-    """The limit for so many bytes over one connection, seconds."""
-    return remote_timeout_s() + size_bytes / SLOWEST_BYTES_PER_S
+    """The timeout for ``size_bytes`` over one connection, in seconds."""
+    return remote_timeout_s() + size_bytes / MIN_BYTES_PER_S
 
 
-def begin(question: Question) -> None:
-    """From here on, in this task or thread, requests that are answered count for ``question``."""
-    _question.set(question)
+def begin(deadline: RequestDeadline) -> None:
+    """Make ``deadline`` the one that answered requests of this task or thread extend."""
+    _deadline.set(deadline)
 
 
-def progressed() -> None:
-    """Called by the clients when one of the requests of a question was answered."""
-    question = _question.get()
-    if question is not None:
-        question.progressed()
+def report_progress() -> None:
+    """Called by the clients when a part of the current request was answered."""
+    deadline = _deadline.get()
+    if deadline is not None:
+        deadline.report_progress()
 
 
-def ask(
+def request(
     filesystem: Any, method: str, *arguments: Any, total_s: float | None = None, **options: Any
 ) -> Any:
-    """What ``filesystem.method(*arguments, **options)`` returns, if it does in time.
+    """The result of ``filesystem.method(*arguments, **options)``, within a deadline.
 
     Args:
         filesystem: An fsspec filesystem.
         method: Name of one of its blocking methods.
         arguments: Its arguments.
-        total_s: Longest time while there is progress; None: no longer than without.
+        total_s: Longest time while there is progress; None for the timeout of one request.
         options: Its named arguments.
 
     Raises:
-        NoAnswerError: the time is up.
+        NoAnswerError: the deadline has passed.
         Exception: whatever the client raises.
     """
     limit_s = remote_timeout_s()
-    question = Question(limit_s, max(limit_s, total_s or 0.0))
+    deadline = RequestDeadline(limit_s, max(limit_s, total_s or 0.0))
     refresh_credentials(filesystem)
     asynchronous = getattr(filesystem, f"_{method}", None)
     if not getattr(filesystem, "async_impl", False) or asynchronous is None:
         blocking = getattr(filesystem, method)
-        return _in_thread(key_of(filesystem), lambda: blocking(*arguments, **options), question)
-    asyncio = importlib.import_module("asyncio")  # local files need not wait for it to load
-    token = _question.set(question)
+        return _in_thread(store_key(filesystem), lambda: blocking(*arguments, **options), deadline)
+    asyncio = importlib.import_module("asyncio")  # loaded late: local files do not need it
+    token = _deadline.set(deadline)
     try:
-        answering = _quiet(asynchronous(*arguments, **options), question)
-        future: Future[Any] = asyncio.run_coroutine_threadsafe(answering, filesystem.loop)
+        pending = _ignore_cancelled(asynchronous(*arguments, **options), deadline)
+        future: Future[Any] = asyncio.run_coroutine_threadsafe(pending, filesystem.loop)
     finally:
-        _question.reset(token)
-    return _awaited(future, question)
+        _deadline.reset(token)
+    return _await_result(future, deadline)
 
 
 def call(
@@ -149,44 +150,44 @@ def call(
     limit_s: float | None = None,
     total_s: float | None = None,
 ) -> T:
-    """What ``blocking`` returns, called in a daemon thread, if it does in time.
+    """The result of ``blocking``, called in a daemon thread within a deadline.
 
     Args:
-        key: Names the store: one that holds several threads already is not asked at all.
+        key: Identifies the store: one that already holds several stuck threads is not called.
         blocking: The call.
-        limit_s: Longest time without progress, seconds; None for the limit of one question.
-        total_s: Longest time while there is progress; None: no longer than without.
+        limit_s: Longest time without progress, in seconds; None for the timeout of one request.
+        total_s: Longest time while there is progress; None for ``limit_s``.
 
     Raises:
-        NoAnswerError: the time is up.
+        NoAnswerError: the deadline has passed.
         Exception: whatever the call raises.
     """
     chosen_s = remote_timeout_s() if limit_s is None else limit_s
-    return _in_thread(key, blocking, Question(chosen_s, max(chosen_s, total_s or 0.0)))
+    return _in_thread(key, blocking, RequestDeadline(chosen_s, max(chosen_s, total_s or 0.0)))
 
 
-def awaited(future: Future[T], limit_s: float) -> T:
-    """The result of a coroutine that runs on a client's loop, if it comes within ``limit_s``.
+def await_result(future: Future[T], limit_s: float) -> T:
+    """The result of a coroutine that runs on a client's event loop, within ``limit_s``.
 
     Raises:
-        NoAnswerError: the time is up; the coroutine is cancelled.
+        NoAnswerError: the deadline has passed; the coroutine is cancelled.
         Exception: whatever the coroutine raises.
     """
-    return _awaited(future, Question(limit_s, limit_s))
+    return _await_result(future, RequestDeadline(limit_s, limit_s))
 
 
-def key_of(filesystem: Any) -> str:
-    """Names a filesystem for :func:`call`."""
+def store_key(filesystem: Any) -> str:
+    """Identifies a filesystem for :func:`call`."""
     return f"{filesystem.protocol} {id(filesystem)}"
 
 
 def refresh_credentials(filesystem: Any) -> None:
-    """Renew a token that has run out before the client does it on its loop.
+    """Renew an expired token before the client does so on its event loop.
 
-    gcsfs asks for a new one with a blocking request there, and all stores share that loop.
+    gcsfs requests a new one with a blocking call there, and all stores share that loop.
 
     Raises:
-        NoAnswerError: the time is up.
+        NoAnswerError: the deadline has passed.
         Exception: whatever the client raises.
     """
     credentials = getattr(filesystem, "credentials", None)
@@ -194,26 +195,26 @@ def refresh_credentials(filesystem: Any) -> None:
         call(f"credentials {id(filesystem)}", credentials.maybe_refresh)
 
 
-async def _quiet(answering: Awaitable[Any], question: Question) -> Any:
-    """The answer; what a client says of being cancelled concerns nobody."""
+async def _ignore_cancelled(pending: Awaitable[Any], deadline: RequestDeadline) -> Any:
+    """The answer; errors that a client raises after the deadline are dropped."""
     try:
-        return await answering
+        return await pending
     except Exception:
-        if question.is_over:
+        if deadline.is_over:
             return None
         raise
 
 
-def _in_thread(key: str, blocking: Callable[[], T], question: Question) -> T:
+def _in_thread(key: str, blocking: Callable[[], T], deadline: RequestDeadline) -> T:
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
     context = copy_context()
-    context.run(_question.set, question)
+    context.run(_deadline.set, deadline)
 
     def work() -> None:
         try:
             future.set_result(context.run(blocking))
-        except BaseException as error:  # it belongs to whoever asked
+        except BaseException as error:  # raised again in the caller's thread
             future.set_exception(error)
 
     thread = threading.Thread(target=work, name="remote-call", daemon=True)
@@ -221,25 +222,25 @@ def _in_thread(key: str, blocking: Callable[[], T], question: Question) -> T:
         stuck = [other for other in _unanswered.pop(key, ()) if other.is_alive()]
         if stuck:
             _unanswered[key] = stuck
-    if len(stuck) >= MOST_UNANSWERED:
-        raise NoAnswerError(question.limit_s)
+    if len(stuck) >= MAX_STUCK_THREADS:
+        raise NoAnswerError(deadline.limit_s)
     thread.start()
     try:
-        return _awaited(future, question)
+        return _await_result(future, deadline)
     except NoAnswerError:
         with _lock:
             _unanswered[key].append(thread)
         raise
 
 
-def _awaited(future: Future[T], question: Question) -> T:
+def _await_result(future: Future[T], deadline: RequestDeadline) -> T:
     try:
         while not future.done():
-            left_s = question.left_s
-            if left_s <= 0:
-                raise NoAnswerError(question.limit_s)
-            wait([future], left_s)
+            remaining_s = deadline.remaining_s
+            if remaining_s <= 0:
+                raise NoAnswerError(deadline.limit_s)
+            wait([future], remaining_s)
         return future.result()
     finally:
-        question.is_over = True
+        deadline.is_over = True
         future.cancel()

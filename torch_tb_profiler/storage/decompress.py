@@ -1,8 +1,8 @@
-"""Raw chunks of a file → decompressed chunks, whatever the file is called.
+"""Decompress the raw chunks of a file, whatever its name.
 
-Gzip is recognised by its bytes. A stream that ends early or is damaged gives what stands before
-the damage; the kind of damage is told, not raised. What unpacks to far more than any trace does is
-refused (:class:`UnpackLimits`).
+Gzip is recognized by its first bytes. A truncated or damaged stream yields what precedes the
+damage; the kind of damage is reported, not raised. A file that decompresses to far more than any
+trace does is refused (:class:`UnpackLimits`).
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from torch_tb_profiler.storage.environment import positive_number
 GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub declares an instance
 GZIP_MAGIC = b"\x1f\x8b"
 OUTPUT_BYTES = 1 << 20
-"""Most bytes given out at once, so that memory does not follow the compression ratio."""
+"""Most bytes yielded at once, so that memory does not follow the compression ratio."""
 
 MEMBER_BYTES = 1 << 15
-"""What is packed behind a first member is taken in parts of this size: whatever was given too much
-to a member is copied, which may be as short as one byte."""
+"""Data after the first gzip member is fed in parts of this size: input beyond the end of a member,
+which may be as short as one byte, is copied."""
 
 RATIO_VARIABLE = "TORCH_TB_PROFILER_MAX_GZIP_RATIO"
 SIZE_VARIABLE = "TORCH_TB_PROFILER_MAX_UNPACKED_GB"
 MAX_RATIO = 200.0
-"""Traces unpack to 10 to 40 times their size; a bomb to a thousand times."""
+"""Traces decompress to 10 to 40 times their size; a decompression bomb to a thousand times."""
 MAX_UNPACKED_GB = 100.0
 RATIO_FROM_BYTES = 64 << 20
-"""Less than this harms nobody, whatever it was packed into."""
+"""Less than this is harmless at any ratio."""
 
 
 class UnpackLimitError(Exception):
-    """A file unpacks to more than is allowed.
+    """A file decompresses to more than is allowed.
 
     Attributes:
         reason: Which limit it exceeds, to follow the file's name.
-        hint: How to allow more.
+        hint: How to raise the limit.
     """
 
     def __init__(self, reason: str, hint: str) -> None:
@@ -52,11 +52,11 @@ class UnpackLimitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UnpackLimits:
-    """How far one file may unpack.
+    """How far one file may decompress.
 
     Attributes:
-        max_ratio: Unpacked bytes per packed byte, from ``RATIO_FROM_BYTES`` on.
-        max_bytes: Unpacked bytes altogether.
+        max_ratio: Decompressed bytes per compressed byte, from ``RATIO_FROM_BYTES`` on.
+        max_bytes: Decompressed bytes altogether.
     """
 
     max_ratio: float = MAX_RATIO
@@ -64,14 +64,14 @@ class UnpackLimits:
 
     @classmethod
     def from_environment(cls) -> UnpackLimits:
-        """The limits that the environment sets; what is no positive number sets none."""
+        """The limits that the environment sets; anything but a positive number is ignored."""
         return cls(
             positive_number(RATIO_VARIABLE, MAX_RATIO),
             positive_number(SIZE_VARIABLE, MAX_UNPACKED_GB) * 1e9,
         )
 
     def check(self, packed_bytes: int, unpacked_bytes: int) -> None:
-        """Refuse what goes beyond.
+        """Check both limits.
 
         Raises:
             UnpackLimitError: a limit is exceeded.
@@ -93,15 +93,15 @@ def decompressed(
     on_issue: Callable[[str], None] | None = None,
     limits: UnpackLimits | None = None,
 ) -> Iterator[bytes]:
-    """Give the file's bytes decompressed, in bounded pieces.
+    """Yield a file's bytes decompressed, in bounded pieces.
 
     Args:
         chunks: The raw bytes of one file, in pieces of any size.
-        on_issue: Told ``"gzip_truncated"`` or ``"gzip_corrupt"``, at most once.
-        limits: How far the file may unpack; None: as the environment says.
+        on_issue: Called with ``"gzip_truncated"`` or ``"gzip_corrupt"``, at most once.
+        limits: How far the file may decompress; None for the limits of the environment.
 
     Raises:
-        UnpackLimitError: it unpacks further.
+        UnpackLimitError: it exceeds them.
     """
     source = iter(chunks)
     head = b""
@@ -172,7 +172,7 @@ _END = object()
 
 
 def in_background(pieces: Iterable[bytes], depth: int = 16) -> Generator[bytes, None, None]:
-    """Draw from ``pieces`` in a thread, at most ``depth`` ahead; errors are raised here.
+    """Read ``pieces`` in a thread, at most ``depth`` ahead; errors are raised here.
 
     Decompression and reading release the interpreter lock, so they overlap with decoding.
     """
@@ -194,7 +194,7 @@ def in_background(pieces: Iterable[bytes], depth: int = 16) -> Generator[bytes, 
                 if not put(piece):
                     return
             put(_END)
-        except BaseException as error:  # handed to the reader, which raises it
+        except BaseException as error:  # raised again in the reader's thread
             put(error)
 
     thread = threading.Thread(target=draw, name="decompress", daemon=True)

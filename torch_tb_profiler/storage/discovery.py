@@ -1,11 +1,13 @@
-"""Finding traces: a folder tree becomes runs, workers and spans.
+"""Trace discovery: turn a folder tree into runs, workers and spans.
 
-Each folder that holds traces is a run; a trace's name gives worker and stamp; a worker's stamps in
-order, as numbers, are its spans 1, 2, 3 …; a trace without stamp is the span ``default`` before
-them, or behind them the one that its format names. Two of one stamp are two spans (``1`` and
-``1-gz``); one unreadable folder does not hide the others. Which names are those of traces, files or
-folders, the formats say (:class:`TraceNames`). Other files are traces if their content says so
-(:mod:`.heads`); their names are read by :mod:`.content_names`.
+Each folder that holds traces is a run; a trace's name gives its worker and stamp. The stamps of a
+worker, in numeric order, are its spans 1, 2, 3 …; a trace without a stamp is the span ``default``
+before them, or after them the span that its format names. Two traces with one stamp are two spans
+(``1`` and ``1-gz``), and one unreadable folder does not hide the others.
+
+The formats declare which names of files and folders are traces (:class:`TraceNames`). Other files
+are traces if their content says so (:mod:`.format_detection`); :mod:`.detected_names` parses their
+names.
 """
 
 from __future__ import annotations
@@ -16,273 +18,310 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from torch_tb_profiler.storage.companions import without_companions
-from torch_tb_profiler.storage.content_names import content_name, recorded_s, runs_of_groups
-from torch_tb_profiler.storage.deadlines import ask
+from torch_tb_profiler.storage.deadlines import request
+from torch_tb_profiler.storage.detected_names import (
+    assign_runs,
+    parse_detected_name,
+    recording_time_s,
+)
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
-from torch_tb_profiler.storage.finished import FinishedFiles
-from torch_tb_profiler.storage.found import Match, Member, SpanFile, Unnamed
-from torch_tb_profiler.storage.heads import UNREADABLE, Heads, Told
-from torch_tb_profiler.storage.jobs import runs_of_jobs
-from torch_tb_profiler.storage.left_out import NOT_A_TRACE, UNDECIDED, LeftOutFiles
+from torch_tb_profiler.storage.file_completeness import CompletenessTracker
+from torch_tb_profiler.storage.format_detection import UNREADABLE, FormatDetection, FormatScanner
 from torch_tb_profiler.storage.local_walk import LocalWalk
 from torch_tb_profiler.storage.locations import Location, file_state, valid_text
-from torch_tb_profiler.storage.member_files import traces_of_members
 from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key, run_order
-from torch_tb_profiler.storage.rank_folders import joined_ranks
 from torch_tb_profiler.storage.remote_walk import (
     check_bucket,
-    held_in,
-    remote_found,
-    remote_listing,
+    classify_objects,
+    list_objects,
+    names_in_folder,
+)
+from torch_tb_profiler.storage.run_grouping import drop_companions, join_rank_folders, split_jobs
+from torch_tb_profiler.storage.skipped_files import NOT_A_TRACE, UNDECIDED, SkippedFiles
+from torch_tb_profiler.storage.trace_files import (
+    MemberFile,
+    NamedTrace,
+    SpanFile,
+    UnnamedFile,
+    join_member_files,
 )
 
-__all__ = ["Discovery", "Looking", "SpanFile", "discover", "is_folder", "no_traces", "single_file"]
+__all__ = [
+    "Discovery",
+    "DiscoveryOptions",
+    "SpanFile",
+    "discover",
+    "file_as_span",
+    "is_folder",
+    "no_traces_error",
+]
 
 DEFAULT_SPAN = "default"
-CHOSEN = Told(True)
+SELECTED = FormatDetection(True)
 
 
 @dataclass(slots=True)
 class Discovery:
-    """What a logdir holds.
+    """The content of a logdir.
 
     Attributes:
-        files: Every trace file, by run, worker and time.
-        others: What was seen and not read (links out, no permission, no trace).
-        unfinished: Names of the files that are being written; they are not among ``files``.
-        undecided: How many files were not looked into yet.
+        files: Every trace, by run, worker and time.
+        skipped: Files that were seen and not read (links out, no permission, not a trace).
+        unfinished: Names of files that are still being written; they are not among ``files``.
+        undecided: Number of files whose content was not inspected yet.
     """
 
     files: list[SpanFile] = field(default_factory=list)
-    others: LeftOutFiles = field(default_factory=LeftOutFiles)
+    skipped: SkippedFiles = field(default_factory=SkippedFiles)
     unfinished: list[str] = field(default_factory=list)
     undecided: int = 0
 
-    @property
-    def left_out(self) -> list[str]:
-        """Sentences about what everybody should know was not read."""
-        return self.others.sentences
-
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """How a place is looked at.
+class DiscoveryOptions:
+    """How a logdir is searched.
 
     Attributes:
         names: Which files and folders are traces.
-        finished: Leaves out the files that it knows to be written still; None takes all.
-        heads: Tells files by their content; None goes by names alone.
-        chosen: Paths from the logdir of files that are taken whatever they hold.
+        completeness: Excludes files that are still being written; None takes all files.
+        scanner: Detects formats from file content; None goes by names alone.
+        selected: Paths, relative to the logdir, of files that are traces whatever they hold.
         follows_links: Whether links that lead out of the logdir are followed.
-        on_known: Called with what is known before files are looked into, where that takes time.
+        on_partial: Called with the result so far before file content is read, which takes time.
     """
 
     names: TraceNames
-    finished: FinishedFiles | None = None
-    heads: Heads | None = None
-    chosen: Collection[str] = ()
+    completeness: CompletenessTracker | None = None
+    scanner: FormatScanner | None = None
+    selected: Collection[str] = ()
     follows_links: bool = False
-    on_known: Callable[[Discovery], None] | None = None
+    on_partial: Callable[[Discovery], None] | None = None
 
 
-def discover(place: Location, how: Looking) -> Discovery:
-    """All traces of a logdir, or the one file that ``place`` is.
+def discover(location: Location, options: DiscoveryOptions) -> Discovery:
+    """All traces of a logdir, or the one trace that ``location`` is.
 
-    Local folders are walked once each. Remote ones, files too, cost one recursive listing, and a
-    request for each head.
+    A local folder is walked once. A remote one, or a remote file, costs one recursive listing, and
+    one request per file whose head is read.
 
     Raises:
-        StorageError: ``place`` does not exist or cannot be listed at all.
+        StorageError: ``location`` does not exist or cannot be listed at all.
     """
-    if place.filesystem is None and how.names.folder(place.name, partial(_held, place)) is not None:
-        return Discovery(files=[single_file(replace(place, is_folder=True), how.names)])
+    names = options.names
+    is_local = location.filesystem is None
+    if is_local and names.parse_folder(location.name, partial(_list_names, location)) is not None:
+        return Discovery(files=[file_as_span(replace(location, is_folder=True), names)])
     result = Discovery()
     walk: LocalWalk | None = None
-    found: Iterable[Match | Member | Unnamed]
-    if place.filesystem is None:
+    entries: Iterable[NamedTrace | MemberFile | UnnamedFile]
+    if is_local:
         walk = LocalWalk(
-            place, how.names, result.others, result.unfinished, how.finished, how.follows_links
+            location,
+            names,
+            result.skipped,
+            result.unfinished,
+            options.completeness,
+            options.follows_links,
         )
-        found = list(walk.found())
+        entries = list(walk.entries())
     else:
-        listing = remote_listing(place, result.others)
-        if place.path.rstrip("/") in listing:
-            return Discovery(files=[single_file(place, how.names)])
-        if how.names.folder(place.name, partial(held_in, listing, place.path)) is not None:
-            return Discovery(files=[single_file(replace(place, is_folder=True), how.names)])
-        found = list(remote_found(place, how.names, listing))
-    named = [each for each in found if isinstance(each, Match)]
-    named += traces_of_members(each for each in found if isinstance(each, Member))
-    unnamed = [each for each in found if isinstance(each, Unnamed)]
-    return _Sorting(place, how, result, walk, named, unnamed).discovery()
+        listing = list_objects(location, result.skipped)
+        if location.path.rstrip("/") in listing:
+            return Discovery(files=[file_as_span(location, names)])
+        contents = partial(names_in_folder, listing, location.path)
+        if names.parse_folder(location.name, contents) is not None:
+            return Discovery(files=[file_as_span(replace(location, is_folder=True), names)])
+        entries = list(classify_objects(location, names, listing))
+    named = [entry for entry in entries if isinstance(entry, NamedTrace)]
+    named += join_member_files(entry for entry in entries if isinstance(entry, MemberFile))
+    unnamed = [entry for entry in entries if isinstance(entry, UnnamedFile)]
+    return _RunAssembly(location, options, result, walk, named, unnamed).discovery()
 
 
-def _held(folder: Location) -> list[str]:
-    """What lies in a folder of this machine; nothing where that cannot be listed."""
+def _list_names(folder: Location) -> list[str]:
+    """Names in a local folder; empty where it cannot be listed."""
     with suppress(OSError):
         return os.listdir(folder.path)
     return []
 
 
 @dataclass(frozen=True, slots=True)
-class _Sorting:
-    """From what was found to runs, and to what is left out."""
+class _RunAssembly:
+    """Assembles runs from the entries of a logdir, and records the skipped files."""
 
-    place: Location
-    how: Looking
+    location: Location
+    options: DiscoveryOptions
     result: Discovery
     walk: LocalWalk | None
-    named: list[Match]
-    unnamed: list[Unnamed]
+    named: list[NamedTrace]
+    unnamed: list[UnnamedFile]
 
     def discovery(self) -> Discovery:
-        heads = self.how.heads
-        told = self._told()
-        if heads is None:
-            return self._sorted(told)
-        wanted = [each.candidate for each in self.unnamed]
-        wanted = heads.unknown(each for each in wanted if each.key not in self.how.chosen)
-        if wanted:
-            if self.how.on_known is not None:
-                self.how.on_known(self._so_far(told))
-            self.result.undecided = heads.look(wanted)
-            told = self._told()
-        return self._sorted(told)
+        scanner = self.options.scanner
+        detections = self._detections()
+        if scanner is None:
+            return self._assemble(detections)
+        candidates = [entry.candidate for entry in self.unnamed]
+        pending = scanner.pending(
+            candidate for candidate in candidates if candidate.key not in self.options.selected
+        )
+        if pending:
+            if self.options.on_partial is not None:
+                self.options.on_partial(self._partial(detections))
+            self.result.undecided = scanner.scan(pending)
+            detections = self._detections()
+        return self._assemble(detections)
 
-    def _so_far(self, told: dict[str, Told]) -> Discovery:
-        """What is known before files are looked into."""
-        others, unfinished = self.result.others.copy(), list(self.result.unfinished)
-        walk = self.walk and replace(self.walk, left_out=others, unfinished=unfinished)
-        result = Discovery(others=others, unfinished=unfinished)
-        return replace(self, result=result, walk=walk)._sorted(told)
+    def _partial(self, detections: dict[str, FormatDetection]) -> Discovery:
+        """The result before any further file content is read."""
+        skipped, unfinished = self.result.skipped.copy(), list(self.result.unfinished)
+        walk = self.walk and replace(self.walk, skipped=skipped, unfinished=unfinished)
+        result = Discovery(skipped=skipped, unfinished=unfinished)
+        return replace(self, result=result, walk=walk)._assemble(detections)
 
-    def _told(self) -> dict[str, Told]:
-        """What is known of the files whose names say nothing, by their paths."""
-        told = {}
-        for each in self.unnamed:
-            known = None if self.how.heads is None else self.how.heads.known(each.candidate)
-            if each.candidate.key in self.how.chosen:
-                known = CHOSEN
-            if known is not None:
-                told[each.candidate.key] = known
-        return told
+    def _detections(self) -> dict[str, FormatDetection]:
+        """Path → known detection of the files that no name pattern matches."""
+        scanner = self.options.scanner
+        detections = {}
+        for entry in self.unnamed:
+            detection = None if scanner is None else scanner.cached(entry.candidate)
+            if entry.candidate.key in self.options.selected:
+                detection = SELECTED
+            if detection is not None:
+                detections[entry.candidate.key] = detection
+        return detections
 
-    def _sorted(self, told: dict[str, Told]) -> Discovery:
-        by_run: dict[str, list[Match]] = {}
-        for match in self.named:
-            by_run.setdefault(match.folder, []).append(match)
-        traces: dict[str, list[tuple[Unnamed, Told]]] = {}
-        for each in self.unnamed:
-            is_what = told.get(each.candidate.key)
-            if is_what is None or not is_what.is_trace:
-                self._leave_out(each, is_what)
-            elif self._is_finished(each):
-                traces.setdefault(each.folder, []).append((each, is_what))
-        for folder in sorted(traces):
-            self._add_runs(folder, traces[folder], by_run)
-        by_run = joined_ranks(runs_of_jobs(self._once_each(by_run)))
+    def _assemble(self, detections: dict[str, FormatDetection]) -> Discovery:
+        by_run: dict[str, list[NamedTrace]] = {}
+        for trace in self.named:
+            by_run.setdefault(trace.folder, []).append(trace)
+        detected: dict[str, list[tuple[UnnamedFile, FormatDetection]]] = {}
+        for entry in self.unnamed:
+            detection = detections.get(entry.candidate.key)
+            if detection is None or not detection.is_trace:
+                self._skip(entry, detection)
+            elif self._is_complete(entry):
+                detected.setdefault(entry.folder, []).append((entry, detection))
+        for folder in sorted(detected):
+            self._add_runs(folder, detected[folder], by_run)
+        by_run = join_rank_folders(split_jobs(self._without_companions(by_run)))
         if "" in by_run:
-            own_name = "." if self.place.name in by_run else self.place.name or "."
+            own_name = "." if self.location.name in by_run else self.location.name or "."
             by_run[own_name] = by_run.pop("")
         for run in sorted(by_run, key=run_order):
             self.result.files.extend(_spans_of_run(run, by_run[run]))
         return self.result
 
     def _add_runs(
-        self, folder: str, traces: list[tuple[Unnamed, Told]], by_run: dict[str, list[Match]]
+        self,
+        folder: str,
+        detected: list[tuple[UnnamedFile, FormatDetection]],
+        by_run: dict[str, list[NamedTrace]],
     ) -> None:
-        """Sort the traces of one folder that their content told into runs."""
-        endings = self.how.names.endings
+        """Add the traces of one folder that were detected by content to their runs."""
+        endings = self.options.names.endings
         names = [
-            content_name(each.candidate.location.name, endings, told.rank, told.world_size)
-            for each, told in traces
+            parse_detected_name(
+                entry.candidate.location.name, endings, detection.rank, detection.world_size
+            )
+            for entry, detection in detected
         ]
-        runs = runs_of_groups(folder, set(names), set(by_run))
-        for (each, told), name in zip(traces, names, strict=True):
-            candidate, run = each.candidate, runs[name]
-            trace_name = TraceName(name.worker, None, told.format)
-            match = Match(each.folder, candidate.location, candidate.state, trace_name)
-            by_run.setdefault(run, []).append(match)
+        runs = assign_runs(folder, set(names), set(by_run))
+        for (entry, detection), name in zip(detected, names, strict=True):
+            candidate, run = entry.candidate, runs[name]
+            trace_name = TraceName(name.worker, None, detection.format)
+            trace = NamedTrace(entry.folder, candidate.location, candidate.state, trace_name)
+            by_run.setdefault(run, []).append(trace)
 
-    def _once_each(self, by_run: dict[str, list[Match]]) -> dict[str, list[Match]]:
-        """The traces without those that another of their folder tells better."""
-        by_folder: dict[str, list[Match]] = {}
-        for matches in by_run.values():
-            for match in matches:
-                by_folder.setdefault(match.folder, []).append(match)
-        replaces, others = self.how.names.replaces, self.result.others
+    def _without_companions(
+        self, by_run: dict[str, list[NamedTrace]]
+    ) -> dict[str, list[NamedTrace]]:
+        """The runs without traces that repeat a more detailed one of their folder."""
+        by_folder: dict[str, list[NamedTrace]] = {}
+        for traces in by_run.values():
+            for trace in traces:
+                by_folder.setdefault(trace.folder, []).append(trace)
+        replaces, skipped = self.options.names.replaces, self.result.skipped
         shown = {
-            id(match)
-            for matches in by_folder.values()
-            for match in without_companions(matches, replaces, others)
+            id(trace)
+            for traces in by_folder.values()
+            for trace in drop_companions(traces, replaces, skipped)
         }
-        kept = {run: [each for each in of if id(each) in shown] for run, of in by_run.items()}
-        return {run: matches for run, matches in kept.items() if matches}
+        remaining = {
+            run: [trace for trace in traces if id(trace) in shown] for run, traces in by_run.items()
+        }
+        return {run: traces for run, traces in remaining.items() if traces}
 
-    def _is_finished(self, each: Unnamed) -> bool:
-        if self.walk is None or each.status is None:
+    def _is_complete(self, entry: UnnamedFile) -> bool:
+        if self.walk is None or entry.status is None:
             return True
-        if self.walk.is_finished(each.candidate.location, each.status):
+        if self.walk.is_complete(entry.candidate.location, entry.status):
             return True
-        self.walk.see_unfinished(each.candidate.key)
+        self.walk.add_unfinished(entry.candidate.key)
         return False
 
-    def _leave_out(self, each: Unnamed, told: Told | None) -> None:
-        name, others = each.candidate.key, self.result.others
-        if told is not None:
-            opens = None if told.reason == UNREADABLE else each.candidate.location
-            others.add(name, told.reason, f"{name} {told.text}", opens)
-        elif each.candidate.is_foreign:
-            text = f"{name} lies in a folder of a tool; it is not looked into."
-            others.add(name, NOT_A_TRACE, text, each.candidate.location)
+    def _skip(self, entry: UnnamedFile, detection: FormatDetection | None) -> None:
+        name, skipped = entry.candidate.key, self.result.skipped
+        if detection is not None:
+            opens = None if detection.reason == UNREADABLE else entry.candidate.location
+            skipped.add(name, detection.reason, f"{name} {detection.text}", opens)
+        elif entry.candidate.is_in_tool_folder:
+            text = f"{name} is in a tool's folder and was not inspected."
+            skipped.add(name, NOT_A_TRACE, text, entry.candidate.location)
         else:
-            when = "" if self.how.heads is None else " yet"
-            text = f"{name} was not looked into{when}; it may be a trace."
-            others.add(name, UNDECIDED, text, each.candidate.location)
+            when = "" if self.options.scanner is None else " yet"
+            text = f"{name} was not inspected{when}; it may be a trace."
+            skipped.add(name, UNDECIDED, text, entry.candidate.location)
 
 
-def single_file(location: Location, names: TraceNames) -> SpanFile:
-    """The span that a directly named file is, whatever its name, or a folder that is a trace.
+def file_as_span(location: Location, names: TraceNames) -> SpanFile:
+    """The span of a directly named trace, a file or a folder, whatever its name.
 
     Raises:
-        StorageError: it is missing, unreadable or no regular file.
+        StorageError: it is missing, unreadable or not a regular file.
     """
-    name = names.named_directly(location.name)
+    name = names.parse_any(location.name)
     folder = location.path.replace("\\", "/").rstrip("/").rpartition("/")[0]
     run = valid_text(folder.rpartition("/")[2]) or "."
     span = name.span or DEFAULT_SPAN if name.stamp is None else "1"
-    state, recorded = file_state(location), recorded_s(location.name)
-    told = name.format or None
-    return SpanFile(run, name.worker, span, location, state, location.name, recorded, told)
+    return SpanFile(
+        run,
+        name.worker,
+        span,
+        location,
+        file_state(location),
+        location.name,
+        recording_time_s(location.name),
+        name.format or None,
+    )
 
 
-def is_folder(place: Location) -> bool:
-    """True when ``place`` is a folder (or a prefix) that can be listed.
+def is_folder(location: Location) -> bool:
+    """True when ``location`` is a folder (or a prefix) that can be listed.
 
     Raises:
-        StorageError: the remote store cannot be reached, or has nothing of that name.
+        StorageError: the remote store cannot be reached, or has nothing with that name.
     """
-    if place.filesystem is None:
-        return os.path.isdir(place.path)
-    with remote_errors(place.url):
+    if location.filesystem is None:
+        return os.path.isdir(location.path)
+    with remote_errors(location.url):
         try:
-            return bool(ask(place.filesystem, "info", place.path)["type"] == "directory")
+            return bool(request(location.filesystem, "info", location.path)["type"] == "directory")
         except FileNotFoundError:
-            check_bucket(place)
+            check_bucket(location)
             raise
 
 
-def _spans_of_run(run: str, matches: Iterable[Match]) -> list[SpanFile]:
-    workers: dict[str, dict[str | None, list[Match]]] = {}
-    named: dict[str, dict[str, list[Match]]] = {}
-    for match in matches:
-        name = match.name
+def _spans_of_run(run: str, traces: Iterable[NamedTrace]) -> list[SpanFile]:
+    workers: dict[str, dict[str | None, list[NamedTrace]]] = {}
+    named: dict[str, dict[str, list[NamedTrace]]] = {}
+    for trace in traces:
+        name = trace.name
         by_stamp = workers.setdefault(name.worker, {})
         if name.span:
-            named.setdefault(name.worker, {}).setdefault(name.span, []).append(match)
+            named.setdefault(name.worker, {}).setdefault(name.span, []).append(trace)
         else:
-            by_stamp.setdefault(name.stamp, []).append(match)
+            by_stamp.setdefault(name.stamp, []).append(trace)
     spans: list[SpanFile] = []
     for worker in sorted(workers, key=natural_key):
         by_stamp = workers[worker]
@@ -291,47 +330,55 @@ def _spans_of_run(run: str, matches: Iterable[Match]) -> list[SpanFile]:
         if None in by_stamp:
             in_order.insert(0, (DEFAULT_SPAN, by_stamp[None]))
         in_order += sorted(named.get(worker, {}).items())
-        for span, of_span in in_order:
+        for span, span_traces in in_order:
             spans.extend(
-                _span_file(run, worker, span_name, match)
-                for span_name, match in _told_apart(span, of_span)
+                _span_file(run, worker, span_name, trace)
+                for span_name, trace in _disambiguate(span, span_traces)
             )
     return spans
 
 
-def _span_file(run: str, worker: str, span: str, match: Match) -> SpanFile:
-    recorded = recorded_s(match.location.name)
-    told = match.name.format or None
-    return SpanFile(run, worker, span, match.location, match.state, match.path, recorded, told)
+def _span_file(run: str, worker: str, span: str, trace: NamedTrace) -> SpanFile:
+    return SpanFile(
+        run,
+        worker,
+        span,
+        trace.location,
+        trace.state,
+        trace.path,
+        recording_time_s(trace.location.name),
+        trace.name.format or None,
+    )
 
 
-def _told_apart(span: str, matches: list[Match]) -> Iterator[tuple[str, Match]]:
-    """Names for files of one worker and stamp: the plain one keeps the number."""
+def _disambiguate(span: str, traces: list[NamedTrace]) -> Iterator[tuple[str, NamedTrace]]:
+    """Distinct span names for traces of one worker and stamp; the uncompressed one comes first and
+    keeps the plain name."""
     taken: set[str] = set()
-    for match in sorted(matches, key=lambda match: match.location.path):
+    for trace in sorted(traces, key=lambda trace: trace.location.path):
         name = span
         if name in taken:
-            name = f"{span}-gz" if match.location.path.endswith(".gz") else f"{span}-2"
+            name = f"{span}-gz" if trace.location.path.endswith(".gz") else f"{span}-2"
         while name in taken:
             name += "+"
         taken.add(name)
-        yield name, match
+        yield name, trace
 
 
-def no_traces(place: Location, names: TraceNames, discovery: Discovery) -> StorageError:
-    """What to tell of a folder that holds no trace."""
-    others = discovery.others
-    hint = f"Looked for {names.shown}, and into files that end with {names.shown_endings}, "
-    hint += "in it and all folders below."
+def no_traces_error(location: Location, names: TraceNames, discovery: Discovery) -> StorageError:
+    """The error for a folder without traces; its hint lists what was searched and skipped."""
+    skipped = discovery.skipped
+    hint = f"Searched it and all folders below for {names.patterns_text}, and inspected files that "
+    hint += f"end with {names.endings_text}."
     if discovery.unfinished:
-        hint += f" {discovery.unfinished[0]} is being written and appears when it is done."
-    untold = [each for each in others.listed if each.text not in others.sentences]
-    kinds = [each for each in untold if each.reason != UNDECIDED]
-    hint += "".join(f" {each.text}" for each in kinds[:3])
-    undecided = [each.name for each in others.listed if each.reason == UNDECIDED]
+        hint += f" {discovery.unfinished[0]} is being written and appears when it is complete."
+    unreported = [each for each in skipped.listed if each.text not in skipped.sentences]
+    others = [each for each in unreported if each.reason != UNDECIDED]
+    hint += "".join(f" {each.text}" for each in others[:3])
+    undecided = [each.name for each in skipped.listed if each.reason == UNDECIDED]
     if undecided:
-        # Any JSON may be a trace; what says so in its name is more likely one.
+        # Any JSON may be a trace; one with "trace" in its name is more likely to be.
         likely = sorted(undecided, key=lambda file: "trace" not in file.rpartition("/")[2])
         hint += f" Other files ({', '.join(likely[:3])}) may open when named directly."
-    hint += "".join(f" {note}" for note in others.sentences[:3])
-    return StorageError("no_traces", f"{place.url} holds no trace.", hint)
+    hint += "".join(f" {note}" for note in skipped.sentences[:3])
+    return StorageError("no_traces", f"{location.url} holds no trace.", hint)

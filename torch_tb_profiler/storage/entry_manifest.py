@@ -1,9 +1,9 @@
-"""The seal of a cache entry: a file, written last, with name, size and checksum of every other.
+"""The manifest of a cache entry: a file, written last, with name, size and checksum of every other.
 
-A folder is an entry only as long as its seal holds: nothing is missing, added, changed or taken
-from another entry. That is looked at before any library gets to see the files, because what reads
-columns fast trusts their lengths. The checksum is against accidents; what others may have written
-on purpose is signed (``signing.py``).
+A folder is an entry only as long as its manifest matches: nothing is missing, added, changed or
+taken from another entry. That is verified before any library reads the files, because fast column
+readers trust their lengths. The checksum protects against accidents; against deliberate changes
+entries are signed (``signing.py``).
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ MAX_MANIFEST_BYTES = 1 << 20
 
 _VERSION = 1
 _CHUNK_BYTES = 256 << 10
-"""Stays in a core's own cache, so that a checksum costs 12 ms for 100 MB."""
+"""Fits a core's own cache, so that a checksum takes 12 ms for 100 MB."""
 
 _PANIC_MODULE = "pyo3_runtime"
-"""Where libraries in Rust keep what they raise instead of ending the process; no ``Exception``."""
+"""Module of the exceptions that Rust libraries raise instead of ending the process; they do not
+derive from ``Exception``."""
 
 T = TypeVar("T")
 Sizes = dict[str, tuple[int, int]]
@@ -34,31 +35,34 @@ Sizes = dict[str, tuple[int, int]]
 
 
 class BrokenEntryError(Exception):
-    """A folder is not the entry it should be, or cannot be read."""
+    """A folder is not the expected entry, or cannot be read."""
 
 
 def seal(folder: Path, name: str) -> None:
-    """Make the files of ``folder`` the entry ``name``. Nothing may be written there afterwards.
+    """Write the manifest that makes the files of ``folder`` the entry ``name``. Nothing may be
+    written there afterwards.
 
     Raises:
         OSError: the folder cannot be read or written.
     """
-    files = {file.name: _measured(file) for file in folder.iterdir() if file.name != MANIFEST}
+    files = {
+        file.name: _size_and_checksum(file) for file in folder.iterdir() if file.name != MANIFEST
+    }
     body = json.dumps({"version": _VERSION, "name": name, "files": files}).encode()
-    (folder / MANIFEST).write_bytes(_line(body) + body)
+    (folder / MANIFEST).write_bytes(_checksum_line(body) + body)
 
 
-def check_sizes(folder: Path, name: str) -> Sizes:
-    """Whether ``folder`` has the files of the entry ``name``, each as long as it was; cheap.
+def verify_sizes(folder: Path, name: str) -> Sizes:
+    """Verify that ``folder`` has the files of the entry ``name`` with their recorded sizes; cheap.
 
     Returns:
-        Size and checksum by file name, as the seal has them.
+        Size and checksum by file name, from the manifest.
 
     Raises:
-        BrokenEntryError: it has not.
-        OSError: it cannot be looked at.
+        BrokenEntryError: it does not.
+        OSError: it cannot be read.
     """
-    files = _sealed(folder, name)
+    files = _read_manifest(folder, name)
     with os.scandir(folder) as present:
         sizes = {
             file.name: file.stat(follow_symlinks=False).st_size
@@ -72,32 +76,32 @@ def check_sizes(folder: Path, name: str) -> Sizes:
     return files
 
 
-def check(folder: Path, name: str, sizes: Sizes | None = None) -> None:
-    """Whether ``folder`` is the whole entry ``name``, byte by byte.
+def verify(folder: Path, name: str, sizes: Sizes | None = None) -> None:
+    """Verify every byte of the entry ``name`` in ``folder``.
 
     Args:
         folder: The entry.
-        name: What it should be called.
-        sizes: What :func:`check_sizes` has just said of it, if that was asked.
+        name: Its expected name.
+        sizes: The result of :func:`verify_sizes`, if that was just called.
 
     Raises:
-        BrokenEntryError: it is not.
+        BrokenEntryError: it does not match its manifest.
         OSError: it cannot be read.
     """
-    for file, expected in (sizes or check_sizes(folder, name)).items():
-        if _measured(folder / file) != expected:
+    for file, expected in (sizes or verify_sizes(folder, name)).items():
+        if _size_and_checksum(folder / file) != expected:
             raise BrokenEntryError(f"{folder / file} was changed")
 
 
 def read_entry(folder: Path, name: str, read: Callable[[Path], T], sizes: Sizes | None = None) -> T:
-    """What ``read`` makes of the entry ``name`` in ``folder``; ``sizes`` as in :func:`check`.
+    """The result of ``read`` for the entry ``name`` in ``folder``; ``sizes`` as in :func:`verify`.
 
     Raises:
-        BrokenEntryError: it is not whole, or cannot be read for whatever reason: whoever asks
-            can make it again. Panics of libraries count as well.
+        BrokenEntryError: it is incomplete, or cannot be read for any reason, so the caller can
+            create it again. Panics of libraries count as well.
     """
     try:
-        check(folder, name, sizes)
+        verify(folder, name, sizes)
         return read(folder)
     except BrokenEntryError:
         raise
@@ -109,11 +113,11 @@ def read_entry(folder: Path, name: str, read: Callable[[Path], T], sizes: Sizes 
         raise BrokenEntryError(f"{folder} made a library panic: {error}") from error
 
 
-def _sealed(folder: Path, name: str) -> Sizes:
-    """What the seal says.
+def _read_manifest(folder: Path, name: str) -> Sizes:
+    """The content of the manifest.
 
     Raises:
-        BrokenEntryError: there is none, it is damaged, or it is that of another entry.
+        BrokenEntryError: it is missing, damaged, or that of another entry.
         OSError: it cannot be read.
     """
     path = folder / MANIFEST
@@ -122,25 +126,25 @@ def _sealed(folder: Path, name: str) -> Sizes:
     with path.open("rb") as file:
         text = file.read(MAX_MANIFEST_BYTES)
     line, _, body = text.partition(b"\n")
-    if line + b"\n" != _line(body):
+    if line + b"\n" != _checksum_line(body):
         raise BrokenEntryError(f"{path} was changed")
     try:
         manifest = json.loads(body)
         owner = manifest["version"], manifest["name"]
         files = {file: (int(size), int(crc)) for file, (size, crc) in manifest["files"].items()}
-    except Exception as error:  # whoever writes a false one has many ways
-        raise BrokenEntryError(f"{path} is no seal") from error
+    except Exception as error:  # a forged manifest can fail in many ways
+        raise BrokenEntryError(f"{path} is not a manifest") from error
     if owner != (_VERSION, name):
         raise BrokenEntryError(f"{path} belongs to another entry")
     return files
 
 
-def _line(body: bytes) -> bytes:
-    """The first line of a seal: the checksum of the rest."""
+def _checksum_line(body: bytes) -> bytes:
+    """The first line of a manifest: the checksum of the rest."""
     return f"{isal_zlib.crc32(body):08x}\n".encode()
 
 
-def _measured(path: Path) -> tuple[int, int]:
+def _size_and_checksum(path: Path) -> tuple[int, int]:
     """Size and checksum of a file."""
     size_bytes, crc = 0, 0
     buffer = memoryview(bytearray(_CHUNK_BYTES))

@@ -1,4 +1,4 @@
-"""Numbers and switches that the environment sets."""
+"""Read numbers and switches from environment variables."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 
 
 def is_set(variable: str) -> bool:
-    """Whether an environment variable says yes: 1, true or yes."""
+    """Whether an environment variable is 1, true or yes."""
     return os.environ.get(variable, "").lower() in ("1", "true", "yes")
 
 
 def positive_number(variable: str, default: float) -> float:
-    """The number in an environment variable; ``default`` where that is no positive number."""
+    """The number in an environment variable; ``default`` if it is not a positive number."""
     try:
         value = float(os.environ.get(variable, ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What goes wrong with places and files, told so that a user can act on it."""
+"""Errors of files and stores, worded so that a user can act on them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _DENIED_WORDS = ("Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch", "Ac
 
 
 class StorageError(Exception):
-    """A place that cannot be read.
+    """A file, folder or store that cannot be read.
 
     Attributes:
         code: Stable name for scripts: ``not_found``, ``permission_denied``, ``not_a_file``,
             ``outside_logdir``, ``missing_package``, ``unreadable``, ``unreachable``, ``changed``,
             ``no_traces``.
-        message: Place and cause.
+        message: Location and cause.
         hint: The next step, or None.
     """
 
@@ -58,11 +58,11 @@ class StorageError(Exception):
 
 
 class ShortRangeError(OSError):
-    """A store gave another number of bytes than asked for: the object was replaced."""
+    """A store returned a different number of bytes than requested: the object was replaced."""
 
 
 def from_os_error(error: OSError, url: str) -> StorageError:
-    """The :class:`StorageError` that tells of ``error`` at the local path ``url``."""
+    """The :class:`StorageError` for an ``OSError`` at the local path ``url``."""
     if isinstance(error, FileNotFoundError):
         hint = "Check the path; relative paths start at the current folder."
         return StorageError("not_found", f"{url} does not exist.", hint)
@@ -73,38 +73,37 @@ def from_os_error(error: OSError, url: str) -> StorageError:
     return StorageError("unreadable", f"{url} cannot be read: {cause}.")
 
 
-def missing_package(protocol: str, error: ImportError) -> StorageError:
-    """What to install to read URLs of ``protocol``."""
+def missing_package_error(protocol: str, error: ImportError) -> StorageError:
+    """The error for a protocol whose package is not installed."""
     extra = _EXTRAS.get(protocol)
     hint = f"pip install 'torch-tb-profiler[{extra}]'" if extra else f"{error}"
-    message = f"Reading {protocol}:// needs a package that is missing."
+    message = f"Reading {protocol}:// needs a package that is not installed."
     return StorageError("missing_package", message, hint)
 
 
-def no_bucket(url: str, bucket: str) -> StorageError:
-    """What to tell of a bucket or container that does not exist."""
+def no_bucket_error(url: str, bucket: str) -> StorageError:
+    """The error for a bucket or container that does not exist."""
     hint = "Check the name, the account and the endpoint."
     return StorageError("not_found", f"{url}: there is no bucket {bucket!r}.", hint)
 
 
-def changed(url: str) -> StorageError:
-    """What to tell of a file that was replaced while it was read."""
-    hint = "Open it again when whoever writes it is done."
+def changed_error(url: str) -> StorageError:
+    """The error for a file that was replaced while it was read."""
+    hint = "Open it again when its writer is done."
     return StorageError(CHANGED, f"{url} changed while it was read.", hint)
 
 
-def gone(url: str) -> StorageError:
-    """What to tell of a file that was found, and is there no more."""
-    hint = "Choose another run. One that is written anew under this name appears by itself."
-    return StorageError(NOT_FOUND, f"{url} is gone: it was deleted or renamed meanwhile.", hint)
+def gone_error(url: str) -> StorageError:
+    """The error for a file that was discovered and no longer exists."""
+    hint = "Choose another run. A new file with this name appears automatically."
+    return StorageError(NOT_FOUND, f"{url} no longer exists: it was deleted or renamed.", hint)
 
 
 @contextmanager
 def remote_errors(url: str) -> Iterator[None]:
     """Turn whatever a cloud client raises inside into a :class:`StorageError` about ``url``.
 
-    The clients raise classes of their own (credentials, DNS, HTTP), which share no base but
-    Exception.
+    The clients raise their own classes (credentials, DNS, HTTP), which share no base but Exception.
     """
     try:
         yield
@@ -114,37 +113,37 @@ def remote_errors(url: str) -> Iterator[None]:
         raise from_remote_error(error, public_url(url)) from error
 
 
-def is_final(error: BaseException) -> bool:
-    """True for errors that another try would meet again: missing, or not allowed."""
+def is_permanent(error: BaseException) -> bool:
+    """True for errors that a retry would meet again: missing, or not allowed."""
     return isinstance(error, FileNotFoundError | StorageError) or _is_denied(error)
 
 
 def from_remote_error(error: Exception, url: str) -> StorageError:
-    """The :class:`StorageError` that tells of what a cloud client raised about ``url``."""
+    """The :class:`StorageError` for what a cloud client raised about ``url``."""
     error = _underlying(error)
     if isinstance(error, FileNotFoundError):
         bucket = url.partition("://")[2].partition("/")[0]
         if "bucket does not exist" in str(error):
-            return no_bucket(url, bucket)
+            return no_bucket_error(url, bucket)
         return StorageError("not_found", f"{url} does not exist.", "Check bucket and prefix.")
     if isinstance(error, NoAnswerError):
-        hint = f"Check the endpoint and the network; {TIMEOUT_VARIABLE} sets how long is waited."
+        hint = f"Check the endpoint and the network; {TIMEOUT_VARIABLE} sets the timeout."
         return StorageError("unreachable", f"{url} cannot be read: {error}.", hint)
     cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
     cause = cause[:MAX_CAUSE_CHARS].removesuffix(": ")
     if _is_denied(error):
         where = _CREDENTIALS.get(_EXTRAS.get(url.partition("://")[0], ""), "this machine's access")
-        message = f"The store does not let us read {url} ({cause})"
+        message = f"The store denied read access to {url} ({cause})"
         return StorageError("permission_denied", message, f"Check {where}.")
-    hint = "Check the address, the endpoint and the network; several tries failed."
+    hint = "Check the address, the endpoint and the network; several attempts failed."
     return StorageError("unreachable", f"{url} cannot be read: {cause}", hint)
 
 
 def _underlying(error: Exception) -> Exception:
-    """What a client met: to fsspec's HTTP client no file exists of a server that is not there, or
-    that does not answer."""
+    """The error behind a client's own: fsspec's HTTP client reports any file of a server that does
+    not exist or does not answer as not found."""
     cause = error.__cause__
-    # aiohttp's timeouts are no OSError before Python 3.11.
+    # aiohttp's timeouts are not an OSError before Python 3.11.
     is_timeout = isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__
     if isinstance(cause, Exception) and isinstance(error, FileNotFoundError) and is_timeout:
         return cause

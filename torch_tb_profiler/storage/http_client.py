@@ -1,4 +1,4 @@
-"""Sessions of the clients that speak HTTP through aiohttp: limits, and requests as progress."""
+"""Sessions of the clients that use aiohttp: timeouts, and answers as progress."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import aiohttp
 from torch_tb_profiler.storage.deadlines import (
     CONNECT_SHARE,
     READ_SHARE,
-    progressed,
     remote_timeout_s,
+    report_progress,
 )
 
 
 def session_options() -> dict[str, Any]:
-    """Options for ``aiohttp.ClientSession``, which can be pickled as fsspec's options must be."""
+    """Options for ``aiohttp.ClientSession``; they can be pickled, as fsspec's options must be."""
     limit_s = remote_timeout_s()
     timeout = aiohttp.ClientTimeout(
         total=None, sock_connect=CONNECT_SHARE * limit_s, sock_read=READ_SHARE * limit_s
@@ -24,7 +24,7 @@ def session_options() -> dict[str, Any]:
 
 
 class ProgressTrace(aiohttp.TraceConfig):
-    """Tells of every request whose answer began."""
+    """Reports the start of every answer as progress."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,9 +33,9 @@ class ProgressTrace(aiohttp.TraceConfig):
     def __reduce__(self) -> tuple[type[ProgressTrace], tuple[()]]:
         return ProgressTrace, ()
 
-    def __repr__(self) -> str:  # fsspec tells clients apart by their options' text
+    def __repr__(self) -> str:  # fsspec distinguishes clients by the text of their options
         return "ProgressTrace()"
 
 
 async def _answered(*_: object) -> None:
-    progressed()
+    report_progress()

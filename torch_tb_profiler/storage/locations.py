@@ -1,4 +1,5 @@
-"""Places: a local path or any URL that fsspec knows, and how their bytes are read."""
+"""Locations: a local path or any URL that fsspec knows, their states, and how their bytes are
+read."""
 
 from __future__ import annotations
 
@@ -19,33 +20,34 @@ from torch_tb_profiler.storage.cloud import connect
 from torch_tb_profiler.storage.deadlines import (
     LISTING_LIMITS,
     NoAnswerError,
-    ask,
     bytes_timeout_s,
     call,
-    key_of,
     remote_timeout_s,
+    request,
+    store_key,
 )
 from torch_tb_profiler.storage.errors import (
     ShortRangeError,
     StorageError,
-    changed,
+    changed_error,
     from_os_error,
     remote_errors,
 )
 from torch_tb_profiler.storage.secrets import public_url
 
 CHUNK_BYTES = 4 << 20
-"""Bytes read at once: large enough that calls cost nothing, small beside any trace's columns."""
+"""Bytes read at once: large enough that calls cost nothing, small compared with any trace's
+columns."""
 
 FIRST_CHUNK_BYTES = 64 << 10
-"""Read first of a local file: whoever only looks at its head need not take all of it."""
+"""First read of a local file: a caller that inspects only its head need not read all of it."""
 
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
-"""A protocol has two letters or more, so that ``C:\\runs`` and ``C:/runs`` stay paths."""
+"""A protocol has two letters or more, so that ``C:\\runs`` and ``C:/runs`` remain paths."""
 
 
 MEMBERS_MARK = "#"
-"""Stands in the URL of a trace of some files of a folder between it and whose they are."""
+"""In the URL of a trace that consists of some files of a folder: separates folder and worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,9 @@ class Location:
         filesystem: An fsspec filesystem, or None for this machine's own files.
         root: Real path of the folder that a local file must not lead out of, or None.
         is_folder: Whether it is a folder that is one trace.
-        members: Of such a folder the names of the files that are the trace; empty for all in it.
-        variant: What is wanted of its traces where it is not the usual, in the words of whoever
-            reads them. With others they are other traces.
+        members: Names of the folder's files that form the trace; empty for all of them.
+        variant: Non-default options of reading, as text from their reader. Other options make other
+            traces of the same file.
     """
 
     url: str
@@ -81,14 +83,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What a file is at one moment.
+    """State of a file at one moment.
 
     Attributes:
-        size_bytes: Of what is stored.
+        size_bytes: Stored size.
         version: Changes whenever the content may have changed.
-        is_packed: The store says that it keeps it as gzip, whatever its name.
-        modified_s: When it was written last, in seconds since 1970; None where nobody says. It
-            tells no state from another.
+        is_packed: The store declares it as gzip, whatever its name.
+        modified_s: When it was last written, in seconds since 1970; None if unknown. Not part of
+            comparisons.
     """
 
     size_bytes: int
@@ -110,7 +112,8 @@ def is_url(text: str) -> bool:
 
 
 def open_location(url: str) -> Location:
-    """The place that ``url`` names. Nothing is read; a local path gets ``~`` and ``$VAR`` expanded.
+    """The location named by ``url``. Nothing is read; a local path gets ``~`` and ``$VAR``
+    expanded.
 
     Raises:
         StorageError: ``missing_package`` when the protocol needs a package that is not installed,
@@ -126,9 +129,9 @@ def open_location(url: str) -> Location:
 
 
 def can_read_ranges(filesystem: Any) -> bool:
-    """True for the object stores: several requests at once, and any range of an object.
+    """True for object stores: several requests at once, and any range of an object.
 
-    Plain web servers may know neither ranges nor sizes.
+    Plain web servers may support neither ranges nor sizes.
     """
     protocol = filesystem.protocol
     names = (protocol,) if isinstance(protocol, str) else protocol
@@ -136,8 +139,8 @@ def can_read_ranges(filesystem: Any) -> bool:
 
 
 def file_state(location: Location) -> FileState:
-    """Size and version of a file, from one ``stat`` or one remote ``info`` call; of a folder that
-    is a trace those of all files in it.
+    """Size and version of a file, from one ``stat`` or one remote ``info`` call; for a folder that
+    is a trace, those of all its files.
 
     Raises:
         StorageError: it is missing, not a regular file, or leads out of its root.
@@ -150,14 +153,14 @@ def file_state(location: Location) -> FileState:
         except OSError as error:
             raise from_os_error(error, location.url) from error
     with remote_errors(location.url):
-        info = ask(location.filesystem, "info", location.path)
+        info = request(location.filesystem, "info", location.path)
     if info.get("type") == "directory":
         raise StorageError("not_a_file", f"{location.url} is a folder.")
     return remote_state(info)
 
 
-def files_below(folder: Location) -> dict[str, Location]:
-    """The files of a folder and of the folders in it, by their paths from there, in order.
+def list_files(folder: Location) -> dict[str, Location]:
+    """The files of a folder and its subfolders by relative path, sorted.
 
     Raises:
         StorageError: it cannot be listed.
@@ -175,15 +178,15 @@ def files_below(folder: Location) -> dict[str, Location]:
     }
 
 
-def joined_members(folder: Location, whose: str, members: Iterable[str]) -> Location:
-    """The trace that some files of a folder are together.
+def members_location(folder: Location, worker: str, members: Iterable[str]) -> Location:
+    """The trace formed by some files of a folder.
 
     Args:
         folder: The folder.
-        whose: What tells it from others of the folder.
+        worker: Distinguishes it from other traces of the folder.
         members: The names of the files.
     """
-    url = f"{folder.url.rstrip('/')}{MEMBERS_MARK}{whose}"
+    url = f"{folder.url.rstrip('/')}{MEMBERS_MARK}{worker}"
     return replace(folder, url=url, is_folder=True, members=tuple(sorted(members)))
 
 
@@ -191,16 +194,16 @@ def folder_state(folder: Location) -> FileState:
     """The state of a folder that is one trace, from those of its files.
 
     Raises:
-        StorageError: as :func:`file_state`, of one of them.
+        StorageError: as :func:`file_state`, for one of them.
     """
     if folder.filesystem is None:
-        files = files_below(folder).items()
-        return joined_state((name, file_state(file)) for name, file in files)
-    return joined_state((name, remote_state(info)) for name, info in _listed(folder).items())
+        files = list_files(folder).items()
+        return combine_states((name, file_state(file)) for name, file in files)
+    return combine_states((name, remote_state(info)) for name, info in _listed(folder).items())
 
 
 def _walked(folder: Location) -> Iterator[str]:
-    """Paths of the files of a local folder; no folder link is followed."""
+    """Paths of the files of a local folder; links to folders are not followed."""
 
     def refuse(error: OSError) -> None:
         raise from_os_error(error, folder.url) from error
@@ -211,17 +214,17 @@ def _walked(folder: Location) -> Iterator[str]:
 
 
 def _listed(folder: Location) -> dict[str, dict[str, Any]]:
-    """Path from a remote folder → what the store says of the file."""
+    """Path relative to a remote folder → the store's info of the file."""
     total_s = LISTING_LIMITS * remote_timeout_s()
     with remote_errors(folder.url):
-        listing = ask(folder.filesystem, "find", folder.path, total_s=total_s, detail=True)
+        listing = request(folder.filesystem, "find", folder.path, total_s=total_s, detail=True)
     prefix = folder.path.rstrip("/")
     named = {path.removeprefix(prefix).strip("/"): info for path, info in listing.items()}
     return {name: info for name, info in named.items() if name in (folder.members or named)}
 
 
-def joined_state(states: Iterable[tuple[str, FileState]]) -> FileState:
-    """The state of a folder whose files have these names and states."""
+def combine_states(states: Iterable[tuple[str, FileState]]) -> FileState:
+    """The state of a folder with these files and states."""
     size_bytes, version = 0, hashlib.sha256()
     modified_s: float | None = None
     for name, state in sorted(states, key=itemgetter(0)):
@@ -253,18 +256,18 @@ def local_state(status: os.stat_result) -> FileState:
 
 
 def remote_state(info: dict[str, Any]) -> FileState:
-    """State from an fsspec ``info``: etag or generation when the store has one, else the date."""
+    """State from an fsspec ``info``: etag or generation if the store has one, else the date."""
     size, is_packed = int(info.get("size") or 0), info.get("contentEncoding") == "gzip"
     for key in ("ETag", "etag", "generation", "md5", "LastModified", "last_modified", "mtime"):
         if info.get(key) is not None:
-            # Azure quotes an etag in one answer and not in the next.
+            # Azure quotes an etag in some answers and not in others.
             version = f"{key}={info[key]}".replace('"', "")
             return FileState(size, version, is_packed, _modified_s(info))
     return FileState(size, f"created={info.get('created')}", is_packed, _modified_s(info))
 
 
 def _modified_s(info: dict[str, Any]) -> float | None:
-    """When a store says that an object was written last; each has its own word and form."""
+    """When an object was last written; each store has its own key and format."""
     for key in ("LastModified", "last_modified", "updated", "mtime", "modified", "created"):
         value = info.get(key)
         if isinstance(value, str):
@@ -278,7 +281,7 @@ def _modified_s(info: dict[str, Any]) -> float | None:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """True when ``path``, links resolved, lies in the folder whose real path is ``root``."""
+    """True if ``path``, links resolved, lies in the folder whose real path is ``root``."""
     real = os.path.realpath(path)
     return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
@@ -286,14 +289,14 @@ def is_inside(path: str, root: str) -> bool:
 def read_chunks(
     location: Location, chunk_bytes: int = CHUNK_BYTES, state: FileState | None = None
 ) -> Iterator[bytes]:
-    """The bytes of a file as they are stored, in order, at most ``chunk_bytes`` at a time.
+    """The stored bytes of a file in order, at most ``chunk_bytes`` at a time.
 
-    Of a cloud's object several chunks are under way while one is used. ``state`` is what the file
-    is known to be; None asks.
+    For a cloud object several chunks are in flight while one is used. ``state`` is its known state;
+    None requests it.
 
     Raises:
-        StorageError: as :func:`file_state`; reading fails on the way; a cloud's object is gone
-            or of another size meanwhile.
+        StorageError: as :func:`file_state`; reading fails on the way; a cloud object was deleted or
+            its size changed meanwhile.
     """
     if state is None:
         state = file_state(location)
@@ -320,12 +323,12 @@ def _remote_chunks(location: Location, state: FileState, chunk_bytes: int) -> It
     try:
         yield from read_ahead.read_ranges(filesystem, path, state.size_bytes, chunk_bytes)
     except (ShortRangeError, FileNotFoundError) as error:
-        raise changed(location.url) from error
+        raise changed_error(location.url) from error
 
 
 def _streamed_chunks(filesystem: Any, path: str, chunk_bytes: int) -> Iterator[bytes]:
-    """The bytes of a file of a store that is read from its beginning to its end."""
-    key, limit_s = key_of(filesystem), bytes_timeout_s(chunk_bytes)
+    """The bytes of a file of a store that is read sequentially."""
+    key, limit_s = store_key(filesystem), bytes_timeout_s(chunk_bytes)
     stream = call(key, lambda: filesystem.open(path, "rb", block_size=chunk_bytes))
     try:
         while chunk := call(key, lambda: stream.read(chunk_bytes), limit_s):

@@ -1,4 +1,4 @@
-"""What the name of a trace file says, and the order people expect names in."""
+"""Parse names of trace files, and the order in which people expect names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ NaturalKey = tuple[tuple[str, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class TraceName:
-    """The parts of a trace file's name: worker (maybe empty), span stamp (digits, or None), the
-    name of the format whose files are called so, and what a span without a stamp is called where
-    the format says it."""
+    """The parts of a trace file's name.
+
+    Attributes:
+        worker: Name of the worker; may be empty.
+        stamp: Span stamp (digits), or None.
+        format: Name of the format whose files have such names.
+        span: Name of a span without a stamp, where the format defines one.
+    """
 
     worker: str
     stamp: str | None
@@ -25,23 +30,22 @@ class TraceName:
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """Names of traces of some kind.
+    """Names of one kind of trace.
 
     Attributes:
-        shown: For people, ``"*.pt.trace.json"``.
-        pattern: Matches whole names; its group ``worker`` says whose trace it is, and ``stamp``,
-            digits, which one of that worker.
-        format: Of the format whose names they are.
-        holds: Of a folder: something of such a name lies in it; None where its own name says
-            enough.
-        span: What a span of such a name without a stamp is called, behind the numbered ones; empty
-            where it is the usual one, before them.
+        label: For people, ``"*.pt.trace.json"``.
+        pattern: Matches whole names; its group ``worker`` is the worker, its group ``stamp``,
+            digits, distinguishes traces of one worker.
+        format: The format with such names.
+        contains: For a folder: a pattern of a name it must contain; None if its own name is enough.
+        span: Name of a span of such a name without a stamp, listed after the numbered ones; empty
+            for the usual one, listed before them.
     """
 
-    shown: str
+    label: str
     pattern: re.Pattern[str]
     format: str = ""
-    holds: re.Pattern[str] | None = None
+    contains: re.Pattern[str] | None = None
     span: str = ""
 
     @classmethod
@@ -51,7 +55,7 @@ class NamePattern:
         return cls(f"*{ending}", re.compile(rest, re.DOTALL), span=span)
 
     def parse(self, base_name: str) -> TraceName | None:
-        """Worker and stamp of a base name; None when it is another kind of name.
+        """Worker and stamp of a base name; None if it does not match.
 
         >>> NamePattern.ending_with(".pt.trace.json").parse("host_12.1699.pt.trace.json")
         TraceName(worker='host_12', stamp='1699')
@@ -59,22 +63,22 @@ class NamePattern:
         match = self.pattern.fullmatch(base_name)
         if match is None:
             return None
-        said = match.groupdict()
-        stamp = said.get("stamp")
+        groups = match.groupdict()
+        stamp = groups.get("stamp")
         span = self.span if stamp is None else ""
-        return TraceName(said.get("worker") or "", stamp, self.format, span)
+        return TraceName(groups.get("worker") or "", stamp, self.format, span)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceNames:
-    """The names by which traces are found. Formats say which; discovery knows no format.
+    """The names that traces have. The formats declare them; discovery knows no format.
 
     Attributes:
         files: Names of files.
         folders: Names of folders that are one trace each.
-        endings: Of files that may be traces, whatever else they are called.
-        members: Names of files of one folder that are one trace together, for each worker.
-        replaces: (ending, ending of a companion) of files of one stem that are one recording.
+        endings: Endings of files that may be traces, whatever else their names are.
+        members: Names of files of one folder that form one trace per worker.
+        replaces: (ending, ending of a companion) of files with one stem that are one recording.
     """
 
     files: tuple[NamePattern, ...]
@@ -83,37 +87,37 @@ class TraceNames:
     members: tuple[NamePattern, ...] = ()
     replaces: tuple[tuple[str, str], ...] = ()
 
-    def file(self, base_name: str) -> TraceName | None:
-        """Worker and stamp of a file's name; None when it is not that of a trace."""
-        return _parsed(base_name, self.files)
+    def parse_file(self, base_name: str) -> TraceName | None:
+        """Worker and stamp of a file's name; None if it is not the name of a trace."""
+        return _first_match(base_name, self.files)
 
-    def folder(
-        self, base_name: str, held: Callable[[], Iterable[str]] | None = None
+    def parse_folder(
+        self, base_name: str, list_contents: Callable[[], Iterable[str]] | None = None
     ) -> TraceName | None:
-        """Worker and stamp of a folder's name; None when it is not that of a trace.
+        """Worker and stamp of a folder's name; None if it is not the name of a trace.
 
         Args:
             base_name: The name.
-            held: Gives the names of what lies in it; None to go by the name alone. People call
-                folders of their own as tools call theirs.
+            list_contents: Returns the names in the folder; None to go by the name alone. People
+                give their own folders the names that tools use.
         """
         for pattern in self.folders:
             parsed = pattern.parse(base_name)
             if parsed is not None and (
-                held is None
-                or pattern.holds is None
-                or any(pattern.holds.fullmatch(each) for each in held())
+                list_contents is None
+                or pattern.contains is None
+                or any(pattern.contains.fullmatch(name) for name in list_contents())
             ):
                 return parsed
         return None
 
-    def member(self, base_name: str) -> TraceName | None:
-        """Whose trace a file is a part of, by its name; None when it is of none."""
-        return _parsed(base_name, self.members)
+    def parse_member(self, base_name: str) -> TraceName | None:
+        """Worker of the trace that a file is a part of, by its name; None if it is part of none."""
+        return _first_match(base_name, self.members)
 
-    def named_directly(self, base_name: str) -> TraceName:
-        """Worker and stamp of what somebody named: any name will do."""
-        parsed = self.file(base_name) or self.folder(base_name)
+    def parse_any(self, base_name: str) -> TraceName:
+        """Worker and stamp of a file that the user named; any name is accepted."""
+        parsed = self.parse_file(base_name) or self.parse_folder(base_name)
         if parsed is not None:
             return parsed
         longest = sorted(self.endings, key=len, reverse=True)
@@ -121,43 +125,43 @@ class TraceNames:
         return TraceName(stem or base_name, None)
 
     @property
-    def shown(self) -> str:
-        """What is looked for, for people."""
-        return _listed([pattern.shown for pattern in (*self.files, *self.folders)])
+    def patterns_text(self) -> str:
+        """The names of traces, for people."""
+        return _join_names([pattern.label for pattern in (*self.files, *self.folders)])
 
     @property
-    def shown_endings(self) -> str:
-        """The endings of files that are looked into, for people."""
-        return _listed(self.endings)
+    def endings_text(self) -> str:
+        """The endings of files that are inspected, for people."""
+        return _join_names(self.endings)
 
 
-def _parsed(base_name: str, patterns: Iterable[NamePattern]) -> TraceName | None:
+def _first_match(base_name: str, patterns: Iterable[NamePattern]) -> TraceName | None:
     return next(filter(None, (pattern.parse(base_name) for pattern in patterns)), None)
 
 
-PACKED = ".gz"
+GZIP_ENDING = ".gz"
 
 
-def _listed(names: Iterable[str]) -> str:
-    """Each once, and what is packed with what is not: ``".json(.gz) and .db"``."""
+def _join_names(names: Iterable[str]) -> str:
+    """Each name once, compressed and uncompressed ones together: ``".json(.gz) and .db"``."""
     distinct = dict.fromkeys(names)
-    shown = [
-        f"{name}({PACKED})" if name + PACKED in distinct else name
+    label = [
+        f"{name}({GZIP_ENDING})" if name + GZIP_ENDING in distinct else name
         for name in distinct
-        if not (name.endswith(PACKED) and name.removesuffix(PACKED) in distinct)
+        if not (name.endswith(GZIP_ENDING) and name.removesuffix(GZIP_ENDING) in distinct)
     ]
-    *most, last = shown or [""]
+    *most, last = label or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 
-BESIDE_FOLDERS = ("capture_traces", "graph_capture_profile")
-"""Folders of inference servers for traces of how they captured their graphs: they belong to the
-traces beside the folder."""
+GRAPH_CAPTURE_FOLDERS = ("capture_traces", "graph_capture_profile")
+"""Folders of inference servers with traces of how they captured their graphs: they accompany the
+traces next to the folder."""
 
 
 def run_order(run: str) -> tuple[bool, NaturalKey]:
-    """By what runs are listed: those that belong to others behind all others."""
-    return not set(BESIDE_FOLDERS).isdisjoint(run.split("/")), natural_key(run)
+    """Sort key of runs: graph captures after all others."""
+    return not set(GRAPH_CAPTURE_FOLDERS).isdisjoint(run.split("/")), natural_key(run)
 
 
 def natural_key(text: str) -> NaturalKey:

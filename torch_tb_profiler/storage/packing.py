@@ -1,7 +1,7 @@
-"""A cache entry as one file: a gzipped tar, written and read within limits.
+"""Pack a cache entry into one file, a gzipped tar, and unpack it within limits.
 
-Read with the little of tar that entries need, because what others put into a bucket may claim
-anything: headers that :mod:`tarfile` follows by itself can hold names of gigabytes, links and
+Only the part of tar that entries need is read, because whoever can write to the bucket controls the
+content: headers that :mod:`tarfile` follows by itself can hold names of gigabytes, links and
 devices.
 """
 
@@ -20,7 +20,7 @@ from torch_tb_profiler.storage.entry_manifest import BrokenEntryError
 _open_gzip = cast("Callable[..., BinaryIO]", igzip.open)  # it has no types
 
 COMPRESSION_LEVEL = 1
-"""Columns shrink to a quarter at half a gigabyte a second; higher levels gain little."""
+"""Columns shrink to a quarter at half a gigabyte per second; higher levels gain little."""
 
 MAX_FILES = 100
 """Six times as many as an entry has."""
@@ -44,18 +44,18 @@ def pack(folder: Path, packed: BinaryIO) -> None:
 
 
 def _without_user(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Who wrote an entry is nobody's business."""
+    """Remove who wrote the entry."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member
 
 
 def unpack(packed: BinaryIO, folder: Path, max_bytes: int) -> None:
-    """Write the files that ``packed`` holds into ``folder``, and nowhere else.
+    """Write the files in ``packed`` into ``folder``, and nowhere else.
 
     Raises:
         BrokenEntryError: it is damaged, holds more than ``max_bytes`` or :data:`MAX_FILES` files,
-            or something that is no file directly in the folder.
+            or something that is not a file directly in the folder.
         OSError: a file cannot be written.
     """
     names: set[str] = set()
@@ -63,7 +63,7 @@ def unpack(packed: BinaryIO, folder: Path, max_bytes: int) -> None:
     with _open_gzip(packed, "rb") as stream:
         while (member := _next_member(stream)) is not None:
             if not member.isreg() or not _PLAIN_NAME.fullmatch(member.name) or member.name in names:
-                raise BrokenEntryError(f"it holds {member.name[:200]!r}, which no entry has")
+                raise BrokenEntryError(f"it holds {member.name[:200]!r}, unlike any entry")
             names.add(member.name)
             left_bytes -= member.size
             if left_bytes < 0 or len(names) > MAX_FILES:
@@ -78,7 +78,7 @@ def _next_member(stream: BinaryIO) -> tarfile.TarInfo | None:
     """The next header; None at the end.
 
     Raises:
-        BrokenEntryError: there is something else.
+        BrokenEntryError: it is not a header.
     """
     block = _read(stream, tarfile.BLOCKSIZE)
     if not any(block):
@@ -86,7 +86,7 @@ def _next_member(stream: BinaryIO) -> tarfile.TarInfo | None:
     try:
         member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
     except (tarfile.TarError, ValueError) as error:
-        raise BrokenEntryError(f"it is no tar: {error}") from error
+        raise BrokenEntryError(f"it is not a tar file: {error}") from error
     if member.size < 0:
         raise BrokenEntryError("a file of it has a negative size")
     return member
@@ -98,15 +98,15 @@ def _chunk_sizes(size_bytes: int) -> list[int]:
 
 
 def _read(stream: BinaryIO, size_bytes: int) -> bytes:
-    """So many bytes.
+    """Exactly ``size_bytes`` bytes.
 
     Raises:
-        BrokenEntryError: the stream is damaged or ends before.
+        BrokenEntryError: the stream is damaged or ends early.
     """
     try:
         content = stream.read(size_bytes)
-    except Exception as error:  # each gzip library has classes of its own
+    except Exception as error:  # each gzip library has its own classes
         raise BrokenEntryError(f"it cannot be unpacked: {error}") from error
     if len(content) < size_bytes:
-        raise BrokenEntryError("it ends in the middle")
+        raise BrokenEntryError("it is truncated")
     return content

@@ -1,7 +1,7 @@
-"""The bytes of a remote object, fetched as ranges that are under way while earlier ones are used.
+"""Read a remote object as ranges, several in flight while earlier ones are used.
 
-One request after the other would leave the network idle while a trace is parsed, and the parser
-idle while a request travels; a store gives each connection only a part of the bandwidth.
+One request after another would leave the network idle while a trace is parsed, and the parser idle
+during a request; a store also gives each connection only a part of the bandwidth.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from typing import Any
 
 from torch_tb_profiler.storage.deadlines import (
     NoAnswerError,
-    Question,
-    awaited,
+    RequestDeadline,
+    await_result,
     begin,
     bytes_timeout_s,
     refresh_credentials,
     remote_timeout_s,
 )
-from torch_tb_profiler.storage.errors import ShortRangeError, is_final
+from torch_tb_profiler.storage.errors import ShortRangeError, is_permanent
 
 RANGES_AHEAD = 8
-"""With ranges of 4 MiB, 32 MiB under way: at 50 ms a request some 600 MB/s."""
+"""With ranges of 4 MiB, 32 MiB are in flight: at 50 ms per request some 600 MB/s."""
 
 ATTEMPTS = 4
 RETRY_S = 0.2
-"""Wait before the second try; doubles with each."""
+"""Pause before the second attempt; doubles with each."""
 
 
 def read_ranges(
     filesystem: Any, path: str, size_bytes: int, range_bytes: int, ahead: int = RANGES_AHEAD
 ) -> Iterator[bytes]:
-    """The object's bytes in order, ``range_bytes`` at a time, ``ahead`` ranges under way.
+    """The object's bytes in order, ``range_bytes`` at a time, with ``ahead`` ranges in flight.
 
     Args:
         filesystem: An asynchronous fsspec filesystem with its own event loop.
         path: The object's path in it.
         size_bytes: The object's size.
         range_bytes: Size of each range but the last.
-        ahead: Ranges asked for before they are needed.
+        ahead: Ranges requested before they are needed.
 
     Raises:
         ShortRangeError: the object is not of that size.
-        NoAnswerError: a range does not come in time.
-        Exception: whatever the client raises in the last of several tries.
+        NoAnswerError: a range does not arrive in time.
+        Exception: whatever the client raises in the last attempt.
     """
     refresh_credentials(filesystem)
     starts = iter(range(0, size_bytes, range_bytes))
     under_way: deque[Future[bytes]] = deque()
 
-    def ask(count: int) -> None:
+    def request(count: int) -> None:
         for start in islice(starts, count):
             fetching = _fetch(filesystem, path, start, min(start + range_bytes, size_bytes))
             under_way.append(asyncio.run_coroutine_threadsafe(fetching, filesystem.loop))
 
     try:
-        ask(ahead)
+        request(ahead)
         while under_way:
-            piece = awaited(under_way.popleft(), bytes_timeout_s(range_bytes))
-            ask(1)
+            piece = await_result(under_way.popleft(), bytes_timeout_s(range_bytes))
+            request(1)
             yield piece
     finally:
         for future in under_way:
@@ -71,17 +71,17 @@ def read_ranges(
 
 
 async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
-    """One range; tried again while no more than the limit of a question has passed."""
+    """One range; retried until the timeout of a request has passed."""
     limit_s, most_s = remote_timeout_s(), bytes_timeout_s(end - start)
     began_s = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
-        question = Question(limit_s, began_s + most_s - time.monotonic())
-        begin(question)
+        deadline = RequestDeadline(limit_s, began_s + most_s - time.monotonic())
+        begin(deadline)
         try:
-            piece = await _answered(filesystem._cat_file(path, start=start, end=end), question)
+            piece = await _answered(filesystem._cat_file(path, start=start, end=end), deadline)
         except Exception as error:
             given_up = attempt == ATTEMPTS or time.monotonic() - began_s > limit_s
-            if given_up or is_final(error):
+            if given_up or is_permanent(error):
                 raise
         else:
             if len(piece) == end - start:
@@ -89,20 +89,20 @@ async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
             if attempt == ATTEMPTS:
                 raise ShortRangeError(f"{path}: {len(piece)} bytes of {end - start}")
         await asyncio.sleep(RETRY_S * 2 ** (attempt - 1))
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
-async def _answered(fetching: Coroutine[Any, Any, bytes], question: Question) -> bytes:
-    """The bytes, if their answer begins within the limit and is whole within the total."""
+async def _answered(fetching: Coroutine[Any, Any, bytes], deadline: RequestDeadline) -> bytes:
+    """The bytes, if their answer begins within the timeout and is complete within the total."""
     task = asyncio.ensure_future(fetching)
-    # What a client says of being cancelled concerns nobody.
+    # Errors that a client raises when it is cancelled are dropped.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
-        await asyncio.wait({task}, timeout=question.limit_s)
-        if not task.done() and question.has_progress:
-            await asyncio.wait({task}, timeout=question.total_s - question.limit_s)
+        await asyncio.wait({task}, timeout=deadline.limit_s)
+        if not task.done() and deadline.has_progress:
+            await asyncio.wait({task}, timeout=deadline.total_s - deadline.limit_s)
         if not task.done():
-            raise NoAnswerError(question.total_s if question.has_progress else question.limit_s)
+            raise NoAnswerError(deadline.total_s if deadline.has_progress else deadline.limit_s)
         return task.result()
     finally:
         task.cancel()

@@ -1,7 +1,7 @@
-"""Keeps credentials out of what is shown, logged and written.
+"""Keep credentials out of what is shown, logged and written.
 
-URLs may carry them (a shared access signature, a password), and what a cloud client says of a
-failed request may repeat them.
+URLs may contain them (a shared access signature, a password), and a cloud client's error message
+may repeat them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SECRET_VARIABLES = (
 )
 
 _MIN_SECRET_CHARS = 8
-"""Shorter values are no secrets of any store, and would blank out ordinary words."""
+"""Shorter values are not secrets of any store; redacting them would blank out ordinary words."""
 
 _ASSIGNED = re.compile(
     r"""(?ix)
@@ -76,4 +76,4 @@ def public_url(url: str) -> str:
 
 
 _QUERY_IS_SIGNATURE = frozenset({"http", "https", "az", "abfs", "abfss"})
-"""In the other schemes ``?`` is a character that a name may have."""
+"""In other schemes ``?`` is a character that a name may contain."""

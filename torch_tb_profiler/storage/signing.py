@@ -1,7 +1,8 @@
-"""Signatures of entries in a bucket that others can write to.
+"""Signatures of cache entries in a bucket that others can write to.
 
-Who knows the key in ``$TORCH_TB_PROFILER_CACHE_KEY`` can make entries that the others who know it
-take; nobody else can. The key is read where it is used: it travels in no object to no worker.
+Only processes that know the key in ``$TORCH_TB_PROFILER_CACHE_KEY`` can create entries that others
+with the key accept. The key is read where it is used: it is part of no object that is sent to a
+worker.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from torch_tb_profiler.storage.errors import StorageError
 KEY_VARIABLE = "TORCH_TB_PROFILER_CACHE_KEY"
 MIN_KEY_CHARS = 16
 SIGNATURE_BYTES = hashlib.sha256().digest_size
-"""Stand in front of what is signed."""
+"""The signature precedes the signed bytes."""
 
 _PURPOSE = b"torch-tb-profiler cache entry\0"
 _CHUNK_BYTES = 1 << 20
 
 
 def signing_key() -> bytes | None:
-    """The key of this process; None when nothing is to be signed.
+    """The key of this process; None if entries are not signed.
 
     Raises:
         StorageError: the key is so short that it can be guessed.
@@ -39,12 +40,12 @@ def signing_key() -> bytes | None:
 
 
 def key_name(key: bytes) -> str:
-    """Tells keys apart without telling anything of them."""
+    """Identifies a key without revealing anything of it."""
     return hmac.new(key, b"torch-tb-profiler key name", hashlib.sha256).hexdigest()[:16]
 
 
 def signature(key: bytes, entry: str, packed: BinaryIO) -> bytes:
-    """The signature of the rest of ``packed`` as the entry of that name."""
+    """The signature of the rest of ``packed`` as the entry ``entry``."""
     code = hmac.new(key, _PURPOSE + entry.encode() + b"\0", hashlib.sha256)
     while chunk := packed.read(_CHUNK_BYTES):
         code.update(chunk)
@@ -52,6 +53,6 @@ def signature(key: bytes, entry: str, packed: BinaryIO) -> bytes:
 
 
 def is_signed(key: bytes, entry: str, packed: BinaryIO) -> bool:
-    """Whether ``packed`` begins with the signature of its rest, and is that entry."""
+    """Whether ``packed`` begins with the signature of its rest as the entry ``entry``."""
     claimed = packed.read(SIGNATURE_BYTES)
     return hmac.compare_digest(claimed, signature(key, entry, packed))

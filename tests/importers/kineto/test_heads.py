@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers import tell_head
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.importers import detect_format
+from torch_tb_profiler.storage.format_detection import FormatDetection
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
 
 
-def told(content: Any, name: str = "x.json", *, is_whole: bool = True) -> Told:
+def told(content: Any, name: str = "x.json", *, is_whole: bool = True) -> FormatDetection:
     head = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return tell_head(head, name, is_whole)
+    return detect_format(head, name, is_whole)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_rank_and_size_of_the_job_stand_in_the_head() -> None:
 
 def test_a_head_without_a_sign_wants_more() -> None:
     head = b'{"environment": {"A": "' + b"x" * 1000
-    assert told(head, is_whole=False).wants_more
-    assert not told(head, is_whole=True).wants_more
-    assert not told(b"[" + b"1," * 1000, is_whole=False).wants_more
+    assert told(head, is_whole=False).needs_more
+    assert not told(head, is_whole=True).needs_more
+    assert not told(b"[" + b"1," * 1000, is_whole=False).needs_more
 
 
 def test_other_endings_are_none_of_kineto() -> None:
@@ -114,5 +114,5 @@ def test_json_without_events_is_no_trace(value: Any) -> None:
 
 @given(st.binary())
 def test_any_bytes_are_told(data: bytes) -> None:
-    assert isinstance(told(data), Told)
-    assert isinstance(told(b"{" + data, is_whole=False), Told)
+    assert isinstance(told(data), FormatDetection)
+    assert isinstance(told(b"{" + data, is_whole=False), FormatDetection)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.importers.registry import tell_head
+from torch_tb_profiler.importers.registry import detect_format
 
 REMOTE_BYTES = 32 << 10
 LOCAL_BYTES = 64 << 10
@@ -30,7 +30,7 @@ def test_every_sample_is_told_by_its_head(corpus: Path) -> None:
     for file in files:
         data = file.read_bytes()
         for size in (REMOTE_BYTES, LOCAL_BYTES, 1 << 20):
-            told = tell_head(data[:size], file.name, size >= len(data))
+            told = detect_format(data[:size], file.name, size >= len(data))
             assert told.is_trace is (file.name != "not_sqlite.sqlite"), (file.name, size)
             assert told.format == ("nsys" if told.is_trace else "")
 
@@ -38,23 +38,23 @@ def test_every_sample_is_told_by_its_head(corpus: Path) -> None:
 @pytest.mark.parametrize("tables", [1, 40])
 def test_a_database_of_something_else_is_left_out(tmp_path: Path, tables: int) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(tables)])
-    told = tell_head(data[:LOCAL_BYTES], "x.db", len(data) <= LOCAL_BYTES)
+    told = detect_format(data[:LOCAL_BYTES], "x.db", len(data) <= LOCAL_BYTES)
     assert not told.is_trace
     assert told.reason == "not_nsight"
     assert told.text == "is an SQLite database, and none that Nsight Systems exported."
-    assert told.wants_more is (len(data) > LOCAL_BYTES)
+    assert told.needs_more is (len(data) > LOCAL_BYTES)
 
 
 def test_names_of_tables_beyond_the_head_tell_nothing_yet(tmp_path: Path) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(40)])
     assert b"CREATE TABLE" not in data[:4096]
-    told = tell_head(data[:4096], "x.db", False)
-    assert (told.is_trace, told.wants_more) == (True, True)
+    told = detect_format(data[:4096], "x.db", False)
+    assert (told.is_trace, told.needs_more) == (True, True)
 
 
 def test_a_database_that_is_cut_short_says_so(tmp_path: Path) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(40)])
-    told = tell_head(data[:5000], "x.db", True)
+    told = detect_format(data[:5000], "x.db", True)
     assert (told.is_trace, told.reason) == (False, "damaged_database")
     assert told.text == "is an SQLite database that is cut short."
 
@@ -62,4 +62,4 @@ def test_a_database_that_is_cut_short_says_so(tmp_path: Path) -> None:
 def test_any_ending_of_databases(tmp_path: Path) -> None:
     data = database(tmp_path, ["StringIds", "NVTX_EVENTS"])
     for name in ("x.db", "x.sqlite", "x.sqlite3"):
-        assert tell_head(data, name, True).format == "nsys"
+        assert detect_format(data, name, True).format == "nsys"

@@ -13,8 +13,8 @@ from tests.importers.nsys.exports import KERNEL, kernel, names_of, strings, writ
 from torch_tb_profiler.importers import (
     Reading,
     TraceFormatError,
+    detect_format,
     import_source,
-    tell_head,
     trace_names,
 )
 from torch_tb_profiler.importers.source import Source
@@ -125,7 +125,7 @@ def test_somebody_ends_it(report: Path, fake_nsys: FakeNsys) -> None:
 def test_in_folders_the_export_replaces_it() -> None:
     names = trace_names()
     assert ".nsys-rep" in names.endings
-    assert tell_head(b"\0a report", "run.nsys-rep", True).format == "nsys-rep"
+    assert detect_format(b"\0a report", "run.nsys-rep", True).format == "nsys-rep"
     assert {(ending, ".nsys-rep") for ending in (".sqlite", ".sqlite3", ".db")} <= set(
         names.replaces
     )

@@ -9,7 +9,7 @@ from tests.importers.kineto.reference import read_bytes
 from tests.importers.protobuf.encode import message, varint
 from torch_tb_profiler.importers import TraceFormatError
 from torch_tb_profiler.importers.paddle import is_paddle, is_protobuf, pieces
-from torch_tb_profiler.importers.registry import tell_head
+from torch_tb_profiler.importers.registry import detect_format
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns
@@ -112,7 +112,7 @@ def test_other_protobuf_files_are_no_recordings() -> None:
     ):
         assert not is_protobuf(head)
         assert not is_paddle(head, base_name)
-        told = tell_head(head, base_name, True)
+        told = detect_format(head, base_name, True)
         assert (told.is_trace, told.reason) == (False, "other_protobuf")
         assert kind in told.text
-    assert tell_head(WHOLE, "anything.pb", True).is_trace
+    assert detect_format(WHOLE, "anything.pb", True).is_trace

@@ -30,7 +30,7 @@ HOST = "host_npid_7"
     ],
 )
 def test_worker_and_span_are_told_by_the_name(name: str, expected: TraceName | None) -> None:
-    assert trace_names().file(name) == expected
+    assert trace_names().parse_file(name) == expected
 
 
 def test_of_two_exports_of_one_recording_the_protobuf_is_shown(tmp_path: Path) -> None:
@@ -51,4 +51,4 @@ def test_of_two_exports_of_one_recording_the_protobuf_is_shown(tmp_path: Path) -
         (HOST, f"{HOST}_time_{STAMP}.pb", "paddle"),
         ("w0", "w0.paddle_trace.pb", "paddle"),
     }
-    assert found.others.counts == {"companion": 2, "other_protobuf": 1}
+    assert found.skipped.counts == {"companion": 2, "other_protobuf": 1}

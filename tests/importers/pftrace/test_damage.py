@@ -84,6 +84,6 @@ def test_a_packed_file_may_be_cut() -> None:
     ],
 )
 def test_names_tell_worker_and_stamp(name: str, worker: str, stamp: str | None) -> None:
-    found = trace_names().file(name)
+    found = trace_names().parse_file(name)
     assert found is not None
     assert (found.worker, found.stamp, found.format) == (worker, stamp, "pftrace")

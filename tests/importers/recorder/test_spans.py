@@ -30,7 +30,7 @@ def test_windows_come_first_and_the_whole_run_last(tmp_path: Path) -> None:
         assert {each.run for each in found.files} == {"run"}
         assert {each.format for each in found.files} == {"kineto", "record"}
         finish_folder(str(tmp_path / "run"))
-    told = {each.name: each.reason for each in found.others.listed}
+    told = {each.name: each.reason for each in found.skipped.listed}
     assert told == dict.fromkeys(
         ("run/rank0.throughput.json", "run/rank1.throughput.json"), "throughput"
     )

@@ -16,7 +16,7 @@ import pytest
 
 from tests.helpers.snapshots import START_US, simulated, trace_of
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.registry import import_trace, tell_head
+from torch_tb_profiler.importers.registry import detect_format, import_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
 
@@ -132,9 +132,9 @@ def test_other_pickles_are_refused(value: Any) -> None:
 
 def test_snapshots_are_told_by_their_beginning() -> None:
     data = pickle.dumps(simulated(1, events=20)[0], 4)
-    assert tell_head(data[:4096], "x.pickle", False).is_trace
-    assert tell_head(data[:4096], "x.pickle", False).format == "snapshot"
-    assert not tell_head(pickle.dumps({"model": 1}, 4), "x.pkl", True).is_trace
+    assert detect_format(data[:4096], "x.pickle", False).is_trace
+    assert detect_format(data[:4096], "x.pickle", False).format == "snapshot"
+    assert not detect_format(pickle.dumps({"model": 1}, 4), "x.pkl", True).is_trace
 
 
 def test_the_hostile_sample_runs_nothing(corpus: Path) -> None:

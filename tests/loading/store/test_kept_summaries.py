@@ -14,7 +14,7 @@ from torch_tb_profiler.loading.ingest.rank import Job, ingest_file, summary_key
 from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.kept_summaries import Absent, kept_summary
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.discovery import SpanFile, single_file
+from torch_tb_profiler.storage.discovery import SpanFile, file_as_span
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder
 
@@ -27,7 +27,7 @@ def cache(tmp_path: Path) -> CacheFolder:
 @pytest.fixture
 def file(tmp_path: Path, write_trace: Callable[..., Path]) -> SpanFile:
     path = write_trace(tmp_path / "w.1.pt.trace.json", ("a", "b"))
-    return single_file(open_location(str(path)), trace_names())
+    return file_as_span(open_location(str(path)), trace_names())
 
 
 def entry_of(file: SpanFile) -> Entry:
@@ -54,7 +54,7 @@ def test_what_is_damaged_or_gone_is_left_to_whoever_makes_it(
     assert folder is not None
     (folder / "summary.msgpack").write_bytes(b"")
     assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
-    assert not cache.is_here(key)
+    assert not cache.has_local(key)
     Path(file.location.path).unlink()
     assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
 

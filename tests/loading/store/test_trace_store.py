@@ -17,7 +17,7 @@ import pytest
 from fsspec import AbstractFileSystem
 from polars.exceptions import PanicException
 
-from tests.helpers.discovered import discover, single_file
+from tests.helpers.discovered import discover, file_as_span
 from tests.helpers.waiting import wait_until
 from torch_tb_profiler.loading.ingest.rank import Job, ingest_file
 from torch_tb_profiler.loading.opening import parsing
@@ -36,7 +36,7 @@ Writer = Callable[..., Path]
 
 
 def span_file(path: Path) -> SpanFile:
-    return single_file(open_location(str(path)))
+    return file_as_span(open_location(str(path)))
 
 
 def test_a_span_is_parsed_when_somebody_asks(tmp_path: Path, write_trace: Writer) -> None:
@@ -168,7 +168,7 @@ def test_what_did_not_answer_is_tried_again_after_a_while(
 ) -> None:
     filesystem = _Unsteady(write_trace(tmp_path / "w.json").read_bytes())
     location = Location("unsteady://w.pt.trace.json", "/w.pt.trace.json", filesystem)
-    file = single_file(location)
+    file = file_as_span(location)
     store = TraceStore(cache=None)
     monkeypatch.setattr(backoff, "FIRST_PAUSE_S", 3600.0)
     for _ in range(3):

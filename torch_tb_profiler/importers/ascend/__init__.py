@@ -14,7 +14,7 @@ from torch_tb_profiler.importers.ascend import file_names
 from torch_tb_profiler.importers.kineto import heads
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.format_detection import FormatDetection
 from torch_tb_profiler.storage.names import NamePattern
 
 EVENTS = rf"{file_names.TIMELINE.pattern}|{file_names.DATABASE.pattern}"
@@ -42,9 +42,13 @@ def sniff(head: bytes, name: str) -> bool:
     return is_timeline(head, name) or is_database(head, name)
 
 
-def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
+def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     """Detect what a file that :func:`sniff` accepts holds."""
-    return Told(True) if is_database(head, base_name) else heads.tell(head, base_name, is_whole)
+    return (
+        FormatDetection(True)
+        if is_database(head, base_name)
+        else heads.tell(head, base_name, is_whole)
+    )
 
 
 FORMAT = Importer(
@@ -57,7 +61,7 @@ FORMAT = Importer(
         NamePattern(
             "*_ascend_pt, *_ascend_ms",
             re.compile(r"(?P<worker>.+?)(?:_(?P<stamp>[0-9]{8,}))?_ascend_(?:pt|ms)", re.DOTALL),
-            holds=re.compile(
+            contains=re.compile(
                 rf"{file_names.OUTPUT}|FRAMEWORK|PROF_.*|profiler_(?:info.*|metadata)\.json|{EVENTS}",
                 re.DOTALL,
             ),
@@ -65,7 +69,7 @@ FORMAT = Importer(
         NamePattern(
             file_names.OUTPUT,
             re.compile(rf"(?P<worker>{file_names.OUTPUT})"),
-            holds=re.compile(EVENTS),
+            contains=re.compile(EVENTS),
         ),
     ),
     endings=(".json", ".json.gz", ".db"),

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from torch_tb_profiler.storage.names import BESIDE_FOLDERS
+from torch_tb_profiler.storage.names import GRAPH_CAPTURE_FOLDERS
 
-CAPTURE_FOLDERS = BESIDE_FOLDERS
+CAPTURE_FOLDERS = GRAPH_CAPTURE_FOLDERS
 """Folders in which captures lie; any trace there is one."""
 
 Kind = Literal["annotations", "capture", "provenance"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_tb_profiler.importers.kineto.array_start import EVENTS_KEY
 from torch_tb_profiler.importers.text import text_head
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.format_detection import FormatDetection
 
 SCHEMA_KEY = re.compile(rb'"schemaVersion"\s*:')
 HEADER_KEYS = re.compile(
@@ -98,10 +98,10 @@ KINDS: tuple[Kind, ...] = (
 )
 """What lies beside traces. The first that fits is told."""
 
-NOTHING = Told(False, "not_a_trace", "holds JSON that is no trace.")
+NOTHING = FormatDetection(False, "not_a_trace", "holds JSON that is no trace.")
 
 
-def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
+def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     """What a JSON file is.
 
     Args:
@@ -112,30 +112,32 @@ def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
     """
     text = text_head(head)
     if OVERLAY.is_kind_of(text, base_name):
-        return Told(False, OVERLAY.reason, OVERLAY.text)
+        return FormatDetection(False, OVERLAY.reason, OVERLAY.text)
     if EVENTS_KEY.search(text) is not None:  # whatever else stands in its metadata and arguments
         return _trace(text)
     kind = next((each for each in KINDS if each.is_kind_of(text, base_name)), None)
     if kind is not None:
-        return Told(False, kind.reason, kind.text)
+        return FormatDetection(False, kind.reason, kind.text)
     if text.startswith(b"["):
         is_events = PHASE.search(text) is not None and PLACE.search(text) is not None
-        return Told(is_trace=True) if is_events else NOTHING
+        return FormatDetection(is_trace=True) if is_events else NOTHING
     if _has_header(text):
         return _trace(text)
     if is_whole:
         return NOTHING
-    return Told(False, NOTHING.reason, NOTHING.text, wants_more=True)
+    return FormatDetection(False, NOTHING.reason, NOTHING.text, needs_more=True)
 
 
 def _has_header(text: bytes) -> bool:
     return SCHEMA_KEY.search(text) is not None and HEADER_KEYS.search(text) is not None
 
 
-def _trace(text: bytes) -> Told:
+def _trace(text: bytes) -> FormatDetection:
     place = DISTRIBUTED.search(text)
     info = b"" if place is None else text[place.end() : place.end() + DISTRIBUTED_BYTES]
-    return Told(is_trace=True, rank=_number(RANK, info), world_size=_number(WORLD_SIZE, info))
+    return FormatDetection(
+        is_trace=True, rank=_number(RANK, info), world_size=_number(WORLD_SIZE, info)
+    )
 
 
 def _number(pattern: re.Pattern[bytes], text: bytes) -> int | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from torch_tb_profiler.importers.protocol import Importer
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.format_detection import FormatDetection
 
 ENDINGS = (".sqlite", ".sqlite3", ".db")
 REPORT = ".nsys-rep"
@@ -28,20 +28,22 @@ def sniff(head: bytes, _name: str) -> bool:
     return head.startswith(SQLITE)
 
 
-def tell(head: bytes, _name: str, is_whole: bool) -> Told:
+def tell(head: bytes, _name: str, is_whole: bool) -> FormatDetection:
     """Whether a database of a folder is an export, by the names of its tables."""
     if _OWN_TABLE.search(head):
-        return Told(True)
+        return FormatDetection(True)
     names_lie_further = head[_ROOT_KIND : _ROOT_KIND + 1] == bytes([_INTERIOR])
     if names_lie_further and b"CREATE TABLE" not in head and not is_whole:
-        return Told(True, wants_more=True)
+        return FormatDetection(True, needs_more=True)
     if is_whole and _told_bytes(head) > len(head):
-        return Told(False, "damaged_database", "is an SQLite database that is cut short.")
-    return Told(
+        return FormatDetection(
+            False, "damaged_database", "is an SQLite database that is cut short."
+        )
+    return FormatDetection(
         False,
         "not_nsight",
         "is an SQLite database, and none that Nsight Systems exported.",
-        wants_more=not is_whole,
+        needs_more=not is_whole,
     )
 
 

@@ -15,7 +15,7 @@ from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.nsys.reader import read_export
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Folder, Source
-from torch_tb_profiler.storage.copies import Copy
+from torch_tb_profiler.storage.local_copy import LocalCopy
 from torch_tb_profiler.trace.columns import EventColumns
 
 PROGRAM = "nsys"
@@ -43,7 +43,7 @@ def read(source: Source | Folder, reading: Reading) -> EventColumns:
         raise _not_exported(source.name, "is a report of Nsight Systems, which only nsys reads")
     report = source.local_path()
     size_bytes = os.stat(report).st_size
-    place = Copy(source.name)
+    place = LocalCopy(source.name)
     try:
         folder = os.path.dirname(place.path)
         export = os.path.join(folder, "export.sqlite")

@@ -10,7 +10,7 @@ import re
 from torch_tb_profiler.importers.kineto import heads, is_json
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.format_detection import FormatDetection
 from torch_tb_profiler.storage.names import NamePattern
 
 JSON_ENDINGS = (".paddle_trace.json", ".paddle_trace.json.gz")
@@ -49,9 +49,9 @@ def is_paddle(head: bytes, name: str) -> bool:
     return name.endswith(JSON_ENDINGS) or TEXT_VERSION.search(before) is not None
 
 
-def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
+def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     """What a file is that :func:`is_paddle` takes for one of Paddle's."""
-    return Told(True) if is_protobuf(head) else heads.tell(head, base_name, is_whole)
+    return FormatDetection(True) if is_protobuf(head) else heads.tell(head, base_name, is_whole)
 
 
 FORMAT = Importer(

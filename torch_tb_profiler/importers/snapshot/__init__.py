@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from torch_tb_profiler.importers.protocol import Importer
-from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.format_detection import FormatDetection
 
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
 ENDINGS = tuple(f"{end}{packed}" for end in (".pickle", ".pkl") for packed in ("", ".gz"))
@@ -20,11 +20,13 @@ def sniff(head: bytes, _name: str) -> bool:
     return PICKLE.match(head) is not None
 
 
-def tell(head: bytes, _name: str, _is_whole: bool) -> Told:
+def tell(head: bytes, _name: str, _is_whole: bool) -> FormatDetection:
     """Whether a pickle of a folder is a snapshot, by the keys that stand first."""
     if _KEYS.search(head[:4096]):
-        return Told(True)
-    return Told(False, "not_a_snapshot", "is a pickle, and no snapshot of allocated memory.")
+        return FormatDetection(True)
+    return FormatDetection(
+        False, "not_a_snapshot", "is a pickle, and no snapshot of allocated memory."
+    )
 
 
 FORMAT = Importer(

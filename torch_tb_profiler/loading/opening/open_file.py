@@ -28,11 +28,11 @@ from torch_tb_profiler.storage.errors import (
     CHANGED,
     NOT_FOUND,
     StorageError,
-    changed,
+    changed_error,
     from_os_error,
-    gone,
+    gone_error,
 )
-from torch_tb_profiler.storage.finished import SETTLED_S
+from torch_tb_profiler.storage.file_completeness import SETTLED_S
 from torch_tb_profiler.storage.locations import FileState, Location, file_state, remote_state
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import TRACE_SCHEMA_VERSION, load_trace, save_trace
@@ -124,7 +124,7 @@ def open_in_state(
             if state == before:
                 break
         else:
-            raise changed(location.url)
+            raise changed_error(location.url)
         if not isinstance(trace, Trace):
             raise trace
     except (StorageError, TraceFormatError) as error:
@@ -151,7 +151,7 @@ def first_state(location: Location, known: FileState | None) -> FileState:
     except StorageError as error:
         if known is None or error.code != NOT_FOUND:
             raise
-        raise gone(location.url) from error
+        raise gone_error(location.url) from error
 
 
 def wait_until_cached() -> None:
@@ -211,7 +211,7 @@ def _columns(
         return import_source(source_of(location, state), reading)
     except OSError as error:
         if error.errno == errno.ESTALE:
-            raise changed(location.url) from error
+            raise changed_error(location.url) from error
         raise from_os_error(error, location.url) from error
 
 

@@ -20,7 +20,7 @@ from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.slices import SliceArgumentsAnswer
 from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.storage.discovery import SpanFile
-from torch_tb_profiler.storage.errors import StorageError, changed, from_os_error
+from torch_tb_profiler.storage.errors import StorageError, changed_error, from_os_error
 from torch_tb_profiler.storage.locations import FileState, Location, file_state
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.slice.arguments import recorded_arguments
@@ -128,7 +128,7 @@ def _searched(
         return importer_of(source).find(source, sought_event(trace, slice_id), LIMITS)
     except OSError as error:
         if error.errno == errno.ESTALE:
-            raise changed(location.url) from error
+            raise changed_error(location.url) from error
         raise from_os_error(error, location.url) from error
 
 
@@ -140,7 +140,7 @@ def _ended(found: FoundArguments, file: SpanFile, state: FileState) -> Problem:
         message = f"{url} was searched for {LIMITS.seconds:.0f} s ({read}) without coming to it."
         return Problem("too_far", message, _DOWNLOAD)
     if state != file.state:
-        return Problem.of(changed(url))
+        return Problem.of(changed_error(url))
     message = f"{url} does not hold this event as the trace has it."
     if found.end == "unclear":
         message = f"{url} holds several such events, and nothing tells which of them this is."

@@ -31,7 +31,7 @@ def kept_summary(cache: CacheFolder, entry: Entry) -> Result | Absent:
     location = entry.file.location
     try:
         state = first_state(location, entry.file.state)
-        if not cache.is_here(summary_key(location, state)):
+        if not cache.has_local(summary_key(location, state)):
             return Absent.ABSENT
         summary = read_summary(location, state, cache)
         if summary is None:

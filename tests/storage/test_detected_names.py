@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.storage.content_names import content_name, recorded_s, runs_of_groups
+from torch_tb_profiler.storage.detected_names import (
+    assign_runs,
+    parse_detected_name,
+    recording_time_s,
+)
 
 ENDINGS = (".json", ".json.gz")
 
@@ -42,7 +46,7 @@ ENDINGS = (".json", ".json.gz")
 def test_what_a_name_says(
     base_name: str, group: str, worker: str, is_rank: bool, is_plain: bool
 ) -> None:
-    name = content_name(base_name, ENDINGS)
+    name = parse_detected_name(base_name, ENDINGS)
     assert (name.group, name.worker, name.is_rank, name.is_plain) == (
         group,
         worker,
@@ -52,16 +56,16 @@ def test_what_a_name_says(
 
 
 def test_a_number_is_the_rank_where_the_file_says_so() -> None:
-    of_three = content_name("profile_3.json", ENDINGS, rank=3, world_size=8)
+    of_three = parse_detected_name("profile_3.json", ENDINGS, rank=3, world_size=8)
     assert (of_three.group, of_three.worker, of_three.is_rank) == ("profile", "rank3", True)
-    assert not content_name("profile_3.json", ENDINGS, rank=2, world_size=8).is_rank
-    assert not content_name("profile_0.json", ENDINGS, rank=0, world_size=1).is_rank
-    assert not content_name("profile_3.json", ENDINGS).is_rank
+    assert not parse_detected_name("profile_3.json", ENDINGS, rank=2, world_size=8).is_rank
+    assert not parse_detected_name("profile_0.json", ENDINGS, rank=0, world_size=1).is_rank
+    assert not parse_detected_name("profile_3.json", ENDINGS).is_rank
 
 
 def runs(folder: str, *base_names: str, taken: tuple[str, ...] = ()) -> dict[str, str]:
-    names = {base_name: content_name(base_name, ENDINGS) for base_name in base_names}
-    found = runs_of_groups(folder, set(names.values()), taken)
+    names = {base_name: parse_detected_name(base_name, ENDINGS) for base_name in base_names}
+    found = assign_runs(folder, set(names.values()), taken)
     return {base_name: found[name] for base_name, name in names.items()}
 
 
@@ -101,13 +105,13 @@ def test_a_folder_with_traces_by_name_keeps_its_run_to_itself() -> None:
     ],
 )
 def test_when_it_was_recorded(base_name: str, seconds: float | None) -> None:
-    assert recorded_s(base_name) == (None if seconds is None else pytest.approx(seconds))
+    assert recording_time_s(base_name) == (None if seconds is None else pytest.approx(seconds))
 
 
 @given(st.lists(st.text(st.sampled_from("aR0-_.rank1tp "), min_size=1), max_size=6, unique=True))
 def test_any_names_have_runs_and_none_is_shared_by_two_groups(stems: list[str]) -> None:
-    names = [content_name(f"{stem}.json", ENDINGS) for stem in stems]
-    found = runs_of_groups("exp", set(names), ("exp/a",))
+    names = [parse_detected_name(f"{stem}.json", ENDINGS) for stem in stems]
+    found = assign_runs("exp", set(names), ("exp/a",))
     groups = {(name.is_rank, name.group) for name in names}
     assert len({found[name] for name in names}) == len(groups)
     assert "exp/a" not in found.values()

@@ -10,8 +10,8 @@ import fsspec
 import pytest
 
 from torch_tb_profiler.importers.source import Source, source_of
-from torch_tb_profiler.storage.copies import LIMIT_VARIABLE, Copy
 from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.local_copy import LIMIT_VARIABLE, LocalCopy
 from torch_tb_profiler.storage.locations import file_state, open_location
 
 DATA = bytes(range(256)) * 1000
@@ -62,9 +62,9 @@ def test_a_packed_file_of_this_machine_is_unpacked(tmp_path: Path) -> None:
 
 def test_what_is_too_large_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "0.000001")
-    copy = Copy("s3://b/a.db")
+    copy = LocalCopy("s3://b/a.db")
     copy.write(b"x" * 1000)
-    with pytest.raises(StorageError, match=r"s3://b/a\.db has to lie on this machine"):
+    with pytest.raises(StorageError, match=r"s3://b/a\.db must be copied to this machine"):
         copy.write(b"x")
     copy.remove()
     assert list((cache / "tmp").iterdir()) == []

@@ -13,22 +13,22 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.discovered import discover
-from torch_tb_profiler.storage import finished
-from torch_tb_profiler.storage.finished import SETTLED_S, FinishedFiles
+from torch_tb_profiler.storage import file_completeness
+from torch_tb_profiler.storage.file_completeness import SETTLED_S, CompletenessTracker
 from torch_tb_profiler.storage.locations import open_location
 
 WHOLE = b'{"traceEvents": [{"ph": "X", "name": "a"}]}'
 
 
-def later(files: FinishedFiles) -> FinishedFiles:
+def later(files: CompletenessTracker) -> CompletenessTracker:
     """The same, when its first scan is over."""
     files.begin_scan()
     files.begin_scan()
     return files
 
 
-def is_finished(files: FinishedFiles, file: Path) -> bool:
-    return files.is_finished(str(file), file.stat())
+def is_complete(files: CompletenessTracker, file: Path) -> bool:
+    return files.is_complete(str(file), file.stat())
 
 
 # A gzip header has the time in it: without, ids of tests are the same in all processes.
@@ -57,7 +57,7 @@ def test_a_fresh_file_is_finished_when_it_is_whole(
 ) -> None:
     file = tmp_path / "w"
     file.write_bytes(content)
-    assert is_finished(later(FinishedFiles()), file) is whole
+    assert is_complete(later(CompletenessTracker()), file) is whole
 
 
 def test_a_settled_file_is_finished_whatever_it_holds(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_settled_file_is_finished_whatever_it_holds(tmp_path: Path) -> None:
     file.write_bytes(b"half")
     past_s = time.time() - SETTLED_S - 1
     os.utime(file, (past_s, past_s))
-    assert is_finished(later(FinishedFiles()), file)
+    assert is_complete(later(CompletenessTracker()), file)
 
 
 def test_a_date_in_the_future_is_not_waited_for(
@@ -74,31 +74,31 @@ def test_a_date_in_the_future_is_not_waited_for(
     file = tmp_path / "w"
     file.write_bytes(b"half")
     os.utime(file, (time.time() + 1e6,) * 2)
-    files = later(FinishedFiles())
-    assert not is_finished(files, file)
-    monkeypatch.setattr(finished, "SETTLED_S", 0.0)
+    files = later(CompletenessTracker())
+    assert not is_complete(files, file)
+    monkeypatch.setattr(file_completeness, "SETTLED_S", 0.0)
     files.begin_scan()
-    assert is_finished(files, file)
+    assert is_complete(files, file)
 
 
 def test_the_first_scan_takes_what_is_there(tmp_path: Path) -> None:
     file = tmp_path / "w"
     file.write_bytes(b"half")
-    files = FinishedFiles()
+    files = CompletenessTracker()
     files.begin_scan()
-    assert is_finished(files, file)
+    assert is_complete(files, file)
     files.begin_scan()
-    assert is_finished(files, file)
+    assert is_complete(files, file)
     file.write_bytes(b"half and more")
     files.begin_scan()
-    assert not is_finished(files, file)
+    assert not is_complete(files, file)
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finished, "GZIP_CHECK_BYTES", 4 << 20)
+    monkeypatch.setattr(file_completeness, "GZIP_CHECK_BYTES", 4 << 20)
     file = tmp_path / "w"
     file.write_bytes(gzip.compress(b"\0" * (64 << 20)))
-    assert not is_finished(later(FinishedFiles()), file)
+    assert not is_complete(later(CompletenessTracker()), file)
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
@@ -106,7 +106,7 @@ def test_a_trace_appears_when_its_last_byte_is_written(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
     content = compress(WHOLE)
-    place, files = open_location(str(tmp_path)), later(FinishedFiles())
+    place, files = open_location(str(tmp_path)), later(CompletenessTracker())
     file = tmp_path / "w.pt.trace.json"
     for end in range(1, len(content)):
         file.write_bytes(content[:end])
@@ -124,7 +124,7 @@ def test_thousands_of_fresh_runs_are_looked_at_quickly(tmp_path: Path) -> None:
     for run in range(2000):
         (tmp_path / f"run{run}").mkdir()
         (tmp_path / f"run{run}" / "w.pt.trace.json").write_bytes(WHOLE)
-    place, files = open_location(str(tmp_path)), later(FinishedFiles())
+    place, files = open_location(str(tmp_path)), later(CompletenessTracker())
     started_s = time.process_time()
     assert len(discover(place, files).files) == 2000
     assert time.process_time() - started_s < 1.0

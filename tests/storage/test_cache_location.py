@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.cache_places import default_cache_folder, user_cache_folder
+from torch_tb_profiler.storage.cache_location import default_cache_folder, user_cache_folder
 
 
 def touch(folder: Path) -> None:

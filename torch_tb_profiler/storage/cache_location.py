@@ -1,4 +1,4 @@
-"""Where the cache lies and how large it may become, unless somebody chose otherwise."""
+"""Default location and size limit of the cache."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CACHE_VARIABLE = "TORCH_TB_PROFILER_CACHE_DIR"
 LIMIT_VARIABLE = "TORCH_TB_PROFILER_CACHE_GB"
 
 DEFAULT_MAX_BYTES = 8 << 30
-"""Room for some 30 GB of JSON in large traces, and 10 GB in small ones."""
+"""Enough for some 30 GB of JSON in large traces, and 10 GB in small ones."""
 
 PRIVATE = 0o700
-"""The rights of folders that are for their owner alone."""
+"""Permissions of folders that only their owner can use."""
 
 
 def default_cache_folder() -> Path:
@@ -38,7 +38,7 @@ def user_cache_folder() -> Path:
 
 
 def _homeless_folder() -> Path:
-    """A place for a user without a home; one that holds nothing where another user was first."""
+    """A temporary folder for a user without a home; an unusable path if another user created it."""
     user = getattr(os, "getuid", int)()
     folder = Path(tempfile.gettempdir()) / f"torch_tb_profiler-{user}"
     try:

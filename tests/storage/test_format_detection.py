@@ -13,17 +13,16 @@ from typing import Any
 import fsspec
 import pytest
 
-from torch_tb_profiler.importers import tell_head
-from torch_tb_profiler.storage import deadlines
-from torch_tb_profiler.storage import heads as heads_module
-from torch_tb_profiler.storage.heads import (
+from torch_tb_profiler.importers import detect_format
+from torch_tb_profiler.storage import deadlines, format_detection
+from torch_tb_profiler.storage.format_detection import (
     HEAD_BYTES,
-    MORE_BYTES,
+    LONG_HEAD_BYTES,
     REMOTE_BYTES,
-    Budget,
     Candidate,
-    Heads,
-    Told,
+    FormatDetection,
+    FormatScanner,
+    ScanBudget,
 )
 from torch_tb_profiler.storage.locations import FileState, open_location, remote_state
 
@@ -37,9 +36,9 @@ class Teller:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def __call__(self, head: bytes, base_name: str, is_whole: bool) -> Told:
+    def __call__(self, head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
         self.asked.append(base_name)
-        return tell_head(head, base_name, is_whole)
+        return detect_format(head, base_name, is_whole)
 
 
 def candidate(path: Path, version: str = "1") -> Candidate:
@@ -47,11 +46,11 @@ def candidate(path: Path, version: str = "1") -> Candidate:
     return Candidate(path.name, open_location(str(path)), state)
 
 
-def looked(heads: Heads, *candidates: Candidate) -> int:
-    heads.begin_scan()
+def scan(scanner: FormatScanner, *candidates: Candidate) -> int:
+    scanner.begin_scan()
     for each in candidates:
-        heads.known(each)
-    return heads.look(heads.unknown(candidates))
+        scanner.cached(each)
+    return scanner.scan(scanner.pending(candidates))
 
 
 def write(path: Path, content: bytes) -> Candidate:
@@ -61,59 +60,60 @@ def write(path: Path, content: bytes) -> Candidate:
 
 def test_the_likeliest_are_looked_into_first_and_the_rest_the_next_time(tmp_path: Path) -> None:
     tell = Teller()
-    heads = Heads(tell, local=Budget(2, 1 << 20, 60.0))
+    scanner = FormatScanner(tell, local=ScanBudget(2, 1 << 20, 60.0))
     names = ("config.json", "large.json", "rank0.json", "torch_trace.json", "tiny.json")
     found = [write(tmp_path / name, OTHER + b" " * len(name)) for name in names]
     found[1] = write(tmp_path / "large.json", OTHER + b" " * 1000)
-    assert looked(heads, *found) == 3
+    assert scan(scanner, *found) == 3
     assert tell.asked == ["torch_trace.json", "rank0.json"]
-    assert looked(heads, *found) == 1
+    assert scan(scanner, *found) == 1
     assert tell.asked[2:] == ["large.json", "config.json"]
-    assert looked(heads, *found) == 0
-    assert looked(heads, *found) == 0
+    assert scan(scanner, *found) == 0
+    assert scan(scanner, *found) == 0
     assert len(tell.asked) == 5
 
 
 def test_a_budget_of_bytes_or_time_ends_a_scan_too(tmp_path: Path) -> None:
     found = [write(tmp_path / f"{number}.json", OTHER) for number in range(5)]
-    for budget, left in ((Budget(9, 30, 60.0), 4), (Budget(9, 1 << 20, -1.0), 5)):
-        assert looked(Heads(tell_head, local=budget), *found) == left
-    patient = Heads(tell_head, local=Budget(1, 1 << 20, 0.0), is_patient=True)
-    assert looked(patient, *found) == 0
+    for budget, left in ((ScanBudget(9, 30, 60.0), 4), (ScanBudget(9, 1 << 20, -1.0), 5)):
+        assert scan(FormatScanner(detect_format, local=budget), *found) == left
+    patient = FormatScanner(detect_format, local=ScanBudget(1, 1 << 20, 0.0), waits_for_all=True)
+    assert scan(patient, *found) == 0
 
 
 def test_a_file_that_changed_is_what_it_was_until_it_is_looked_into(tmp_path: Path) -> None:
-    heads = Heads(tell_head, local=Budget(1, 1 << 20, 60.0))
-    assert looked(heads, write(tmp_path / "w.json", TRACE)) == 0
+    scanner = FormatScanner(detect_format, local=ScanBudget(1, 1 << 20, 60.0))
+    assert scan(scanner, write(tmp_path / "w.json", TRACE)) == 0
     (tmp_path / "w.json").write_bytes(OTHER)
     changed = candidate(tmp_path / "w.json", "2")
     other = write(tmp_path / "a_trace_that_is_larger.json", TRACE * 2)
-    heads.begin_scan()
-    known = heads.known(changed)
-    assert known is not None
-    assert known.is_trace
-    wanted = heads.unknown([other, changed])
-    assert [each.key for each in wanted] == ["w.json", "a_trace_that_is_larger.json"]
-    assert heads.look(wanted) == 1
-    known = heads.known(changed)
-    assert known is not None
-    assert not known.is_trace
+    scanner.begin_scan()
+    cached = scanner.cached(changed)
+    assert cached is not None
+    assert cached.is_trace
+    pending = scanner.pending([other, changed])
+    assert [each.key for each in pending] == ["w.json", "a_trace_that_is_larger.json"]
+    assert scanner.scan(pending) == 1
+    cached = scanner.cached(changed)
+    assert cached is not None
+    assert not cached.is_trace
 
 
 def test_what_a_scan_does_not_meet_is_forgotten(tmp_path: Path) -> None:
     tell = Teller()
-    heads = Heads(tell)
+    scanner = FormatScanner(tell)
     there = write(tmp_path / "w.json", TRACE)
-    looked(heads, there)
-    looked(heads)
-    looked(heads)
-    looked(heads, there)
+    scan(scanner, there)
+    scan(scanner)
+    scan(scanner)
+    scan(scanner, there)
     assert len(tell.asked) == 2
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize(
-    ("before_bytes", "is_trace"), [(100, True), (2 * HEAD_BYTES, True), (2 * MORE_BYTES, False)]
+    ("before_bytes", "is_trace"),
+    [(100, True), (2 * HEAD_BYTES, True), (2 * LONG_HEAD_BYTES, False)],
 )
 def test_metadata_may_stand_before_the_events(
     tmp_path: Path, before_bytes: int, is_trace: bool, is_packed: bool
@@ -123,39 +123,41 @@ def test_metadata_may_stand_before_the_events(
         text = text.replace(text[20 : before_bytes - 20], b"01" * (before_bytes // 2 - 20))
     stored = gzip.compress(text) if is_packed else text
     file = write(tmp_path / "w.json", stored)
-    heads = Heads(tell_head)
-    looked(heads, file)
-    told = heads.known(file)
-    assert told is not None
-    assert told.is_trace == is_trace
+    scanner = FormatScanner(detect_format)
+    scan(scanner, file)
+    detections = scanner.cached(file)
+    assert detections is not None
+    assert detections.is_trace == is_trace
 
 
 def test_a_damaged_or_short_gzip_file_is_told_by_what_it_unpacks_to(tmp_path: Path) -> None:
     packed = gzip.compress(TRACE * 1000)
-    heads = Heads(tell_head)
+    scanner = FormatScanner(detect_format)
     cut = write(tmp_path / "cut.json.gz", packed[:200])
     none = write(tmp_path / "none.json.gz", packed[:5])
     members = write(tmp_path / "members.json.gz", gzip.compress(b"{") + gzip.compress(TRACE[1:]))
-    looked(heads, cut, none, members)
-    told = [heads.known(each) for each in (cut, none, members)]
-    assert [each is not None and each.is_trace for each in told] == [True, False, True]
+    scan(scanner, cut, none, members)
+    detections = [scanner.cached(each) for each in (cut, none, members)]
+    assert [each is not None and each.is_trace for each in detections] == [True, False, True]
 
 
 def test_what_cannot_be_read_says_so_and_pipes_do_not_hold(tmp_path: Path) -> None:
-    heads = Heads(tell_head)
+    scanner = FormatScanner(detect_format)
     gone = candidate(tmp_path / "gone.json")
     os.mkfifo(tmp_path / "pipe.json")
     pipe = candidate(tmp_path / "pipe.json")
-    looked(heads, gone, pipe)
-    told = [heads.known(each) for each in (gone, pipe)]
-    assert [each and each.reason for each in told] == ["unreadable", "empty_file"]
+    scan(scanner, gone, pipe)
+    detections = [scanner.cached(each) for each in (gone, pipe)]
+    assert [each and each.reason for each in detections] == ["unreadable", "empty_file"]
 
 
 def test_folders_of_tools_are_not_looked_into(tmp_path: Path) -> None:
     location = open_location(str(tmp_path))
     keys = ("node_modules/a/trace.json", "x/.git/trace.json", "x/git/trace.json")
     found = [Candidate(key, location, FileState(1, "1")) for key in keys]
-    assert [each.key for each in Heads(tell_head).unknown(found)] == ["x/git/trace.json"]
+    assert [each.key for each in FormatScanner(detect_format).pending(found)] == [
+        "x/git/trace.json"
+    ]
 
 
 def remote(names: dict[str, bytes]) -> list[Candidate]:
@@ -170,22 +172,22 @@ def remote(names: dict[str, bytes]) -> list[Candidate]:
 
 def test_heads_of_a_store_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[list[str], list[int]]] = []
-    ask = deadlines.ask
+    ask = deadlines.request
 
     def counted(store: Any, method: str, paths: Any, starts: Any, ends: Any, **options: Any) -> Any:
         asked.append((paths, ends))
         return ask(store, method, paths, starts, ends, **options)
 
-    monkeypatch.setattr(heads_module, "ask", counted)
+    monkeypatch.setattr(format_detection, "request", counted)
     names = {f"{number}.json": OTHER for number in range(30)}
     found = remote({**names, "big.json": TRACE + b" " * REMOTE_BYTES})
-    heads = Heads(tell_head)
-    assert looked(heads, *found) == 0
+    scanner = FormatScanner(detect_format)
+    assert scan(scanner, *found) == 0
     assert [len(paths) for paths, _ in asked] == [16, 15]
     assert asked[0][1][0] == REMOTE_BYTES
-    told = {each.key: heads.known(each) for each in found}
-    assert [key for key, what in told.items() if what and what.is_trace] == ["big.json"]
-    assert looked(heads, *found) == 0
+    detections = {each.key: scanner.cached(each) for each in found}
+    assert [key for key, what in detections.items() if what and what.is_trace] == ["big.json"]
+    assert scan(scanner, *found) == 0
     assert len(asked) == 2
 
 
@@ -193,19 +195,21 @@ def test_a_store_that_fails_costs_nothing_but_the_heads(monkeypatch: pytest.Monk
     def fails(*_: Any, **__: Any) -> Any:
         raise ConnectionError("gone")
 
-    monkeypatch.setattr(heads_module, "ask", fails)
-    heads = Heads(tell_head)
+    monkeypatch.setattr(format_detection, "request", fails)
+    scanner = FormatScanner(detect_format)
     (found,) = remote({"w.json": TRACE})
-    assert looked(heads, found) == 0
-    assert heads.known(found) is None
+    assert scan(scanner, found) == 0
+    assert scanner.cached(found) is None
 
 
 def test_one_of_a_stores_objects_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heads_module, "ask", lambda *_, **__: [PermissionError("no"), TRACE])
-    heads = Heads(tell_head)
+    monkeypatch.setattr(
+        format_detection, "request", lambda *_, **__: [PermissionError("no"), TRACE]
+    )
+    scanner = FormatScanner(detect_format)
     found = remote({"a.json": TRACE, "b.json": TRACE})
-    looked(heads, *found)
-    assert [heads.known(each) is None for each in found] == [True, False]
+    scan(scanner, *found)
+    assert [scanner.cached(each) is None for each in found] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -219,9 +223,9 @@ def test_one_of_a_stores_objects_may_fail(monkeypatch: pytest.MonkeyPatch) -> No
     ids=["no gzip data", "cut in its head", "gzip of nothing", "nothing"],
 )
 def test_damaged_is_not_empty(tmp_path: Path, content: bytes, text: str) -> None:
-    heads = Heads(tell_head)
+    scanner = FormatScanner(detect_format)
     each = write(tmp_path / "t.json.gz", content)
-    looked(heads, each)
-    told = heads.known(each)
-    assert told is not None
-    assert (told.is_trace, told.text) == (False, text)
+    scan(scanner, each)
+    detections = scanner.cached(each)
+    assert detections is not None
+    assert (detections.is_trace, detections.text) == (False, text)

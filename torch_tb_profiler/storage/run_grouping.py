@@ -1,0 +1,166 @@
+"""Rules that decide which traces of a logdir form one run.
+
+* :func:`drop_companions`: of two files with the same recording only the more detailed one stays.
+* :func:`split_jobs`: launches that wrote into one folder become one run each. Tools that name a
+  trace after its process (``node1_4711_20250109074804042_ascend_pt``) put the traces of every
+  launch side by side, and the workers of two jobs must not be compared like ranks.
+* :func:`join_rank_folders`: ``job/rank0/…`` and ``job/rank1/…`` become the workers ``rank0`` and
+  ``rank1`` of the run ``job``, like files that differ only in the rank (:mod:`.detected_names`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from torch_tb_profiler.storage.detected_names import parse_detected_name
+from torch_tb_profiler.storage.skipped_files import SkippedFiles
+from torch_tb_profiler.storage.trace_files import NamedTrace
+
+COMPANION = "companion"
+
+MAX_JOB_START_GAP = timedelta(minutes=2)
+"""Ranks of one job start recording within seconds of each other, by host clocks that may differ. A
+trace that starts later than this after all earlier recordings belongs to another job."""
+
+DATE, DATE_DIGITS, FIRST_YEAR = "%Y%m%d%H%M%S", 14, 2000
+"""A stamp with an earlier year is not a date but a number of µs or ns since 1970."""
+
+
+def drop_companions(
+    traces: Sequence[NamedTrace], replaces: Iterable[tuple[str, str]], skipped: SkippedFiles
+) -> list[NamedTrace]:
+    """The traces of one folder without those that repeat a more detailed one.
+
+    Args:
+        traces: All traces of the folder.
+        replaces: (ending, ending of the companion that is not shown).
+        skipped: Receives the companions; they can still be opened by name.
+    """
+    by_name = {trace.location.name: trace for trace in traces if not trace.location.members}
+    companions = dict(_companions(by_name, replaces))
+    for name, replacement in companions.items():
+        trace = by_name[name]
+        text = (
+            f"{trace.path} is the same recording as {replacement}, which has more detail; only "
+            "that one is shown."
+        )
+        skipped.add(trace.path, COMPANION, text, trace.location)
+    return [trace for trace in traces if trace.location.name not in companions]
+
+
+def _companions(
+    names: Iterable[str], replaces: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """(companion, name of the file that replaces it)."""
+    known = list(names)
+    for ending, other in replaces:
+        stems = {name.removesuffix(ending): name for name in known if name.endswith(ending)}
+        for name in known:
+            stem = name.removesuffix(other)
+            if name.endswith(other) and name not in stems.values() and stem in stems:
+                yield name, stems[stem]
+
+
+def split_jobs(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, list[NamedTrace]]:
+    """Split each run with the traces of several jobs into one run per job, below the original.
+
+    Traces whose stamps are not dates stay in their run.
+
+    Args:
+        by_run: Run → its traces.
+    """
+    split: dict[str, list[NamedTrace]] = {}
+    for run, traces in by_run.items():
+        dates_by_worker: dict[str, list[datetime]] = {}
+        for trace in traces:
+            date = _parse_date(trace.name.stamp)
+            if date is not None:
+                dates_by_worker.setdefault(trace.name.worker, []).append(date)
+        jobs = list(_jobs(dates_by_worker))
+        if len(jobs) < 2:
+            split.setdefault(run, []).extend(traces)
+            continue
+        run_of_worker = {
+            worker: "/".join(part for part in (run, start.strftime(DATE)) if part)
+            for start, workers in jobs
+            for worker in workers
+        }
+        for trace in traces:
+            is_dated = _parse_date(trace.name.stamp) is not None
+            job_run = run_of_worker[trace.name.worker] if is_dated else run
+            split.setdefault(job_run, []).append(trace)
+    return split
+
+
+def _jobs(
+    dates_by_worker: Mapping[str, Sequence[datetime]],
+) -> Iterator[tuple[datetime, list[str]]]:
+    """(start, workers) of each job."""
+    start = end = datetime.min
+    workers: list[str] = []
+    for worker in sorted(dates_by_worker, key=lambda each: (min(dates_by_worker[each]), each)):
+        first = min(dates_by_worker[worker])
+        if workers and first - end > MAX_JOB_START_GAP:
+            yield start, workers
+            workers = []
+        if not workers:
+            start = first
+        workers.append(worker)
+        end = max(end, *dates_by_worker[worker])
+    if workers:
+        yield start, workers
+
+
+def _parse_date(stamp: str | None) -> datetime | None:
+    if stamp is None or len(stamp) < DATE_DIGITS:
+        return None
+    try:
+        date = datetime.strptime(stamp[:DATE_DIGITS], DATE)
+    except ValueError:
+        return None
+    return date if date.year >= FIRST_YEAR else None
+
+
+def join_rank_folders(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, list[NamedTrace]]:
+    """Join runs whose names differ only in the rank of their last part into one run.
+
+    Runs stay separate if the joined run would collide with an existing one, or if only one such
+    folder exists.
+
+    Args:
+        by_run: Run → its traces.
+    """
+    groups: dict[str, dict[str, str]] = {}
+    for run in by_run:
+        parent, _, last = run.rpartition("/")
+        name = parse_detected_name(last, ())
+        if name.is_rank and last:
+            group = "" if name.is_plain else name.group
+            joined_run = "/".join(part for part in (parent, group) if part)
+            groups.setdefault(joined_run, {})[run] = name.worker
+    targets = {
+        run: (joined_run, rank)
+        for joined_run, ranks in groups.items()
+        if len(set(ranks.values())) == len(ranks) > 1 and joined_run not in by_run
+        for run, rank in ranks.items()
+    }
+    joined: dict[str, list[NamedTrace]] = {}
+    for run, traces in by_run.items():
+        joined_run, rank = targets.get(run, (run, None))
+        joined.setdefault(joined_run, []).extend(_name_by_rank(traces, rank))
+    return joined
+
+
+def _name_by_rank(traces: Sequence[NamedTrace], rank: str | None) -> list[NamedTrace]:
+    """The traces of a folder with workers named after its rank; unchanged where ``rank`` is
+    None."""
+    if rank is None:
+        return list(traces)
+    workers = {trace.name.worker for trace in traces}
+    names = {each: rank if len(workers) == 1 else f"{rank}-{each}" for each in workers}
+    return [
+        replace(trace, name=replace(trace.name, worker=names[trace.name.worker]))
+        for trace in traces
+    ]
