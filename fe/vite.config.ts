@@ -27,5 +27,5 @@ export default defineConfig({
     host: "127.0.0.1",
     proxy: { "/api": process.env["API"] ?? "http://127.0.0.1:6007" },
   },
-  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node" },
+  test: { include: ["src/**/*.test.{ts,tsx}", "eslint/**/*.test.js"], environment: "node" },
 });

@@ -6,7 +6,8 @@ import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { makeAnswers } from "./answers";
-import { useAnswer, type Resource } from "./hooks";
+import { useAnswer } from "./hooks";
+import type { Resource } from "./resource";
 import { useRuns, useRunsAfter } from "./runs";
 import type { Runs, Span } from "./types";
 

@@ -2,17 +2,12 @@
 import { keepPreviousData, queryOptions, skipToken, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { askOnce, BUSY_TRIES, isPassing, waitMs } from "./answers";
-import { ApiError, apiUrl, BusyError, fetchJson, NO_ANSWER, PendingError, type Query } from "./client";
-import { useFileState } from "./runs";
+import { askOnce, isPassing, waitMs } from "./answers";
+import { ApiError, apiUrl, fetchJson, type Query } from "./client";
 import type { FileState } from "./fileState";
-import type { Failure, Span, View } from "./types";
-
-export type Resource<T> =
-  | { readonly state: "loading"; readonly last: T | null }
-  | { readonly state: "pending"; readonly span: Span }
-  | { readonly state: "ready"; readonly data: T }
-  | { readonly state: "failed"; readonly failure: Failure };
+import { resourceOf, type Resource } from "./resource";
+import { useFileState } from "./runs";
+import type { View } from "./types";
 
 /** What to ask: a route, and its parameters; they name the trace. */
 export interface Question {
@@ -62,16 +57,4 @@ function resourcesOf(results: readonly UseQueryResult[]): readonly Resource<unkn
   return results.map(({ data, status, isPlaceholderData, error, failureReason }) =>
     resourceOf(status === "success" && !isPlaceholderData, data, error ?? failureReason),
   );
-}
-
-function resourceOf<T>(isThere: boolean, data: unknown, reason: Error | null): Resource<T> {
-  if (isThere) return { state: "ready", data: data as T };
-  if (reason instanceof PendingError) return { state: "pending", span: reason.span };
-  const isPatient = reason instanceof BusyError && reason.tries < BUSY_TRIES;
-  // What was there stays; that the server is silent is said above it.
-  if (reason instanceof ApiError && reason.failure.code === NO_ANSWER && data !== undefined) return { state: "loading", last: data as T };
-  if (reason instanceof ApiError && !isPatient) return { state: "failed", failure: reason.failure };
-  // Nothing the server said: a fault of the page.
-  if (reason !== null && !isPatient) throw reason;
-  return { state: "loading", last: (data as T | undefined) ?? null };
 }

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo } from "react";
 import { answers } from "./answers";
 import { ApiError, apiUrl, fetchJson, NO_ANSWER, type Query } from "./client";
 import { fileState, type FileState } from "./fileState";
-import type { Resource } from "./hooks";
+import type { Resource } from "./resource";
 import { serverSilence, silencesOf, type Silence } from "./silences";
 import type { Failure, Runs } from "./types";
 

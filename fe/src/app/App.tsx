@@ -1,22 +1,21 @@
 /** The frame: bar, rail, and the page of the view that the address names. */
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 
-import { useAnswer, type Resource } from "../api/hooks";
+import type { Resource } from "../api/resource";
 import { useRuns, useRunsAfter } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
-import { VIEWS } from "../generated/schema";
 import { renderPage } from "../pages";
-import { resolveTarget, traceQuery, type Target } from "../state/target";
+import { resolveTarget, type Target } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
-import { withTimeline } from "../timeline/info";
+import { Outline, Skeleton } from "../ui/Skeleton";
+import { FailureCard, NothingCard, PendingCard } from "../ui/stateCards";
 import { EmptyLogdir } from "./EmptyLogdir";
 import { GoneCard } from "./GoneCard";
 import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
 import { Silences } from "./Silences";
-import { Outline, Skeleton } from "./Skeleton";
-import { FailureCard, NothingCard, PendingCard } from "./SpanState";
 import { TopBar } from "./TopBar";
+import { useViews, viewList } from "./views";
 
 const FIRST_VIEW = "overview";
 
@@ -31,7 +30,7 @@ export function App() {
   useRunsAfter(views.state === "failed");
   useNaming(known, target, views);
   const [isChoosing, setChoosing] = useState(false);
-  const list = useMemo(() => withTimeline(viewList(views), isKnown(views)), [views]);
+  const list = useMemo(() => viewList(views), [views]);
   const name = params["view"] ?? FIRST_VIEW;
   const info = list.find((view) => view.name === name) ?? null;
 
@@ -76,33 +75,6 @@ function useNaming(runs: Runs | null, target: Target | null, views: Resource<Vie
   useEffect(() => {
     if (name !== null) adjust({ run: name });
   }, [name]);
-}
-
-function isKnown(views: Resource<Views>): boolean {
-  return views.state === "ready" || (views.state === "loading" && views.last !== null);
-}
-
-/** While the trace is read the views are named already, but nothing is known of them. */
-function viewList(views: Resource<Views>): readonly ViewInfo[] {
-  if (views.state === "ready") return views.data.views;
-  if (views.state === "loading" && views.last !== null) return views.last.views;
-  const reason = views.state === "failed" ? views.failure.message : "The trace is still being read.";
-  return Object.entries(VIEWS).map(([name, view]) => ({
-    name,
-    title: view.title,
-    help: "",
-    scope: view.scope,
-    available: false,
-    reason,
-    group_bys: [],
-  }));
-}
-
-/** What a run has depends on all its workers. A file that only another one can mend is not asked about. */
-function useViews(target: Target | null): Resource<Views> {
-  const trace = target === null ? {} : traceQuery(target);
-  const isHopeless = target === null || (target.span.state === "failed" && target.span.retry_s === null);
-  return useAnswer<Views>(isHopeless ? null : "views", trace, { ...trace, worker: null });
 }
 
 interface ContentProps {

@@ -2,9 +2,9 @@
 import { useAnswer } from "../api/hooks";
 import type { About, Runs } from "../api/types";
 import { visibleText } from "../lib/visibleText";
-import { CopyButton } from "./CopyButton";
+import { CopyButton } from "../ui/CopyButton";
+import { FailureCard } from "../ui/stateCards";
 import { LeftOut } from "./LeftOut";
-import { FailureCard } from "./SpanState";
 
 const SNIPPET = `from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
 

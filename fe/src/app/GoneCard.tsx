@@ -2,8 +2,8 @@
 import type { Runs } from "../api/types";
 import { visibleText } from "../lib/visibleText";
 import { NO_SELECTION } from "../state/selection";
-import { navigate } from "../state/urlStore";
 import { isReadable, newestFirst } from "../state/traceOrder";
+import { navigate } from "../state/urlStore";
 import { runTitle } from "./pickerRows";
 
 interface Props {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { EditorForm } from "../source/EditorForm";
 import { KEY_HELP } from "../timeline/keys";
-import { isTyping } from "./SearchBox";
+import { isTyping } from "../ui/isTyping";
 
 interface Props {
   readonly open: boolean;

@@ -1,7 +1,7 @@
 /** Keeps the frame when a page breaks: a fault of ours, or a part of it that could not be fetched. */
 import { Component, type ReactNode } from "react";
 
-import { FailureCard } from "./SpanState";
+import { FailureCard } from "../ui/stateCards";
 
 interface Props {
   /** What the page is about: another one is tried anew. */

@@ -2,8 +2,8 @@
 import { Fragment } from "react";
 
 import type { ViewInfo } from "../api/types";
+import { ViewLink } from "../ui/ViewLink";
 import { railGroups } from "./railGroups";
-import { ViewLink } from "./ViewLink";
 
 interface Props {
   readonly views: readonly ViewInfo[];

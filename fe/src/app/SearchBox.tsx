@@ -5,9 +5,10 @@ import { useView } from "../api/hooks";
 import type { ViewInfo } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { formatFilter } from "../lib/grammar";
-import { goToView, useParams } from "../state/urlStore";
 import { selectionQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
+import { goToView, useParams } from "../state/urlStore";
+import { isTyping } from "../ui/isTyping";
 
 /** Views with a table of names: view → its table. */
 const SEARCHED: Readonly<Record<string, string>> = {
@@ -105,9 +106,4 @@ function Hit({ view, text, target, onGo }: HitProps) {
       {view.title}: {count === undefined ? "…" : `${formatNumber(count)} ${count === 1 ? "row" : "rows"}`}
     </button>
   );
-}
-
-/** Whether a key belongs to something that takes text. */
-export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
 }

@@ -4,16 +4,16 @@ import { useRef, useState, type ReactNode } from "react";
 import { exactValue, formatValue } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
 import { visibleText } from "../lib/visibleText";
-import { navigate, useParams } from "../state/urlStore";
+import { KeyNodeDialog } from "../pages/iterationsBy/KeyNodeDialog";
+import { takeCut } from "../pages/iterationsBy/useKeyNodes";
 import type { Params } from "../state/address";
 import { cutText } from "../state/iterationsBy";
 import { WHOLE } from "../state/selection";
 import type { Target } from "../state/target";
-import { CloseIcon } from "./icons";
-import { KeyNodeDialog } from "./KeyNodeDialog";
-import { Popover } from "./Popover";
+import { navigate, useParams } from "../state/urlStore";
+import { CloseIcon } from "../ui/icons";
+import { Popover } from "../ui/Popover";
 import { SelectionForm } from "./SelectionForm";
-import { takeCut } from "./useKeyNodes";
 
 /** Of a name in the bar; its title has all of it. */
 const MOST_CHARACTERS = 40;

@@ -2,13 +2,13 @@
 import { useState, type SyntheticEvent } from "react";
 
 import { useAnswer, useView } from "../api/hooks";
+import type { TimelineTracksAnswer } from "../generated/schema";
 import { visibleText } from "../lib/visibleText";
 import type { Params } from "../state/address";
 import { cutText } from "../state/iterationsBy";
 import { cutQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate } from "../state/urlStore";
-import type { TimelineTracksAnswer } from "../generated/schema";
 import { PAGE_ROWS } from "../table/useRows";
 import { clockOf, endText, parseTime, RAW_CLOCK, shownTime, stepsText, type TraceClock } from "./traceClock";
 

@@ -3,13 +3,13 @@ import { useState } from "react";
 
 import type { Runs, ViewInfo } from "../api/types";
 import type { Target } from "../state/target";
+import { MoonIcon, SunIcon } from "../ui/icons";
+import { chooseTheme, useTheme } from "../ui/theme";
 import { HelpDialog } from "./HelpDialog";
-import { MoonIcon, SunIcon } from "./icons";
 import { SearchBox } from "./SearchBox";
 import { SelectionControl } from "./SelectionControl";
 import { TraceMenu } from "./TraceMenu";
 import { TracePicker } from "./TracePicker";
-import { chooseTheme, useTheme } from "./theme";
 
 interface Props {
   readonly runs: Runs | null;

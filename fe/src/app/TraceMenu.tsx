@@ -7,7 +7,7 @@ import { saveUrl } from "../lib/download";
 import { selectionQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
-import { Popover } from "./Popover";
+import { Popover } from "../ui/Popover";
 import { selectionText } from "./SelectionControl";
 
 const PERFETTO = "https://ui.perfetto.dev";

@@ -3,10 +3,10 @@ import { useEffect, useRef, type ReactNode } from "react";
 
 import type { Run, Runs, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
-import { goToView, navigate } from "../state/urlStore";
 import { AGGREGATIONS_KEY } from "../state/aggregations";
 import { NO_BASELINE_SELECTION, NO_SELECTION } from "../state/selection";
 import type { Target } from "../state/target";
+import { goToView, navigate } from "../state/urlStore";
 import { LeftOut } from "./LeftOut";
 import { ALL_WORKERS, runTitle, spanTitle, type PickerRow } from "./pickerRows";
 import { TraceTree } from "./TraceTree";

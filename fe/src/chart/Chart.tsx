@@ -2,9 +2,9 @@
 import type { ECharts, EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
-import { useTheme } from "../app/theme";
 import { deepEqual } from "../lib/deepEqual";
 import { saveUrl } from "../lib/download";
+import { useTheme } from "../ui/theme";
 import { chartColors } from "./colors";
 import { chartCsv } from "./csv";
 import { Legend } from "./Legend";

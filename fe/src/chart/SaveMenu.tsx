@@ -1,6 +1,6 @@
 /** The menu every chart has: its picture, and its data. */
-import { Popover } from "../app/Popover";
 import { saveFile } from "../lib/download";
+import { Popover } from "../ui/Popover";
 
 interface Props {
   readonly fileName: string;

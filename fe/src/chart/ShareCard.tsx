@@ -1,13 +1,13 @@
 /** Parts of a whole: one bar, and below it each part with its amount and share. */
 import type { ReactNode } from "react";
 
-import { digitsFor, exactValue, formatNumber, NO_VALUE } from "../lib/format";
+import { PLAIN_COLUMN } from "../lib/columns";
 import { toCsv } from "../lib/csv";
+import { digitsFor, exactValue, formatNumber, NO_VALUE } from "../lib/format";
 import { scaleFor, type Scale } from "../lib/units";
 import { chartColors } from "./colors";
 import { savePicture, type Picture, type PictureBox } from "./picture";
 import { SaveMenu } from "./SaveMenu";
-import { PLAIN_COLUMN } from "../lib/columns";
 
 export interface SharePart {
   readonly name: string;

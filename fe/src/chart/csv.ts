@@ -1,8 +1,8 @@
 /** The data of a chart as CSV. */
 import type { Column, Row, Unit } from "../api/types";
+import { PLAIN_COLUMN } from "../lib/columns";
 import { toCsv } from "../lib/csv";
 import { isCurve, type ChartData } from "./types";
-import { PLAIN_COLUMN } from "../lib/columns";
 
 export function chartCsv(chart: ChartData): string {
   if (isCurve(chart)) {

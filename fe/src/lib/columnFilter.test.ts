@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 
 import type { Column } from "../api/types";
 import { formatColumnFilter, parseColumnFilter } from "./columnFilter";
+import { PLAIN_COLUMN } from "./columns";
 import { formatFilter } from "./grammar";
 import { scaleFor } from "./units";
-import { PLAIN_COLUMN } from "./columns";
 
 const column = (type: Column["type"], unit: Column["unit"]): Column => ({ key: "x", title: "X", type, unit, help: "", ...PLAIN_COLUMN });
 const TIME = column("number", "us");

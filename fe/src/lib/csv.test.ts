@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Column } from "../api/types";
-import { toCsv, toJson, toTabs } from "./csv";
 import { PLAIN_COLUMN } from "./columns";
+import { toCsv, toJson, toTabs } from "./csv";
 
 const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN });
 const COLUMNS = [column("name"), column("calls")];

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Note } from "../api/types";
-import { readEvidence } from "./evidence";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
+import { readEvidence } from "./evidence";
 
 const note = (evidence: Record<string, unknown>): Note => ({ kind: "advice", code: "x", severity: "warning", text: "", evidence });
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 
 import type { Column, Row } from "../api/types";
+import { PLAIN_COLUMN } from "./columns";
 import { formatFilter, formatSort, parseFilter, parseSort } from "./grammar";
 import { compileFilter, compileSort, unknownColumns } from "./rowQuery";
-import { PLAIN_COLUMN } from "./columns";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const COLUMNS = [column("name", "string"), column("calls", "integer"), column("used", "boolean"), column("stack", "string")];

@@ -1,11 +1,11 @@
 /** The grammar must mean the same here and on the server: both are held to the same vectors. */
 import { expect, it } from "vitest";
 
-import type { Column, Row } from "../api/types";
 import vectors from "../../../tests/data/filter_grammar.json";
+import type { Column, Row } from "../api/types";
+import { PLAIN_COLUMN } from "./columns";
 import { formatFilter, isExpression, parseFilter, parseSort } from "./grammar";
 import { compileFilter, compileSort, filterProblem, unknownColumns } from "./rowQuery";
-import { PLAIN_COLUMN } from "./columns";
 
 const COLUMNS = vectors.columns.map(({ key, type }): Column => ({ key, title: key, type: type as Column["type"], unit: null, help: "", ...PLAIN_COLUMN }));
 const ROWS: readonly Row[] = vectors.table;

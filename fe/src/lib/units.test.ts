@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { Unit } from "../api/types";
 import scaled from "../../../tests/data/scaled_numbers.json";
+import type { Unit } from "../api/types";
 import { baseLabel, scaleFor, unitAliases } from "./units";
 
 describe("scaleFor", () => {

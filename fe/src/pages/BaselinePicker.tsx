@@ -1,7 +1,7 @@
 /** Which trace the one in the bar above is compared with; stays when the answer fails, so that another can be chosen. */
 import { NO_BASELINE_SELECTION, NO_TIME } from "../state/selection";
-import { navigate, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
+import { navigate, useParams } from "../state/urlStore";
 import { baselineParams, isSame, traceOf, type Baseline, type Choice } from "./baseline";
 
 interface Props {

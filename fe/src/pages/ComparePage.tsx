@@ -2,25 +2,25 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Fact, Table, View } from "../api/types";
-import { FailureCard } from "../app/SpanState";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
+import { cellOf, textOf } from "../lib/rows";
 import { baselineSelection } from "../state/selection";
-import { adjust, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
+import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { Segmented } from "../ui/Segmented";
+import { FailureCard } from "../ui/stateCards";
 import { allTraces, baselineParams, chooseBaseline, isSame, traceOf, type Baseline } from "./baseline";
 import { BaselinePicker, traceTitle } from "./BaselinePicker";
+import { hiddenAtFirst } from "./compareColumns";
+import { nothingDiffers, surroundingsOf } from "./differences";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { hiddenAtFirst } from "./compareColumns";
-import { GroupBySwitch } from "./GroupBySwitch";
 import { Findings } from "./Findings";
+import { GroupBySwitch } from "./GroupBySwitch";
 import { QualityNotes } from "./QualityNotes";
-import { cellOf, textOf } from "./rows";
-import { Segmented } from "./Segmented";
 import { isOfSurroundings, Surroundings } from "./Surroundings";
-import { nothingDiffers, surroundingsOf } from "./differences";
 import { PageHead, ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function ComparePage(props: PageProps) {

@@ -1,10 +1,10 @@
 /** What the step waited for at each moment; and what it would be if something were faster. */
+import { textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
+import { Segmented } from "../ui/Segmented";
 import { parseWhatIf, formatWhatIf, WAYS, WAY_TITLES, type WhatIf } from "./criticalPath/whatIf";
 import { BigFacts } from "./Facts";
 import { GenericBody } from "./GenericBody";
-import { textOf } from "./rows";
-import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 /** Of the address: the change that is asked for. */

@@ -1,6 +1,6 @@
 /** How data was loaded: what waited, the pipeline as a picture, its queues over the batches. */
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
 import { DataTable } from "../table/DataTable";
 import "./data/data.css";
 import { PipelineDiagram } from "./data/PipelineDiagram";

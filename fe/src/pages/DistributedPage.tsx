@@ -2,14 +2,14 @@
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
+import { numberOf, textOf } from "../lib/rows";
 import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { Segmented } from "../ui/Segmented";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { numberOf, textOf } from "./rows";
-import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"];

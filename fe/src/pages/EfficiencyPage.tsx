@@ -7,6 +7,7 @@ import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { answer } from "./efficiency/answer";
 import "./efficiency/efficiency.css";
+import { numberOf, textOf } from "../lib/rows";
 import { devicesOf, PEAK_KEY, parsePeaks, storedPeaks, storePeaks } from "./efficiency/peak";
 import { PeakForm } from "./efficiency/PeakForm";
 import { rowKey } from "./efficiency/plot";
@@ -16,7 +17,6 @@ import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { QualityNotes } from "./QualityNotes";
 import { askToReveal } from "./reveal";
-import { numberOf, textOf } from "./rows";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const POINTS = "roofline_points";

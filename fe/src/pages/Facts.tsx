@@ -1,7 +1,7 @@
 /** Single numbers with their meaning. */
 import type { Fact, Note } from "../api/types";
 import { exactValue, formatValue } from "../lib/format";
-import { NoteMark, notedKeys } from "../app/noteMarks";
+import { NoteMark, notedKeys } from "../ui/noteMarks";
 import { shownFacts, type ShownFact } from "./shownFacts";
 
 interface BigProps {

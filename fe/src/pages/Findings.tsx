@@ -2,12 +2,12 @@
 import { useMemo, useState } from "react";
 
 import type { Note, Table } from "../api/types";
-import { ViewLink } from "../app/ViewLink";
 import { readEvidence, type Evidence } from "../lib/evidence";
 import { formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
 import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
+import { ViewLink } from "../ui/ViewLink";
 import { Checked } from "./Checked";
 import { worstFirst } from "./QualityNotes";
 import { askToReveal } from "./reveal";

@@ -4,14 +4,14 @@ import { useMemo } from "react";
 import type { Table } from "../api/types";
 import { savePicture, type Picture } from "../chart/picture";
 import { SaveMenu } from "../chart/SaveMenu";
-import { formatNumber, formatValue } from "../lib/format";
 import { toCsv } from "../lib/csv";
-import { visibleText } from "../lib/visibleText";
 import { flameBoxes, type FlameBox, type FlameNode } from "../lib/flame";
+import { formatNumber, formatValue } from "../lib/format";
+import { cellOf, textOf } from "../lib/rows";
+import { visibleText } from "../lib/visibleText";
 import { adjust, useParams } from "../state/urlStore";
 import { useElementWidth } from "../table/useElementWidth";
-import { cellOf, textOf } from "./rows";
-import { Segmented } from "./Segmented";
+import { Segmented } from "../ui/Segmented";
 
 type Side = "device" | "host";
 

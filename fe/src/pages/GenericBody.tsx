@@ -1,6 +1,6 @@
 /** What any view holds, as it comes: findings, facts, charts and tables. */
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
 import { DataTable } from "../table/DataTable";
 import { FactList } from "./Facts";
 import { Findings } from "./Findings";

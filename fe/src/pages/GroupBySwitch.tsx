@@ -1,7 +1,7 @@
 /** How the rows of a view are grouped. */
 import type { ViewInfo } from "../api/types";
 import { navigate, useParams } from "../state/urlStore";
-import { Segmented } from "./Segmented";
+import { Segmented } from "../ui/Segmented";
 
 /** "name+input_shape" → "Name + input shape". */
 export function groupByTitle(value: string): string {

@@ -1,9 +1,11 @@
 /** Groups: modules, user ranges or call stacks as a flame graph and a tree, equal siblings folded where one likes. */
 import type { Row, Table, View } from "../api/types";
+import { cellOf, numberOf, textOf } from "../lib/rows";
+import { visibleText } from "../lib/visibleText";
 import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
-import { visibleText } from "../lib/visibleText";
+import { Segmented } from "../ui/Segmented";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
@@ -12,8 +14,6 @@ import { groupByTitle } from "./GroupBySwitch";
 import { operatorsOf, sliceNameOf, type Hierarchy } from "./groupLinks";
 import { NestedView } from "./NestedView";
 import { QualityNotes } from "./QualityNotes";
-import { cellOf, numberOf, textOf } from "./rows";
-import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function GroupsPage(props: PageProps) {

@@ -3,7 +3,8 @@ import type { ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
+import { numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
 import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
@@ -11,7 +12,6 @@ import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
 import { answer, delayChart, timeOfGpus } from "./idle/idle";
 import { QualityNotes } from "./QualityNotes";
-import { numberOf, textOf } from "./rows";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const LEADING: ReadonlySet<string> = new Set(["idle_pct", "main_cause"]);

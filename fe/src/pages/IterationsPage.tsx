@@ -1,12 +1,11 @@
 /** The iterations: which of them are looked at, how they vary, and what is inside one of them. */
 import { useState } from "react";
 
-import { KeyNodeDialog } from "../app/KeyNodeDialog";
+import { shortenMiddle } from "../lib/shorten";
+import { visibleText } from "../lib/visibleText";
 import { cutText } from "../state/iterationsBy";
 import { navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { shortenMiddle } from "../lib/shorten";
-import { visibleText } from "../lib/visibleText";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
@@ -16,9 +15,10 @@ import { ChosenTables } from "./iterations/ChosenTables";
 import { CUT_NOTES, HowCut } from "./iterations/HowCut";
 import { IterationChart } from "./iterations/IterationChart";
 import { STEADY_RANGE, SteadyRange } from "./iterations/SteadyRange";
+import { KeyNodeDialog } from "./iterationsBy/KeyNodeDialog";
 import "./iterations/iterations.css";
+import { textOf } from "../lib/rows";
 import { QualityNotes } from "./QualityNotes";
-import { textOf } from "./rows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const TABLE = "iterations";

@@ -2,20 +2,20 @@
 import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
+import { cellOf, numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
-import { ViewLink } from "../app/ViewLink";
 import { useNameMode } from "../state/nameMode";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { GroupBySwitch } from "./GroupBySwitch";
-import { NestedView } from "./NestedView";
 import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { GroupBySwitch } from "./GroupBySwitch";
 import { kernelLabel, kernelTitle } from "./kernelLabel";
+import { NestedView } from "./NestedView";
+import { QualityNotes } from "./QualityNotes";
 import { FullName } from "./RowDetail";
-import { cellOf, numberOf, textOf } from "./rows";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 

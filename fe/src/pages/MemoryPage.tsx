@@ -1,7 +1,7 @@
 /** Memory over time per device, what was alive at the peak, and who allocates. */
 import type { Row, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
 import type { CategoryChart, ChartRange, Mark } from "../chart/types";
 import { formatValue } from "../lib/format";
 import { NO_TIME } from "../state/selection";
@@ -12,10 +12,10 @@ import { BigFacts } from "./Facts";
 import { AliveAt } from "./memory/AliveAt";
 import { categoryChart } from "./memory/categories";
 import "./memory/memory.css";
+import { cellOf, textOf, topRows } from "../lib/rows";
+import { Segmented } from "../ui/Segmented";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { cellOf, textOf, topRows } from "./rows";
-import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const ORIGIN = "origin_us";

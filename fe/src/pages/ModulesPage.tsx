@@ -1,11 +1,11 @@
 /** The module tree: as a flame graph to see where the time is, as a table to read it. */
+import { allOfKind } from "../lib/rows";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { FlameGraph } from "./FlameGraph";
 import { Findings } from "./Findings";
+import { FlameGraph } from "./FlameGraph";
 import { QualityNotes } from "./QualityNotes";
-import { allOfKind } from "./rows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 /** It says nothing where all rows are modules. */

@@ -1,6 +1,6 @@
 /** An operator at its place, in an open row: its path, and its kernels. */
-import { CopyButton } from "../app/CopyButton";
 import { visibleText } from "../lib/visibleText";
+import { CopyButton } from "../ui/CopyButton";
 import { NestedView } from "./NestedView";
 import type { ViewContext } from "./ViewFrame";
 

@@ -1,16 +1,16 @@
 /** Operator types: what share each has; a type opens into its operators, and these into their kernels. */
 import type { Table } from "../api/types";
-import { ViewLink } from "../app/ViewLink";
 import { formatFilter } from "../lib/grammar";
+import { textOf } from "../lib/rows";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { NestedView } from "./NestedView";
 import { OperatorAtItsPlace } from "./OperatorAtItsPlace";
 import { QualityNotes } from "./QualityNotes";
-import { textOf } from "./rows";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 

@@ -1,18 +1,18 @@
 /** Operators: the largest, the table, and inside a row its call stacks and the kernels it launched. */
 import type { Row, Table, View } from "../api/types";
-import { ViewLink } from "../app/ViewLink";
 import { formatFilter } from "../lib/grammar";
+import { allOfKind, hasColumn, textOf } from "../lib/rows";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { GroupBySwitch } from "./GroupBySwitch";
 import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
 import { OperatorAtItsPlace } from "./OperatorAtItsPlace";
 import { operatorLabel, shortPath } from "./operatorLabel";
-import { allOfKind, hasColumn, textOf } from "./rows";
+import { QualityNotes } from "./QualityNotes";
 import { FullName, StackDetail } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";

@@ -1,14 +1,14 @@
 /** What the steps were for: a step as a diagram, its parts over the steps, phases and summaries. */
 import type { Row, Table } from "../api/types";
-import { ViewLink } from "../app/ViewLink";
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
 import { colorVariable } from "../chart/palette";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { selectionQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { FactList } from "./Facts";
 import { Findings } from "./Findings";
@@ -16,9 +16,9 @@ import { Borders } from "./phases/Borders";
 import { StepDiagram } from "./phases/StepDiagram";
 import { stepDiagram } from "./phases/stepParts";
 import "./phases/phases.css";
+import { numberOf, textOf } from "../lib/rows";
+import { Segmented } from "../ui/Segmented";
 import { QualityNotes } from "./QualityNotes";
-import { numberOf, textOf } from "./rows";
-import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const STEP_TRACE = "step_trace";

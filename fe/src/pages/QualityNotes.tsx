@@ -2,7 +2,7 @@
 import type { Note } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
-import { noteId } from "../app/noteMarks";
+import { noteId } from "../ui/noteMarks";
 
 /** Said at the top: the chip of the selection stands above numbers that it does not change. */
 export const NOT_NARROWED = "phase_not_narrowing";

@@ -1,8 +1,9 @@
 /** What was sampled of the host and of devices: a panel of curves per unit, with the steps on the same axis. */
 import type { View } from "../api/types";
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
 import { isCurve, type ChartData, type ChartRange, type Vertical } from "../chart/types";
+import { numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { NO_TIME } from "../state/selection";
 import { navigate } from "../state/urlStore";
@@ -10,7 +11,6 @@ import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { numberOf, textOf } from "./rows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const ORIGIN = "origin_us";

@@ -1,8 +1,8 @@
 /** Parts of an open row. */
-import { CopyButton } from "../app/CopyButton";
 import { visibleText } from "../lib/visibleText";
 import { StackView } from "../source/StackView";
 import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
+import { CopyButton } from "../ui/CopyButton";
 
 interface FullNameProps {
   /** As it was recorded. */

@@ -1,12 +1,12 @@
 /** Kernels that follow each other again and again: what fusing them might save, and which they are. */
 import type { Row, Table } from "../api/types";
-import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
+import { textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
+import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { textOf } from "./rows";
 import { kernelsOf } from "./sequences/kernels";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 

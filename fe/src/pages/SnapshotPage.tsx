@@ -1,15 +1,15 @@
 /** A memory snapshot: what the allocator holds, over time and as a map, and who asked for it. */
 import type { Row, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
-import { seriesChart } from "../chart/fromSeries";
+import { seriesChart } from "../chart/chartData";
 import { isCurve, type ChartData, type Vertical } from "../chart/types";
+import { hasColumn, textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { StackDetail } from "./RowDetail";
-import { hasColumn, textOf } from "./rows";
 import { SegmentMap } from "./snapshot/SegmentMap";
 import "./snapshot/snapshot.css";
 import { ViewFrame, type PageProps } from "./ViewFrame";

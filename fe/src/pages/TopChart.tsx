@@ -2,11 +2,12 @@
 import { useView } from "../api/hooks";
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
+import { barsByKind } from "../chart/chartData";
 import type { CategoryChart } from "../chart/types";
+import { topRows } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { isWhole, type TableSource } from "../table/useRows";
-import { barsByKind, topRows } from "./rows";
-import { Segmented } from "./Segmented";
+import { Segmented } from "../ui/Segmented";
 
 export interface Measure {
   readonly key: string;

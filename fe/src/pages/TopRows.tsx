@@ -1,10 +1,10 @@
 /** The few rows with most time of another view, each leading there. */
 import type { Row, Table } from "../api/types";
-import { ViewLink } from "../app/ViewLink";
 import { formatFilter } from "../lib/grammar";
+import { textOf } from "../lib/rows";
 import { DataTable } from "../table/DataTable";
+import { ViewLink } from "../ui/ViewLink";
 import { FullName } from "./RowDetail";
-import { textOf } from "./rows";
 import type { ViewContext } from "./ViewFrame";
 
 interface Props {

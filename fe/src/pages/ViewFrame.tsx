@@ -2,18 +2,19 @@
 import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
-import { useView, type Resource } from "../api/hooks";
+import { useView } from "../api/hooks";
+import type { Resource } from "../api/resource";
 import type { Runs, View, ViewInfo } from "../api/types";
-import { CutFailure } from "../app/CutFailure";
-import { isOfCut } from "../app/cutSuggestions";
-import { Skeleton } from "../app/Skeleton";
-import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
 import { visibleText } from "../lib/visibleText";
 import { isSelected, selectionQuery, WHOLE } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
 import type { TableSource } from "../table/useRows";
 import { PAGE_ROWS } from "../table/useRows";
+import { Skeleton } from "../ui/Skeleton";
+import { FailureCard, NothingCard, PendingCard } from "../ui/stateCards";
+import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
+import { isOfCut } from "./iterationsBy/suggestedNames";
 import { NOT_NARROWED } from "./QualityNotes";
 import { useReveal } from "./reveal";
 
@@ -131,7 +132,7 @@ function Waiting({ resource, info, target, nothing }: WaitingProps) {
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
     if (resource.failure.code === NOTHING_THERE) return nothing ?? <NothingCard view={info} reason={resource.failure.message} />;
-    if (isOfCut(resource.failure)) return <CutFailure target={target} failure={resource.failure} />;
+    if (isOfCut(resource.failure)) return <IterationsByFailure target={target} failure={resource.failure} />;
     // Of two traces either may be meant; the message says which.
     const file = info.scope === "pair" ? undefined : target.span.file;
     return (

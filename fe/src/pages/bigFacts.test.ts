@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Column, Fact, Table } from "../api/types";
-import { bigFacts } from "./bigFacts";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { bigFacts } from "./bigFacts";
 
 const fact = (key: string, value: number | null, scope: string | null = "GPU 0"): Fact => ({ key, title: key, value, unit: "pct", scope, help: "", reason: null });
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN });

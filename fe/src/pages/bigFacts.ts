@@ -2,7 +2,7 @@
 import type { Fact, Table, View } from "../api/types";
 import { boundsOf, type Bounds } from "../lib/bounds";
 import { formatNumber } from "../lib/format";
-import { cellOf } from "./rows";
+import { cellOf } from "../lib/rows";
 import { shownFact, type ShownFact } from "./shownFacts";
 
 const BIG =

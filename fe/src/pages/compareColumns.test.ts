@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Row, Table } from "../api/types";
-import { hiddenAtFirst } from "./compareColumns";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { hiddenAtFirst } from "./compareColumns";
 
 const KEYS = ["phase", "baseline_names", "baseline_host_total_us", "delta_host_total_pct", "baseline_device_total_us", "delta_kernel_pct"];
 

@@ -1,6 +1,6 @@
 /** What differs between two recordings beside the code, sorted for reading. */
 import type { Row, Table } from "../api/types";
-import { cellOf, textOf } from "./rows";
+import { cellOf, textOf } from "../lib/rows";
 
 export interface Surrounding {
   readonly what: string;

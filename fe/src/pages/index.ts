@@ -8,21 +8,21 @@ import { DataPage } from "./DataPage";
 import { DistributedPage } from "./DistributedPage";
 import { EfficiencyPage } from "./EfficiencyPage";
 import { GenericPage } from "./GenericPage";
+import { GroupsPage } from "./GroupsPage";
 import { IdlePage } from "./IdlePage";
 import { IterationsPage } from "./IterationsPage";
-import { GroupsPage } from "./GroupsPage";
 import { KernelsPage } from "./KernelsPage";
 import { MemoryPage } from "./MemoryPage";
 import { ModulesPage } from "./ModulesPage";
-import { OperatorTypesPage } from "./OperatorTypesPage";
 import { OperatorsPage } from "./OperatorsPage";
+import { OperatorTypesPage } from "./OperatorTypesPage";
 import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
 import { ResourcesPage } from "./ResourcesPage";
 import { SequencesPage } from "./SequencesPage";
 import { ShapesPage } from "./ShapesPage";
 import { SnapshotPage } from "./SnapshotPage";
-import { TimelinePage } from "../timeline/TimelinePage";
+import { TimelinePage } from "./TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
 const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Row, Table } from "../api/types";
-import { kernelLabel, kernelTitle } from "./kernelLabel";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { kernelLabel, kernelTitle } from "./kernelLabel";
 
 function tableOf(keys: readonly string[], rows: Row[]): Table {
   const columns = keys.map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN }));

@@ -1,7 +1,7 @@
 /** A kernel as the label of a bar: what tells it from the others, in few letters. */
 import type { Row, Table } from "../api/types";
 import { fullNames, namesReader, shownName, type NameMode } from "../lib/names";
-import { textOf } from "./rows";
+import { textOf } from "../lib/rows";
 
 /**
  * The name that the reader chose, and what else the rows are grouped by: the operator before it, the launch behind

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
-import { operatorLabel, shortPath } from "./operatorLabel";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { operatorLabel, shortPath } from "./operatorLabel";
 
 /** The label of an operator with these cells. */
 function label(cells: Record<string, string>): string {

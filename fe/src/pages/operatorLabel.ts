@@ -1,8 +1,8 @@
 /** An operator as the label of a bar: its name, and what tells it from its likes when they are grouped finer. */
 import type { Row, Table } from "../api/types";
+import { textOf } from "../lib/rows";
 import { OF_AN_OPERATOR } from "../lib/shorten";
 import { parseFrame, splitStack } from "../source/editor";
-import { textOf } from "./rows";
 
 /** "aten::conv2d [[8, 3, 32, 32]] · Conv2d_0" */
 export function operatorLabel(table: Table, row: Row): string {

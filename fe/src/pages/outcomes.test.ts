@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
-import { outcomesText } from "./outcomes";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { outcomesText } from "./outcomes";
 
 const table = (...outcomes: string[]): Table => ({
   title: "",

@@ -1,6 +1,6 @@
 /** The outcomes of the checks in a sentence. */
 import type { Table } from "../api/types";
-import { textOf } from "./rows";
+import { textOf } from "../lib/rows";
 
 /** "18 checks: 2 found, 4 cannot be told, 12 nothing found." */
 export function outcomesText(table: Table): string {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Column, Row, Table } from "../api/types";
-import { stepChart, stepsInRange } from "./steps";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { stepChart, stepsInRange } from "./steps";
 
 const column = (key: string, unit: Column["unit"]): Column => ({ key, title: key, type: "number", unit, help: "", ...PLAIN_COLUMN });
 

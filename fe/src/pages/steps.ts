@@ -1,7 +1,7 @@
 /** The steps of a trace as a chart, and a part of that chart as a selection. */
 import type { Table } from "../api/types";
 import type { CategoryChart, ChartRange } from "../chart/types";
-import { cellOf, textOf } from "./rows";
+import { cellOf, textOf } from "../lib/rows";
 
 const TOTAL = "total_us";
 

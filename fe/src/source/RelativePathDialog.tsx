@@ -1,7 +1,7 @@
 /** A frame whose path is relative to a folder nobody named: why no editor opens it, and where to say. */
 import { useEffect, useRef } from "react";
 
-import { CopyButton } from "../app/CopyButton";
+import { CopyButton } from "../ui/CopyButton";
 import { isRelative, mapPath, type SourceLine } from "./editor";
 import { EditorForm } from "./EditorForm";
 import { cannotJump, jumpToSource } from "./jump";

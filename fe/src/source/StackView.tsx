@@ -1,8 +1,8 @@
 /** A call stack: a button for every frame that has a file, text for the others. */
 import { useState } from "react";
 
-import { CopyButton } from "../app/CopyButton";
 import { visibleText } from "../lib/visibleText";
+import { CopyButton } from "../ui/CopyButton";
 import { mapPath, parseFrame, splitStack } from "./editor";
 import { cannotJump, jumpToSource } from "./jump";
 import { RelativePathDialog } from "./RelativePathDialog";

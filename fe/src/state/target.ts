@@ -1,6 +1,6 @@
 /** Which trace is looked at: what the address names, else the newest that can be read. */
-import type { Run, Runs, Span, Worker } from "../api/types";
 import type { Query } from "../api/client";
+import type { Run, Runs, Span, Worker } from "../api/types";
 import type { Params } from "./address";
 import { isReadable, newestFirst } from "./traceOrder";
 

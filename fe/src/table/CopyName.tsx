@@ -1,10 +1,10 @@
 /** The small button in a cell with a kernel's name: one click copies the full name. */
-import { CopyIcon } from "../app/icons";
 import { copyText } from "../lib/download";
-import { useSaid } from "../app/useSaid";
+import { CopyIcon } from "../ui/icons";
+import { useBriefMessage } from "../ui/useBriefMessage";
 
 export function CopyName({ name }: { readonly name: string }) {
-  const [said, setSaid] = useSaid();
+  const [said, setSaid] = useBriefMessage();
   return (
     <button
       type="button"

@@ -2,17 +2,17 @@
 import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
-import { notedKeys } from "../app/noteMarks";
-import { useNameMode } from "../state/nameMode";
 import { parseSort, type SortKey } from "../lib/grammar";
 import { NAME_KEY, SHORT_KEY } from "../lib/names";
 import { unknownColumns } from "../lib/rowQuery";
+import { useNameMode } from "../state/nameMode";
+import { notedKeys } from "../ui/noteMarks";
+import { useColumnChoices } from "./columnChoices";
+import { useColumnLayout } from "./columnLayout";
+import { columnViews } from "./columnView";
 import { FootRow } from "./FootRow";
 import { GridBody } from "./GridBody";
 import type { GridItem } from "./gridLines";
-import { useColumnChoices } from "./columnChoices";
-import { columnViews } from "./columnView";
-import { useColumnLayout } from "./columnLayout";
 import { FilterRow, TitleRow } from "./HeaderRow";
 import { hiddenNow, hiddenReasons, type HiddenColumns } from "./hiddenColumns";
 import { Toolbar } from "./Toolbar";

@@ -3,8 +3,8 @@ import { defaultRangeExtractor, useVirtualizer, type Range } from "@tanstack/rea
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { flushSync } from "react-dom";
 
-import { onPrinting } from "../app/printing";
 import type { Row } from "../api/types";
+import { onPrinting } from "../ui/printing";
 import { CellMenu, type MenuPlace } from "./CellMenu";
 import { handleKey, type GridState, type Position } from "./gridKeys";
 import { drawnLines, lineKey } from "./gridLines";

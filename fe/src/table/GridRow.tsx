@@ -3,9 +3,9 @@ import type { CSSProperties, ReactNode } from "react";
 
 import { Cell } from "./Cell";
 import type { MenuPlace } from "./CellMenu";
-import { CopyName } from "./CopyName";
 import type { ColumnLayout } from "./columnLayout";
 import { exactCell } from "./columnView";
+import { CopyName } from "./CopyName";
 import type { GridState, Position } from "./gridKeys";
 import { treeProps, type GridItem } from "./gridLines";
 import { INDENT_PX } from "./tree";

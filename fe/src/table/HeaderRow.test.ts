@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 
 import type { Column, Table } from "../api/types";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 import { formatSort, parseSort } from "../lib/grammar";
 import { columnViews } from "./columnView";
 import { nextSort } from "./HeaderRow";
-import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const TABLE: Table = {

@@ -3,10 +3,10 @@ import type { PointerEvent } from "react";
 
 import type { Note } from "../api/types";
 import type { Clause, SortKey } from "../lib/grammar";
-import { NoteMark } from "../app/noteMarks";
-import { FilterInput } from "./FilterInput";
+import { NoteMark } from "../ui/noteMarks";
 import type { ColumnLayout } from "./columnLayout";
 import { headerTitle, type ColumnView } from "./columnView";
+import { FilterInput } from "./FilterInput";
 import type { TableStateControl } from "./useTableState";
 
 interface TitlesProps {

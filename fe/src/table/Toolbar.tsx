@@ -1,10 +1,10 @@
 /** What stands above a table: its title, search, how much is shown, columns, export. */
-import { Popover } from "../app/Popover";
+import type { Row, Table } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { unknownColumns } from "../lib/rowQuery";
-import type { Row, Table } from "../api/types";
-import { ColumnMenu } from "./ColumnMenu";
+import { Popover } from "../ui/Popover";
 import type { ColumnLayout } from "./columnLayout";
+import { ColumnMenu } from "./ColumnMenu";
 import type { ColumnView } from "./columnView";
 import { ExportMenu } from "./ExportMenu";
 import { NameModeField } from "./NameModeField";

@@ -2,9 +2,9 @@
 import { expect, it } from "vitest";
 
 import type { Column } from "../api/types";
+import { PLAIN_COLUMN } from "../lib/columns";
 import { widthsOf } from "./columnLayout";
 import type { ColumnView } from "./columnView";
-import { PLAIN_COLUMN } from "../lib/columns";
 
 function view(key: string, type: Column["type"], width: number, idealWidth = width): ColumnView {
   const column: Column = { key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN };

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 
 import type { Column, Table } from "../api/types";
-import { columnViews, isRate } from "./columnView";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { columnViews, isRate } from "./columnView";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const TEXT = "a sentence of some length";

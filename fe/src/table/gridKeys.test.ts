@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
-import { nextPosition } from "./gridKeys";
 import type { ColumnLayout } from "./columnLayout";
+import { nextPosition } from "./gridKeys";
 import { drawnLines, treeProps, type GridItem } from "./gridLines";
 
 const item = (id: string, depth: number, expander: GridItem["expander"], rest: Partial<GridItem> = {}): GridItem => ({ row: [], id, depth, expander, detailOpen: false, place: 1, siblings: 1, ...rest });

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Column, Row, Table } from "../api/types";
-import { Tree } from "./tree";
 import { PLAIN_COLUMN } from "../lib/columns";
+import { Tree } from "./tree";
 
 const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN });
 

@@ -9,13 +9,13 @@ import { namesOf, shownName, type NameMode } from "../lib/names";
 import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
-import { Segmented } from "../pages/Segmented";
 import { useNameMode } from "../state/nameMode";
+import { Segmented } from "../ui/Segmented";
 import { causeOf, lengthNs, sortedGaps, type GapScope, type GapSort } from "./gapRows";
 import { PanelFrame } from "./PanelFrame";
-import type { TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import { useRestingViewport } from "./useRestingViewport";
+import type { TimeRange } from "./viewport";
 import "./panels.css";
 
 const SCOPE_TITLES: Readonly<Record<GapScope, string>> = { trace: "Whole trace", screen: "On screen", range: "Marked range" };

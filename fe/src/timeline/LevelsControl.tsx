@@ -1,6 +1,6 @@
 /** Which groups are drawn as tracks by level, and how deep. */
-import { Popover } from "../app/Popover";
 import { navigate, useParams } from "../state/urlStore";
+import { Popover } from "../ui/Popover";
 import { formatLevels, LEVELLED, MAX_LEVELS, parseLevels, type Levelled } from "./levels";
 import type { Stack } from "./stack";
 

@@ -2,8 +2,8 @@
 import { useState } from "react";
 
 import { apiUrl, fetchBytes, type Query } from "../api/client";
-import { Popover } from "../app/Popover";
 import { saveUrl } from "../lib/download";
+import { Popover } from "../ui/Popover";
 import { ANSWER_MS, handOver, openPerfetto, type HandOver } from "./perfetto";
 
 interface Props {

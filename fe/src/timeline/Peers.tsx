@@ -1,6 +1,6 @@
 /** One collective on every rank, on one clock that is aligned on its end: who comes late lets the others wait. */
-import { exactValue, formatNumber, formatValue } from "../lib/format";
 import type { TimelineFlowsAnswer } from "../generated/schema";
+import { exactValue, formatNumber, formatValue } from "../lib/format";
 
 interface Props {
   readonly answer: TimelineFlowsAnswer;

@@ -10,11 +10,11 @@ import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
 import { useNameMode } from "../state/nameMode";
-import { categoryVariable } from "./paint";
-import type { TimeRange } from "./scene";
 import { OpenInPerfetto } from "./OpenInPerfetto";
+import { categoryVariable } from "./paint";
 import { PanelFrame } from "./PanelFrame";
 import { tracksText } from "./rangeTracks";
+import type { TimeRange } from "./viewport";
 
 interface Props {
   readonly trace: Query;

@@ -1,7 +1,7 @@
 /** From a row or a finding of another view to the timeline. */
-import { ViewLink } from "../app/ViewLink";
 import type { TimelineSpot } from "../lib/evidence";
 import type { Params } from "../state/address";
+import { ViewLink } from "../ui/ViewLink";
 import { findOnTimeline, placeOnTimeline } from "./link";
 
 export function ShowOnTimeline({ name }: { readonly name: string }) {

@@ -3,13 +3,13 @@ import { useState } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import { CopyButton } from "../app/CopyButton";
 import type { RecordedArgumentPayload, SliceArgumentsAnswer, SlicePayload } from "../generated/schema";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
+import { CopyButton } from "../ui/CopyButton";
 import { Fact } from "./PanelFrame";
-import { argumentsOf } from "./sliceFacts";
 import { FIRST_CHARS, listedArguments } from "./recordedArguments";
+import { argumentsOf } from "./sliceFacts";
 
 interface Props {
   readonly trace: Query;

@@ -1,8 +1,6 @@
 /** Everything about the selected slice: times, arguments, call stack, and where its arrows lead. */
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import { CopyButton } from "../app/CopyButton";
-import { ViewLink } from "../app/ViewLink";
 import type { SliceAnswer, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { formatFilter } from "../lib/grammar";
 import { fullNames, shownName } from "../lib/names";
@@ -10,6 +8,8 @@ import { visibleText } from "../lib/visibleText";
 import { StackView } from "../source/StackView";
 import type { Params } from "../state/address";
 import { useNameMode } from "../state/nameMode";
+import { CopyButton } from "../ui/CopyButton";
+import { ViewLink } from "../ui/ViewLink";
 import { Namesakes } from "./Namesakes";
 import { PanelFrame } from "./PanelFrame";
 import { Peers } from "./Peers";

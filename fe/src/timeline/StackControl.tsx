@@ -1,8 +1,8 @@
 /** Which workers of the run are drawn below each other. */
 import { useState } from "react";
 
-import { Popover } from "../app/Popover";
 import { navigate } from "../state/urlStore";
+import { Popover } from "../ui/Popover";
 import { formatStack } from "./link";
 import { MAX_STACKED } from "./stack";
 

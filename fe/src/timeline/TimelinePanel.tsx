@@ -4,18 +4,18 @@ import { saveUrl } from "../lib/download";
 import type { Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
 import { showRange } from "./commands";
-import { GapsPanel } from "./GapsPanel";
 import { gapScopeOf } from "./gapRows";
+import { GapsPanel } from "./GapsPanel";
 import { asSelection } from "./link";
 import { RangePanel, type Cut } from "./RangePanel";
 import { parseOver } from "./rangeTracks";
-import type { TimeRange } from "./scene";
 import { SlicePanel } from "./SlicePanel";
 import { fromPart, inPart, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
 import type { FollowedSlice } from "./useFollowedSlice";
 import type { Place } from "./usePlace";
+import type { TimeRange } from "./viewport";
 import { place as write } from "./visit";
 
 interface Props {

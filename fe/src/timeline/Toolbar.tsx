@@ -1,14 +1,14 @@
 /** What stands above the timeline: what is seen, search, how it is drawn, saving. */
 import type { ReactNode } from "react";
 
-import { Popover } from "../app/Popover";
 import type { TimelineCategoryPayload } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
-import { Segmented } from "../pages/Segmented";
-import { categoryVariable } from "./paint";
+import { Popover } from "../ui/Popover";
+import { Segmented } from "../ui/Segmented";
 import type { ColorMode } from "./colors";
 import type { DragMode } from "./gestures";
 import { KEY_HELP } from "./keys";
+import { categoryVariable } from "./paint";
 import type { Stack } from "./stack";
 import type { Stage } from "./stage";
 import { useStage } from "./useStage";

@@ -2,15 +2,15 @@
 import type { TimelineSlicePayload } from "../generated/schema";
 import { formatValue } from "../lib/format";
 import { announce } from "./announce";
+import { rangeBetween } from "./gestures";
 import type { Command } from "./keys";
 import { formatRange } from "./link";
-import { rangeBetween } from "./gestures";
 import { moveSelection, sliceOf } from "./moving";
-import type { Hover, TimeRange } from "./scene";
+import type { Hover } from "./scene";
 import type { Stage } from "./stage";
 import type { Find } from "./useFind";
 import type { FollowedSlice } from "./useFollowedSlice";
-import { fitRange, wholeTrace, type Viewport } from "./viewport";
+import { fitRange, wholeTrace, type Viewport, type TimeRange } from "./viewport";
 import { jumps, place } from "./visit";
 
 export interface Surroundings {

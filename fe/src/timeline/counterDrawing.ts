@@ -1,7 +1,7 @@
 /** A counter as stairs, filled; where several values share a pixel, the band from lowest to highest. */
+import type { TimelineTrackPayload } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
-import type { TimelineTrackPayload } from "../generated/schema";
 import { LABEL_FONT } from "./labels";
 import { PADDING_PX, type TrackRow } from "./layout";
 import { piecesOf, rowTopPx, type Piece, type Scene } from "./scene";

@@ -1,7 +1,7 @@
 /** Mouse, touch and wheel on the drawing surface, as movements of the stage and choices of the reader. */
-import { HEAD_PX, MINIMAP_PX, type Hover, type TimeRange } from "./scene";
+import { HEAD_PX, MINIMAP_PX, type Hover } from "./scene";
 import type { Stage } from "./stage";
-import { spanNs } from "./viewport";
+import { spanNs, type TimeRange } from "./viewport";
 
 export type DragMode = "range" | "pan";
 

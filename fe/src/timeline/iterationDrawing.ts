@@ -1,6 +1,6 @@
 /** Draws the iterations into which the trace is cut over its tracks: they are no events, so no track holds them. */
-import { LABEL_FONT, LABEL_PADDING_PX } from "./labels";
 import { marksOnScreen } from "./iterationMarks";
+import { LABEL_FONT, LABEL_PADDING_PX } from "./labels";
 import { HEAD_PX, type Scene } from "./scene";
 
 const LABEL_HEIGHT_PX = 16;

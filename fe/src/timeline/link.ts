@@ -16,11 +16,10 @@
  *     on=rank1          the stacked worker that slice= and the summary of range= belong to
  */
 import type { Params } from "../state/address";
-import type { ColorMode } from "./colors";
 import { MAX_FILTER, MAX_ORDER, MAX_PINNED, type Arrangement } from "./arrangement";
+import type { ColorMode } from "./colors";
 import type { Folding } from "./layout";
-import type { TimeRange } from "./scene";
-import type { Viewport } from "./viewport";
+import type { Viewport, TimeRange } from "./viewport";
 
 const RANGE = /^(-?\d+)-(-?\d+)$/;
 

@@ -11,18 +11,9 @@ import { makeBatch } from "./paint";
 import type { RectBatch } from "./rects";
 import { SliceNames } from "./sliceNames";
 import type { StackPart } from "./stack";
-import type { TrackTile } from "./tile";
+import type { TrackTile, TrackTiles } from "./tile";
 import { spanNs, wholeTrace, type Viewport } from "./viewport";
 import { covers, exactWindow, windowFor, type Window } from "./window";
-
-export interface TrackTiles {
-  /** Exactly the screen, where `fine` had to be coarse. */
-  readonly sharp: TrackTile | null;
-  /** The screen and its surroundings. */
-  readonly fine: TrackTile | null;
-  /** One that shows the whole trace: the backdrop when a pan outruns the answers. */
-  readonly whole: TrackTile | null;
-}
 
 interface Asked {
   readonly window: Window;

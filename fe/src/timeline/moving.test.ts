@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
 import { layOut, AS_PROPOSED, type TrackRow } from "./layout";
-import type { TrackTiles } from "./loader";
 import { firstOnScreen, sliceTowards } from "./moving";
 import { makeBatch } from "./paint";
+import type { TrackTiles } from "./tile";
 import { NO_ID, type Boxes, type TrackTile } from "./tile";
 
 /** Boxes by lane, start, end; several slices are a merged block. */

@@ -3,9 +3,9 @@ import type { TimelineSlicePayload } from "../generated/schema";
 import { announce } from "./announce";
 import { boxAt, neighbour } from "./hit";
 import type { TrackRow } from "./layout";
-import type { TrackTiles } from "./loader";
 import type { Hover } from "./scene";
 import type { Stage } from "./stage";
+import type { TrackTiles } from "./tile";
 import { nameOf, NO_ID, NO_NAME, type Boxes, type TrackTile } from "./tile";
 import { fitRange, panBy, reveal, type Viewport } from "./viewport";
 

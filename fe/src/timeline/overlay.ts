@@ -1,17 +1,17 @@
 /** What lies over the rectangles: text, counters, arrows, what is chosen, the ruler. One 2D canvas. */
 import type { TimelineSlicePayload } from "../generated/schema";
 import { formatValue } from "../lib/format";
+import { textOn } from "./colors";
+import { drawCounter } from "./counterDrawing";
+import { drawIterations } from "./iterationDrawing";
 import { LABEL_FONT, LABEL_MIN_PX, LABEL_PADDING_PX, type Labels } from "./labels";
 import { laneTopPx, type Row, type TrackRow } from "./layout";
-import { textOn } from "./colors";
-import { drawIterations } from "./iterationDrawing";
-import { drawCounter } from "./counterDrawing";
-import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene, type TimeRange } from "./scene";
 import { drawPath } from "./pathDrawing";
 import { bandStretches } from "./rangeBand";
 import { ticks } from "./ruler";
+import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene } from "./scene";
 import { shownNameOf } from "./tile";
-import { pxOf } from "./viewport";
+import { pxOf, type TimeRange } from "./viewport";
 
 type Context = CanvasRenderingContext2D;
 

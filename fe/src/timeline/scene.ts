@@ -4,19 +4,13 @@ import type { NameMode } from "../lib/names";
 import type { Palette } from "./colors";
 import type { Iterations } from "./iterationMarks";
 import { laneTopPx, type Layout, type Row, type TrackRow } from "./layout";
-import type { TrackTiles } from "./loader";
-import type { TrackTile } from "./tile";
-import { pxOf, spanNs, type Viewport } from "./viewport";
+import type { TrackTile, TrackTiles } from "./tile";
+import { pxOf, spanNs, type TimeRange, type Viewport } from "./viewport";
 
 /** The overview of the whole trace, and below it the ruler. */
 export const MINIMAP_PX = 14;
 export const RULER_PX = 24;
 export const HEAD_PX = MINIMAP_PX + RULER_PX;
-
-export interface TimeRange {
-  readonly startNs: number;
-  readonly endNs: number;
-}
 
 /** A box under the pointer. */
 export interface Hover {

@@ -11,7 +11,7 @@ import type { Query } from "../api/client";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
 import type { TrackGroup } from "./layout";
-import type { TimeRange } from "./scene";
+import type { TimeRange } from "./viewport";
 
 /** What a worker's place on the common clock rests on; `recorded` is its own clock, which may be off. */
 export type Clock = "reference" | "aligned" | "recorded";

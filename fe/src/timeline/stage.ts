@@ -6,21 +6,21 @@ import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/sch
 import type { NameMode } from "../lib/names";
 import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
 import { readPalette, type ColorMode, type Palette } from "./colors";
+import { drawBoxes } from "./drawBoxes";
 import { boxAt } from "./hit";
 import type { Iterations } from "./iterationMarks";
+import type { Motion } from "./keys";
 import { LABEL_FONT, Labels } from "./labels";
 import { AS_PROPOSED, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks, type LaneRange, type Layout, type Row, type TrackRow } from "./layout";
-import type { Motion } from "./keys";
+import { NOTHING_FOUND, type FoundInStack } from "./marks";
 import { Mover, stepped, STEP_S } from "./mover";
 import { drawOverlay } from "./overlay";
-import { NOTHING_FOUND, type FoundInStack } from "./marks";
 import { paintTile, type Paints } from "./paint";
 import type { RectRenderer } from "./rects";
-import { drawBoxes } from "./drawBoxes";
-import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
+import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene } from "./scene";
 import type { Stack, StackPart } from "./stack";
 import { StackTiles, unseenSteps } from "./tiles";
-import { clampViewport, panBy, pxOf, spanNs, timeAt, wholeTrace, zoomAt, type Viewport } from "./viewport";
+import { clampViewport, panBy, pxOf, spanNs, timeAt, wholeTrace, zoomAt, type Viewport, type TimeRange } from "./viewport";
 import { webglRenderer } from "./webgl";
 import { ZoomHistory } from "./zoomHistory";
 

@@ -49,6 +49,16 @@ export interface TrackTile {
   readonly batch: RectBatch;
 }
 
+/** What is there to draw a track from, finest first. */
+export interface TrackTiles {
+  /** Exactly the screen, where `fine` had to be coarse. */
+  readonly sharp: TrackTile | null;
+  /** The screen and its surroundings. */
+  readonly fine: TrackTile | null;
+  /** One that shows the whole trace: the backdrop when a pan outruns the answers. */
+  readonly whole: TrackTile | null;
+}
+
 /** The lists of names of a tile. */
 export type TileNames = Pick<TrackTile, "names" | "shortNames" | "demangledNames">;
 

@@ -1,10 +1,10 @@
 /** The tiles of all stacked workers: each worker's are asked for by a loader of its own. */
 import type { Failure } from "../api/types";
 import type { LaneRange, Layout } from "./layout";
-import { TileLoader, type TrackTiles } from "./loader";
-import { partOf, type Stack, type StackPart } from "./stack";
+import { TileLoader } from "./loader";
 import type { RectBatch } from "./rects";
-import type { TrackTile } from "./tile";
+import { partOf, type Stack, type StackPart } from "./stack";
+import type { TrackTile, TrackTiles } from "./tile";
 import type { Viewport } from "./viewport";
 
 export interface StackTilesEvents {

@@ -4,10 +4,9 @@ import { useEffect, useRef } from "react";
 import { formatValue } from "../lib/format";
 import { announceAside } from "./announce";
 import { formatRange, parseRange } from "./link";
-import type { TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import { listenToStage } from "./useStage";
-import { fitRange, spanNs, wholeTrace } from "./viewport";
+import { fitRange, spanNs, wholeTrace, type TimeRange } from "./viewport";
 import { place } from "./visit";
 
 const WRITE_AFTER_MS = 300;

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import { useView } from "../api/hooks";
 import type { Table } from "../api/types";
-import { numberOf, textOf } from "../pages/rows";
+import { numberOf, textOf } from "../lib/rows";
 import { cutText } from "../state/iterationsBy";
 import { CUT_KEY } from "../state/selection";
 import { useParams } from "../state/urlStore";

@@ -1,7 +1,7 @@
 /** The stage for the life of the page: its canvases, its colours, and who listens to the pointer. */
 import { useEffect, useRef, useState } from "react";
 
-import { useTheme } from "../app/theme";
+import { useTheme } from "../ui/theme";
 import { listenToGestures, type GestureEvents } from "./gestures";
 import type { Stack } from "./stack";
 import { Stage } from "./stage";

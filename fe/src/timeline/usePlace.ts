@@ -9,8 +9,8 @@ import type { ColorMode } from "./colors";
 import { layOut, type Folding, type Layout } from "./layout";
 import { parseArrangement, parseFolding, parseMode, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
 import { keysOnScreen, parseOver } from "./rangeTracks";
-import type { TimeRange } from "./scene";
 import { fromPart, type Stack, type StackPart } from "./stack";
+import type { TimeRange } from "./viewport";
 
 export interface Place {
   readonly at: string | undefined;

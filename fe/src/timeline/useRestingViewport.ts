@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
 
-import type { TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import { listenToStage } from "./useStage";
+import type { TimeRange } from "./viewport";
 
 const REST_MS = 400;
 

@@ -2,7 +2,8 @@
 import { useMemo } from "react";
 
 import type { Query } from "../api/client";
-import { useAnswer, useAnswers, type Resource } from "../api/hooks";
+import { useAnswer, useAnswers } from "../api/hooks";
+import type { Resource } from "../api/resource";
 import type { TimelineClocksAnswer, TimelineTracksAnswer } from "../generated/schema";
 import type { StackedWorker } from "./stack";
 

@@ -1,7 +1,7 @@
 /** Keys of the timeline. Caught before the frame's own, since `/` and `?` mean this page while it is open. */
 import { useEffect, useRef } from "react";
 
-import { isTyping } from "../app/SearchBox";
+import { isTyping } from "../ui/isTyping";
 import { commandOf, motionOf, type Command } from "./keys";
 import { closeMenuElsewhere, OPEN_MENU } from "./menus";
 import { PANEL } from "./PanelSlot";

@@ -9,6 +9,12 @@ export interface Viewport {
   readonly endNs: number;
 }
 
+/** A part of time, whatever is on screen. */
+export interface TimeRange {
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
 /** Closer than this there is nothing to see: clocks of traces count whole nanoseconds. */
 export const MIN_SPAN_NS = 40;
 /** How far past both ends of the trace one can look, as a share of the screen. */

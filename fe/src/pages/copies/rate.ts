@@ -1,7 +1,7 @@
 /** The rate of copies over time, with what their links carry at most as dashed lines. */
 import type { Series, Table } from "../../api/types";
 import type { CurveChart, CurveLine } from "../../chart/types";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 
 export function rateChart(series: Series, kinds: Table | undefined): CurveChart {
   const xs = series.lines.flatMap(({ x }) => [x[0] ?? 0, x.at(-1) ?? 0]);

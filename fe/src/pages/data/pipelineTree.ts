@@ -1,6 +1,6 @@
 /** A data pipeline as a tree: each operation with those it takes from. */
 import type { Table } from "../../api/types";
-import { cellOf, numberOf, textOf } from "../rows";
+import { cellOf, numberOf, textOf } from "../../lib/rows";
 
 export interface Operation {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** What the view says, in sentences: how near the model is to the peak, how much could be saved, and where. */
 import type { Fact, Scalar, View } from "../../api/types";
 import { formatNumber, formatValue } from "../../lib/format";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 
 const BOUND_WORDS: Readonly<Record<string, string>> = {
   compute: "limited by arithmetic",

@@ -1,6 +1,6 @@
 /** What the roofline plot draws: points of the table, roofs of the series, and the window that shows both. */
 import type { Series, Table } from "../../api/types";
-import { cellOf, numberOf, textOf } from "../rows";
+import { cellOf, numberOf, textOf } from "../../lib/rows";
 
 export type Bound = "compute" | "memory" | "latency" | "unknown";
 

@@ -2,7 +2,7 @@
 import type { Series, Table, View } from "../../api/types";
 import type { CategoryChart, CategoryLine } from "../../chart/types";
 import { formatValue } from "../../lib/format";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 
 const BUSY = "Busy";
 /** Bins of launch delays in a power of ten. */

@@ -1,17 +1,17 @@
 /** The canvas with the bars, and what stands on it: the borders, and the values below the pointer. */
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { onPrinting } from "../../app/printing";
-import { useTheme } from "../../app/theme";
 import { chartColors } from "../../chart/colors";
 import { formatValue } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
 import { useElementWidth } from "../../table/useElementWidth";
 import { pixelRatio, setSize } from "../../timeline/canvases";
+import { onPrinting } from "../../ui/printing";
+import { useTheme } from "../../ui/theme";
 import { iterationAt, type Bars, type Window } from "./bars";
 import { drawBars, PLOT } from "./draw";
-import { RangeBorder } from "./RangeBorder";
 import type { Range } from "./range";
+import { RangeBorder } from "./RangeBorder";
 import type { RangeDraft } from "./useRangeDraft";
 
 const HEIGHT_PX = 240;

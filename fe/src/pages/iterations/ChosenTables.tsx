@@ -2,12 +2,12 @@
 import type { Query } from "../../api/client";
 import { useView } from "../../api/hooks";
 import type { Row, Table } from "../../api/types";
+import { textOf } from "../../lib/rows";
 import { shortenMiddle } from "../../lib/shorten";
 import { visibleText } from "../../lib/visibleText";
 import { navigate, useParams } from "../../state/urlStore";
 import { DataTable, type RowChoice } from "../../table/DataTable";
 import { PAGE_ROWS } from "../../table/useRows";
-import { textOf } from "../rows";
 import type { ViewContext } from "../ViewFrame";
 
 const OPERATORS = "iteration_operators";

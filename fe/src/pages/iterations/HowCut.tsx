@@ -1,9 +1,9 @@
 /** What the recording was cut into where that is not plain: by what was found, or into one, with what would find more. */
 import type { Note } from "../../api/types";
-import { noteId } from "../../app/noteMarks";
-import { takeCut } from "../../app/useKeyNodes";
 import { visibleText } from "../../lib/visibleText";
 import { useParams } from "../../state/urlStore";
+import { noteId } from "../../ui/noteMarks";
+import { takeCut } from "../iterationsBy/useKeyNodes";
 
 const NO_STEPS = "no_steps";
 /** Notes that this says, at the place where one asks for it. */

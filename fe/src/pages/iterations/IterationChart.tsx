@@ -9,12 +9,12 @@ import { saveUrl } from "../../lib/download";
 import { formatNumber } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
 import { adjust, navigate, useParams } from "../../state/urlStore";
-import { Segmented } from "../Segmented";
+import { Segmented } from "../../ui/Segmented";
 import { barsOf, type Bars } from "./bars";
 import { BarStage } from "./BarStage";
 import { drawBars, PLOT, UNSELECTED } from "./draw";
-import { RangeField } from "./RangeField";
 import { selectedRange, withSelection, type Range } from "./range";
+import { RangeField } from "./RangeField";
 import { selectSteps, useRangeDraft } from "./useRangeDraft";
 
 interface Props {

@@ -1,8 +1,8 @@
 /** A range in which the iterations vary less, as the server proposes it; one button takes it. */
 import type { Note } from "../../api/types";
-import { noteId } from "../../app/noteMarks";
 import { visibleText } from "../../lib/visibleText";
 import { useParams } from "../../state/urlStore";
+import { noteId } from "../../ui/noteMarks";
 import { selectSteps } from "./useRangeDraft";
 
 export const STEADY_RANGE = "steady_range";

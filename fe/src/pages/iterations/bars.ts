@@ -2,7 +2,7 @@
 import type { Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
 import { roundStep } from "../../lib/roundStep";
-import { hasColumn } from "../rows";
+import { hasColumn } from "../../lib/rows";
 
 /** From the bottom up: what each moment of an iteration is spent on, each moment once. */
 const PART_KEYS = ["tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us"] as const;

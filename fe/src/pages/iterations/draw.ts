@@ -2,8 +2,8 @@
 import type { ChartColors } from "../../chart/colors";
 import { formatNumber } from "../../lib/format";
 import { roundStep } from "../../lib/roundStep";
-import { scaleFor } from "../../lib/units";
 import { shortenMiddle } from "../../lib/shorten";
+import { scaleFor } from "../../lib/units";
 import { visibleText } from "../../lib/visibleText";
 import { barsShown, edgeX, ticksUpTo, type Bars, type Window } from "./bars";
 import type { Range } from "./range";

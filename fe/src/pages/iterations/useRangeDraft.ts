@@ -1,8 +1,8 @@
 /** The range while it is being moved: drawn at once, and put into the address when the movement rests. */
 import { useCallback, useEffect, useRef, useState } from "react";
 
-import { navigate } from "../../state/urlStore";
 import { NO_TIME } from "../../state/selection";
+import { navigate } from "../../state/urlStore";
 import { rangeSteps, withEnd, type End, type Range } from "./range";
 
 /** After the last turn of a wheel or press of a key. */

@@ -2,8 +2,8 @@
 import type { Table } from "../../api/types";
 import { ShareCard } from "../../chart/ShareCard";
 import { formatValue } from "../../lib/format";
+import { numberOf } from "../../lib/rows";
 import { FactList } from "../Facts";
-import { numberOf } from "../rows";
 import type { ViewContext } from "../ViewFrame";
 import { classParts, maybeTensorCoreUs, resourceParts } from "./categories";
 import { performanceFacts } from "./dashboardFacts";

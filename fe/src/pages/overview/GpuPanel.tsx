@@ -1,7 +1,7 @@
 /** How much of the time each GPU was used, and all of them in the mean. */
 import type { Fact, Table } from "../../api/types";
 import { exactValue, formatNumber } from "../../lib/format";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 import { deviceWord } from "./dashboardFacts";
 
 /** Of more GPUs than this the table tells. */

@@ -1,6 +1,6 @@
 /** Where to read on: links that the user may follow; nothing of them is loaded. */
 import type { Table } from "../../api/types";
-import { textOf } from "../rows";
+import { textOf } from "../../lib/rows";
 
 export function Guidance({ table }: { readonly table: Table }) {
   return (

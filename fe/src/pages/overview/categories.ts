@@ -2,7 +2,7 @@
 import type { Row, Scalar, Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
 import type { SharePart } from "../../chart/ShareCard";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 
 const RESOURCE_TITLES: Readonly<Record<string, string>> = {
   tensor_core: "Tensor Core kernels",

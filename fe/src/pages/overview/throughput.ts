@@ -1,9 +1,9 @@
 /** What the panel of the throughput shows, made of the view. */
 import type { Fact, Series, Table, Unit } from "../../api/types";
-import { seriesChart } from "../../chart/fromSeries";
+import { seriesChart } from "../../chart/chartData";
 import { isCurve, type ChartData, type Vertical } from "../../chart/types";
 import { formatValue } from "../../lib/format";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 
 export const THROUGHPUT_FACTS: readonly string[] = ["steps_per_s", "samples_per_s", "reader_ratio_pct", "profiler_overhead_pct", "warmup_steps"];
 

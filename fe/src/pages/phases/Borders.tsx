@@ -1,11 +1,11 @@
 /** Where forward begins and backward ends: as found, or at operators somebody names. */
 import { useId, useState } from "react";
 
-import { useView } from "../../api/hooks";
 import type { Query } from "../../api/client";
+import { useView } from "../../api/hooks";
 import { formatFilter } from "../../lib/grammar";
+import { textOf } from "../../lib/rows";
 import { navigate, useParams } from "../../state/urlStore";
-import { textOf } from "../rows";
 
 const OFFERED = 30;
 const BORDERS = [

@@ -1,11 +1,11 @@
 /** A step drawn to scale: interval, forward, backward, tail, and collectives below them. */
 import { Fragment, type ReactNode } from "react";
 
-import { toCsv } from "../../lib/csv";
 import { PLAIN_COLUMN } from "../../lib/columns";
+import { toCsv } from "../../lib/csv";
+import { saveFile } from "../../lib/download";
 import { exactValue, formatValue } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
-import { saveFile } from "../../lib/download";
 import type { StepDiagram as Diagram, StepPart } from "./stepParts";
 
 interface Props {

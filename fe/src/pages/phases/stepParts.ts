@@ -1,7 +1,7 @@
 /** One row of the step trace as the parts of a diagram. */
 import type { Row, Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
-import { numberOf } from "../rows";
+import { numberOf } from "../../lib/rows";
 
 export interface StepPart {
   readonly key: string;

@@ -1,6 +1,6 @@
 /** Iterations of the view of shapes, by name, in order. */
 import type { View } from "../../api/types";
-import { hasColumn, textOf } from "../rows";
+import { hasColumn, textOf } from "../../lib/rows";
 
 export function iterationsOf({ tables }: View): string[] {
   const table = Object.values(tables).find((each) => each.columns[0]?.key === "iteration" && hasColumn(each, "new_shapes"));

@@ -3,10 +3,10 @@ import { useMemo, useState, type KeyboardEvent } from "react";
 
 import type { Row, Table } from "../../api/types";
 import { formatValue } from "../../lib/format";
+import { textOf } from "../../lib/rows";
 import { visibleText } from "../../lib/visibleText";
+import { Segmented } from "../../ui/Segmented";
 import { StackDetail } from "../RowDetail";
-import { textOf } from "../rows";
-import { Segmented } from "../Segmented";
 import { devicesOf, MOST_SEGMENTS, segmentsOf, stateClass, type MapBlock, type MapSegment } from "./map";
 
 interface Props {

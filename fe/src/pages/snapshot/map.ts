@@ -1,6 +1,6 @@
 /** Segments of an allocator with their blocks, as a map draws them. */
 import type { Row, Table } from "../../api/types";
-import { numberOf, textOf } from "../rows";
+import { numberOf, textOf } from "../../lib/rows";
 
 export interface MapBlock {
   readonly row: Row;

@@ -3,21 +3,21 @@ import { lazy, Suspense, useMemo } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import { CutFailure } from "../app/CutFailure";
-import { isOfCut } from "../app/cutSuggestions";
-import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
 import type { TimelineTracksAnswer } from "../generated/schema";
-import type { PageProps } from "../pages/ViewFrame";
 import { cutQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { useParams } from "../state/urlStore";
-import { formatLevels, parseLevels } from "./levels";
-import { parseStack } from "./link";
-import { MAX_STACKED, stackOf } from "./stack";
-import { useStackedWorkers } from "./useStackedWorkers";
+import { formatLevels, parseLevels } from "../timeline/levels";
+import { parseStack } from "../timeline/link";
+import { MAX_STACKED, stackOf } from "../timeline/stack";
+import { useStackedWorkers } from "../timeline/useStackedWorkers";
+import { FailureCard, NothingCard, PendingCard } from "../ui/stateCards";
+import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
+import { isOfCut } from "./iterationsBy/suggestedNames";
+import type { PageProps } from "./ViewFrame";
 
 /** Fetched when it is first looked at, while the server lays out the tracks. */
-const importView = () => import("./TimelineView");
+const importView = () => import("../timeline/TimelineView");
 const TimelineView = lazy(async () => ({ default: (await importView()).TimelineView }));
 
 export function TimelinePage({ info, target }: PageProps) {
@@ -39,7 +39,7 @@ export function TimelinePage({ info, target }: PageProps) {
   );
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
-  if (answer.state === "failed" && isOfCut(answer.failure)) return <CutFailure target={target} failure={answer.failure} />;
+  if (answer.state === "failed" && isOfCut(answer.failure)) return <IterationsByFailure target={target} failure={answer.failure} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
   if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NothingCard view={info} reason="The recording holds no events." />;
   const waiting = <p className="soft">{tracks === null || names.length === 0 ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;

@@ -1,11 +1,11 @@
 /** The table of what could cut the trace: one click takes it. */
-import type { Table } from "../api/types";
-import { visibleText } from "../lib/visibleText";
-import { parseCut, type Cut } from "../state/iterationsBy";
-import { useParams } from "../state/urlStore";
-import type { Query } from "../api/client";
-import { textOf } from "../pages/rows";
-import { DataTable } from "../table/DataTable";
+import type { Query } from "../../api/client";
+import type { Table } from "../../api/types";
+import { textOf } from "../../lib/rows";
+import { visibleText } from "../../lib/visibleText";
+import { parseCut, type Cut } from "../../state/iterationsBy";
+import { useParams } from "../../state/urlStore";
+import { DataTable } from "../../table/DataTable";
 import { KEY_NODES } from "./useKeyNodes";
 
 /** The reason speaks of them. */

@@ -1,11 +1,11 @@
 /** What was to cut the trace is not in it: what is, and the way back to the steps. */
-import type { Failure } from "../api/types";
-import { visibleText } from "../lib/visibleText";
-import { textOf } from "../pages/rows";
-import type { Target } from "../state/target";
-import { suggestedNames } from "./cutSuggestions";
+import type { Failure } from "../../api/types";
+import { textOf } from "../../lib/rows";
+import { visibleText } from "../../lib/visibleText";
+import type { Target } from "../../state/target";
+import { FailureCard } from "../../ui/stateCards";
 import { KeyNodeTable } from "./KeyNodeTable";
-import { FailureCard } from "./SpanState";
+import { suggestedNames } from "./suggestedNames";
 import { takeCut, useKeyNodes } from "./useKeyNodes";
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
   readonly failure: Failure;
 }
 
-export function CutFailure({ target, failure }: Props) {
+export function IterationsByFailure({ target, failure }: Props) {
   const { table, query } = useKeyNodes(target);
   const names = table === null ? [] : suggestedNames(failure.hint, table.rows.map((row) => textOf(table, row, "name")));
   return (

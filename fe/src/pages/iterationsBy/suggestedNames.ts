@@ -1,5 +1,5 @@
 /** What to say where nothing in the trace is called as `iterations_by=` wants, or it cannot cut. */
-import type { Failure } from "../api/types";
+import type { Failure } from "../../api/types";
 
 /** Whether an answer failed for what was to cut the trace. */
 export function isOfCut({ code, message }: Failure): boolean {

@@ -1,7 +1,5 @@
 /** Where a page will be: a word on what happens, and its outline. Nothing for what is there at once. */
-import type { ReactNode } from "react";
-
-import { usePatience } from "./usePatience";
+import { useEffect, useState, type ReactNode } from "react";
 
 /** Heights of what pages begin with: facts, findings, a chart. */
 const BLOCKS_PX = [48, 160, 280];
@@ -31,4 +29,17 @@ export function Outline() {
       ))}
     </div>
   );
+}
+
+/** What is answered sooner seems to come at once. */
+const PATIENCE_MS = 100;
+
+/** Whether it has taken so long that it is worth a word: what only flashes is noise. */
+function usePatience(): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isOver;
 }

@@ -1,12 +1,13 @@
 /** What could cut the trace into iterations, best first, asked of the whole trace as it was recorded. */
-import { useView, type Resource } from "../api/hooks";
-import type { Query } from "../api/client";
-import type { Table, View } from "../api/types";
-import { STEPS, formatCut, type Cut } from "../state/iterationsBy";
-import { CUT_KEY } from "../state/selection";
-import { traceQuery, type Target } from "../state/target";
-import { navigate } from "../state/urlStore";
-import { PAGE_ROWS } from "../table/useRows";
+import type { Query } from "../../api/client";
+import { useView } from "../../api/hooks";
+import type { Resource } from "../../api/resource";
+import type { Table, View } from "../../api/types";
+import { STEPS, formatCut, type Cut } from "../../state/iterationsBy";
+import { CUT_KEY } from "../../state/selection";
+import { traceQuery, type Target } from "../../state/target";
+import { navigate } from "../../state/urlStore";
+import { PAGE_ROWS } from "../../table/useRows";
 
 export const KEY_NODES = "key_nodes";
 

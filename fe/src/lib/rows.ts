@@ -1,6 +1,5 @@
 /** Reading rows by column key. */
 import type { Row, Scalar, Table } from "../api/types";
-import type { CategoryLine } from "../chart/types";
 
 export function cellOf(table: Table, row: Row, key: string): Scalar {
   const index = table.columns.findIndex((column) => column.key === key);
@@ -36,10 +35,4 @@ export function topRows(table: Table, key: string, count: number): { row: Row; v
     })
     .sort((a, b) => b.value - a.value)
     .slice(0, count);
-}
-
-/** A line per kind, so that the legend names its colour. */
-export function barsByKind(top: readonly { readonly row: Row; readonly value: number }[], kind: (row: Row) => string): CategoryLine[] {
-  const kinds = top.map(({ row }) => kind(row));
-  return [...new Set(kinds)].map((name) => ({ name, values: top.map(({ value }, place) => (kinds[place] === name ? value : 0)) }));
 }

@@ -1,16 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
-import { allOfKind, barsByKind } from "./rows";
-import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
-
-it("gives every bar the line of its kind", () => {
-  const top = [["a"], ["b"], ["c"]].map((row, index) => ({ row, value: index + 1 }));
-  expect(barsByKind(top, (row) => (row[0] === "b" ? "Communication" : "Kernel"))).toEqual([
-    { name: "Kernel", values: [1, 0, 3] },
-    { name: "Communication", values: [0, 2, 0] },
-  ]);
-});
+import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
+import { allOfKind } from "./rows";
 
 it("knows rows that are all of one kind", () => {
   const table = (key: string, ...kinds: string[]): Table => ({

@@ -1,11 +1,11 @@
 /** Chooses what one iteration is: a step of the recording, a call of some operator or range, or what is found. */
 import { useEffect, useRef, useState } from "react";
 
-import { Segmented } from "../pages/Segmented";
-import { parseCut, STEPS, type Cut } from "../state/iterationsBy";
-import type { Target } from "../state/target";
-import { useParams } from "../state/urlStore";
-import { visibleText } from "../lib/visibleText";
+import { visibleText } from "../../lib/visibleText";
+import { parseCut, STEPS, type Cut } from "../../state/iterationsBy";
+import type { Target } from "../../state/target";
+import { useParams } from "../../state/urlStore";
+import { Segmented } from "../../ui/Segmented";
 import { KeyNodeTable } from "./KeyNodeTable";
 import { takeCut, useKeyNodes } from "./useKeyNodes";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { isOfCut, suggestedNames } from "./cutSuggestions";
+import { isOfCut, suggestedNames } from "./suggestedNames";
 
 it("knows which failures are of what cuts the trace", () => {
   const failure = (code: string, message = "") => ({ code, message, hint: null });

@@ -1,6 +1,6 @@
 /** Copies a text and says so. */
 import { copyText } from "../lib/download";
-import { useSaid } from "./useSaid";
+import { useBriefMessage } from "./useBriefMessage";
 
 interface Props {
   readonly text: string;
@@ -10,7 +10,7 @@ interface Props {
 }
 
 export function CopyButton({ text, label = "Copy", title, className = "button quiet" }: Props) {
-  const [said, setSaid] = useSaid();
+  const [said, setSaid] = useBriefMessage();
   const copy = async () => setSaid((await copyText(text)) ? "Copied" : "The browser refused");
   return (
     <button type="button" className={className} title={title} onClick={() => void copy()}>

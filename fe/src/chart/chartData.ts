@@ -1,6 +1,6 @@
-/** A series of the server as a chart. */
-import type { Series } from "../api/types";
-import type { ChartData, CurveChart, Mark } from "./types";
+/** What charts are drawn from, of a series of the server or of rows of a table. */
+import type { Row, Series } from "../api/types";
+import type { CategoryLine, ChartData, CurveChart, Mark } from "./types";
 
 export function seriesChart(series: Series, marks: readonly Mark[] = []): ChartData {
   if (series.kind === "line" || series.kind === "stair") {
@@ -29,4 +29,10 @@ export function seriesChart(series: Series, marks: readonly Mark[] = []): ChartD
 /** Without the noise of a division: 0.2, not 0.19999999999999996. */
 function placeText(place: number): string {
   return String(Number(place.toPrecision(9)));
+}
+
+/** A line per kind, so that the legend names its colour. */
+export function barsByKind(top: readonly { readonly row: Row; readonly value: number }[], kind: (row: Row) => string): CategoryLine[] {
+  const kinds = top.map(({ row }) => kind(row));
+  return [...new Set(kinds)].map((name) => ({ name, values: top.map(({ value }, index) => (kinds[index] === name ? value : 0)) }));
 }
