@@ -79,7 +79,7 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     ("data", "code", "text"),
     [
         (hashlib.shake_128(b"key").digest(8192), "encrypted_database", "it is encrypted"),
-        (b"ERROR: no such report\n", "not_a_database", "is no SQLite database"),
+        (b"ERROR: no such report\n", "not_a_database", "is not an SQLite database"),
         (b"<!DOCTYPE html><html></html>", "html_page", "is a web page"),
         (b"", "empty_file", "is empty"),
     ],

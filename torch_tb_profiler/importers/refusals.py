@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.source import HEAD_BYTES
-from torch_tb_profiler.importers.sqlite.opening import no_database
+from torch_tb_profiler.importers.sqlite.opening import not_a_database_error
 from torch_tb_profiler.importers.text import text_head
 
 LFS_POINTER = b"version https://git-lfs"
@@ -61,7 +61,7 @@ def refusal(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
         )
     is_page = text.lower().startswith(HTML_STARTS)
     if name.lower().endswith(DATABASE_ENDINGS) and not (is_page and head.isascii()):
-        return no_database(head, name)
+        return not_a_database_error(head, name)
     if is_page:
         return TraceFormatError(
             "html_page",

@@ -74,7 +74,7 @@ def test_a_tree_that_leads_back_to_itself_ends(whole: bytes, tmp_path: Path) -> 
     assert counts["database_damaged"] >= 1
 
 
-def test_places_beyond_a_page_are_left_out(whole: bytes, tmp_path: Path) -> None:
+def test_cells_beyond_a_page_are_left_out(whole: bytes, tmp_path: Path) -> None:
     leaf = page_of(whole, 0x0D)
     read, counts = numbers(changed(whole, leaf, 8, b"\xff\xff\x00\x01"), tmp_path)
     assert (len(read), counts) == (ROWS - 2, {"database_damaged": 2})
@@ -133,13 +133,13 @@ def test_no_database(head: bytes, code: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-journal"])
-def test_what_was_not_written_yet_is_told(whole: bytes, tmp_path: Path, ending: str) -> None:
+def test_an_unfinished_database_is_an_error(whole: bytes, tmp_path: Path, ending: str) -> None:
     path = tmp_path / "a.sqlite"
     path.write_bytes(whole)
-    beside = tmp_path / f"a.sqlite{ending}"
-    beside.write_bytes(bytes(64))
+    companion = tmp_path / f"a.sqlite{ending}"
+    companion.write_bytes(bytes(64))
     Database.open(str(path), "a.sqlite").close()
-    beside.write_bytes(b"\x37\x7f\x06\x82" + bytes(64))
+    companion.write_bytes(b"\x37\x7f\x06\x82" + bytes(64))
     with pytest.raises(TraceFormatError, match=f"'{ending}'.*checkpoint") as caught:
         Database.open(str(path), "a.sqlite")
     assert caught.value.code == "unfinished_database"

@@ -37,7 +37,7 @@ INSERT INTO backwards VALUES (3);
 """
 
 
-def made(folder: Path, script: str = SCRIPT, *, encoding: str = "UTF-8") -> Path:
+def create_database(folder: Path, script: str = SCRIPT, *, encoding: str = "UTF-8") -> Path:
     path = folder / "a.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA encoding = '{encoding}'")
@@ -47,7 +47,7 @@ def made(folder: Path, script: str = SCRIPT, *, encoding: str = "UTF-8") -> Path
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux only")
 def test_any_name_of_a_file(tmp_path: Path) -> None:
-    path = os.fsdecode(bytes(made(tmp_path)) + b" ?a=1&b#c%20\xff.sqlite")
+    path = os.fsdecode(bytes(create_database(tmp_path)) + b" ?a=1&b#c%20\xff.sqlite")
     os.rename(tmp_path / "a.sqlite", path)
     with Database.open(path, "a.sqlite") as database:
         assert database.count("keyed") == 2
@@ -55,7 +55,7 @@ def test_any_name_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])
 def test_tables_and_columns(tmp_path: Path, encoding: str) -> None:
-    path = made(tmp_path, encoding=encoding)
+    path = create_database(tmp_path, encoding=encoding)
     before = path.read_bytes()
     with Database.open(str(path), "a.sqlite") as database:
         assert dict(database.tables) == {
@@ -98,15 +98,15 @@ def test_large_tables_are_read_in_pieces_and_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PIECE_BYTES", 4096)
-    monkeypatch.setattr(module, "LARGE_BYTES", 8192)
+    monkeypatch.setattr(module, "PARALLEL_BYTES", 8192)
     rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
-    path = made(
+    path = create_database(
         tmp_path,
         f"CREATE TABLE t (a INTEGER, b TEXT); {rows} INSERT INTO t SELECT i, 'x' || (i % 9) FROM n;"
         f"CREATE TABLE u (c REAL); {rows} INSERT INTO u SELECT i / 2.0 FROM n;",
     )
     tables: list[str] = []
-    told: list[int] = []
+    progress: list[int] = []
 
     def elsewhere(
         pieces: Iterator[Any], read_piece: Callable[[Any], Any]
@@ -116,7 +116,7 @@ def test_large_tables_are_read_in_pieces_and_once(
             there = pickle.loads(pickle.dumps(piece))
             yield piece, pickle.loads(pickle.dumps(read_piece(there)))
 
-    reading = Reading(progress=told.append, read_pieces=elsewhere)
+    reading = Reading(progress=progress.append, read_pieces=elsewhere)
     with Database.open(str(path), "a.sqlite", reading) as database:
         database.preload(ints={"t": ["a"], "none": ["a"]}, codes={"t": ["b"]}, floats={"u": ["c"]})
         read = len(tables)
@@ -130,5 +130,5 @@ def test_large_tables_are_read_in_pieces_and_once(
         database.release("t")
         assert database.ints("t", ["a"])["a"].tolist() == list(range(1, 2001))
         assert len(tables) > read
-    assert told == sorted(told)
-    assert 0 < told[-1] <= path.stat().st_size
+    assert progress == sorted(progress)
+    assert 0 < progress[-1] <= path.stat().st_size

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers.sqlite.packed import Packed, packed, unpacked
+from torch_tb_profiler.importers.sqlite.packed import PackedInts, pack, unpack
 from torch_tb_profiler.trace.columns import ABSENT
 
 INTEGERS = st.one_of(
@@ -19,7 +19,7 @@ INTEGERS = st.one_of(
 @pytest.mark.hypothesis
 @given(st.lists(st.lists(INTEGERS, max_size=6), max_size=4))
 def test_nothing_is_lost(parts: list[list[int]]) -> None:
-    joined = unpacked([packed(np.array(part, np.int64)) for part in parts])
+    joined = unpack([pack(np.array(part, np.int64)) for part in parts])
     assert joined.tolist() == [value for part in parts for value in part]
 
 
@@ -35,7 +35,7 @@ def test_nothing_is_lost(parts: list[list[int]]) -> None:
     ],
 )
 def test_they_take_what_they_need(values: list[int], bytes_each: int) -> None:
-    made = packed(np.array(values, np.int64))
-    assert isinstance(made, Packed)
-    assert (0 if made.offsets is None else made.offsets.itemsize) == bytes_each
-    assert unpacked([made]).tolist() == values
+    packed = pack(np.array(values, np.int64))
+    assert isinstance(packed, PackedInts)
+    assert (0 if packed.offsets is None else packed.offsets.itemsize) == bytes_each
+    assert unpack([packed]).tolist() == values

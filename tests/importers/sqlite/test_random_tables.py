@@ -14,7 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers.sqlite.cells import codes_of, decoded, floats_of, ints_of
+from torch_tb_profiler.importers.sqlite.cells import (
+    convert_floats,
+    convert_ints,
+    decode_text,
+    encode_texts,
+)
 from torch_tb_profiler.importers.sqlite.database import Database
 
 pytestmark = pytest.mark.hypothesis
@@ -49,27 +54,27 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], int, int,
     return types, rows, late, deleted, page_bytes
 
 
-def written(path: Path, types: list[str], rows: list[tuple[Any, ...]], **made: int) -> list[str]:
+def written(path: Path, types: list[str], rows: list[tuple[Any, ...]], **options: int) -> list[str]:
     """Make the database; the names of its columns."""
     names = [f'c"{number}' for number in range(len(types))]
     columns = [f'"c""{number}" {kind}' for number, kind in enumerate(types)]
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA page_size = {made['page_bytes']}")
+        connection.execute(f"PRAGMA page_size = {options['page_bytes']}")
         connection.execute(f"CREATE TABLE t (key INTEGER PRIMARY KEY, {', '.join(columns)})")
-        places = ", ".join("?" * len(types))
-        early = rows[: len(rows) - made["late"]]
-        connection.executemany(f"INSERT INTO t VALUES (NULL, {places})", early)
+        placeholders = ", ".join("?" * len(types))
+        early = rows[: len(rows) - options["late"]]
+        connection.executemany(f"INSERT INTO t VALUES (NULL, {placeholders})", early)
         connection.execute("ALTER TABLE t ADD COLUMN added REAL")
         late = rows[len(early) :]
-        connection.executemany(f"INSERT INTO t VALUES (NULL, {places}, 5)", late)
-        connection.execute(f"DELETE FROM t WHERE key % 3 = 1 AND key <= {made['deleted']}")
+        connection.executemany(f"INSERT INTO t VALUES (NULL, {placeholders}, 5)", late)
+        connection.execute(f"DELETE FROM t WHERE key % 3 = 1 AND key <= {options['deleted']}")
         connection.commit()
     return ["key", *names, "added"]
 
 
 def by_sqlite(path: Path, names: Sequence[str]) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(path)) as connection:
-        connection.text_factory = decoded
+        connection.text_factory = decode_text
         wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         return connection.execute(f"SELECT {wanted} FROM t").fetchall()
 
@@ -90,11 +95,11 @@ def test_pages_hold_what_sqlite_reads(
             assert database.count("t") == len(truth)
             ints, floats = database.ints("t", names), database.floats("t", names)
             assert not database.quality.counts.get("database_damaged")
-            for place, name in enumerate(names):
-                cells = [row[place] for row in truth]
-                assert ints[name].tolist() == ints_of(cells)[0].tolist()
-                np.testing.assert_array_equal(floats[name], floats_of(cells)[0])
-                codes, texts, _ = codes_of(cells)
+            for position, name in enumerate(names):
+                cells = [row[position] for row in truth]
+                assert ints[name].tolist() == convert_ints(cells)[0].tolist()
+                np.testing.assert_array_equal(floats[name], convert_floats(cells)[0])
+                codes, texts, _ = encode_texts(cells)
                 shown = [*texts, None]
                 assert database.texts("t", name) == [shown[code] for code in codes.tolist()]
                 assert database.series("t", name).to_list() == database.texts("t", name)

@@ -1,9 +1,8 @@
-"""A database as columns of numbers and texts: only those that are asked for are read.
+"""A database as columns of numbers and texts; only requested columns are read.
 
-Importers name the tables and columns they know; nothing else of the file reaches them. Views,
-triggers and virtual tables of a file are never used. Tables are decoded from their pages, large
-ones in pieces that several processes read; SQLite itself gives the schema, and the few tables that
-are stored otherwise.
+Importers name the tables and columns they know and get nothing else. Views, triggers and virtual
+tables of a file are never used. Tables are decoded from their pages, large ones in pieces that
+several processes read; SQLite itself reads the schema, and the few tables that have another layout.
 """
 
 from __future__ import annotations
@@ -19,78 +18,83 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.importers.protocol import Reading, read_in_turn
-from torch_tb_profiler.importers.sqlite.opening import connect, damaged_database, page_file
-from torch_tb_profiler.importers.sqlite.packed import unpacked
-from torch_tb_profiler.importers.sqlite.pages import Leaves, PageFile, leaves_of
-from torch_tb_profiler.importers.sqlite.parts import (
-    How,
-    Part,
-    Piece,
-    Stored,
-    Wanted,
+from torch_tb_profiler.importers.sqlite.opening import (
+    connect,
+    damaged_database_error,
+    open_page_file,
+)
+from torch_tb_profiler.importers.sqlite.packed import unpack
+from torch_tb_profiler.importers.sqlite.pages import LeafPages, PageFile, find_leaves
+from torch_tb_profiler.importers.sqlite.pieces import (
+    CellType,
+    ColumnRequest,
+    StoredColumn,
+    TablePart,
+    TablePiece,
     absent_column,
     read_piece,
 )
-from torch_tb_profiler.importers.sqlite.queries import queried_parts
-from torch_tb_profiler.importers.sqlite.tables import Table, tables_of
+from torch_tb_profiler.importers.sqlite.queries import query_parts
+from torch_tb_profiler.importers.sqlite.tables import TableLayout, read_schema
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 PIECE_BYTES = 4 << 20
-LARGE_BYTES = 16 << 20
-"""A table from which other processes help."""
+PARALLEL_BYTES = 16 << 20
+"""Size from which a table is read by several processes."""
 
-SMALLEST_ROW_BYTES = 4
-"""A row is a place of two bytes, a length and an id at least: no file has more rows."""
+MIN_ROW_BYTES = 4
+"""A row takes at least a pointer of two bytes, a length and an id; this bounds the number of
+rows."""
 
 Row = tuple[Any, ...]
 
 
 class Database:
-    """A database that is open for reading.
+    """A database opened for reading.
 
-    All reads of one table have the same rows in the same order.
+    All reads of a table return the same rows in the same order.
 
     Attributes:
-        tables: Its tables, each with the names of its columns.
+        tables: Table → names of its columns.
     """
 
     def __init__(self, connection: sqlite3.Connection, file: PageFile, reading: Reading) -> None:
         self._connection = connection
         self._file = file
         self._reading = reading
-        self._known = tables_of(connection, file)
+        self._layouts = read_schema(connection, file)
         self.tables: Mapping[str, tuple[str, ...]] = {
-            name: table.columns for name, table in self._known.items()
+            name: table.columns for name, table in self._layouts.items()
         }
         self._used_bytes = 0
-        self._leaves: dict[str, Leaves] = {}
-        self._held: dict[str, dict[Wanted, list[Any]]] = {}
+        self._leaves: dict[str, LeafPages] = {}
+        self._columns: dict[str, dict[ColumnRequest, list[Any]]] = {}
         self._rows: dict[str, int] = {}
         self._damaged: dict[str, int] = {}
         self._mistyped: dict[tuple[str, str], int] = {}
 
     @classmethod
     def open(cls, path: str, name: str, reading: Reading | None = None) -> Database:
-        """Open the database at ``path``; it is neither changed nor waited for.
+        """Open the database at ``path`` without changing it or waiting for locks.
 
         Args:
-            path: Of a file on this machine.
-            name: As the user knows it, for messages.
-            reading: How large tables are read, and who is told of it.
+            path: A local file.
+            name: The name to show in messages.
+            reading: How large tables are read, and the progress callback.
 
         Raises:
-            TraceFormatError: it is no database, is encrypted, damaged at its start or was copied
+            TraceFormatError: it is not a database, is encrypted, damaged at its start or was copied
                 while a program still wrote to it.
             OSError: it cannot be read.
         """
-        file = page_file(path, name)
+        file = open_page_file(path, name)
         connection = connect(path, name)
         try:
             return cls(connection, file, reading or Reading())
         except sqlite3.Error as error:
             connection.close()
-            raise damaged_database(name, f"SQLite says: {error}") from None
+            raise damaged_database_error(name, f"SQLite reports: {error}") from None
 
     def __enter__(self) -> Database:
         return self
@@ -104,14 +108,14 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     @property
     def quality(self) -> QualityReport:
-        """What is damaged, or of another type than was asked for, in what was read so far."""
+        """The damage, and the cells of another type than requested, in what was read so far."""
         report = QualityReport()
-        report.add("database_truncated", self._file.pages_told - self._file.pages)
+        report.add("database_truncated", self._file.declared_pages - self._file.pages)
         for table, count in self._damaged.items():
             report.add("database_damaged", count, table)
         for (table, column), count in self._mistyped.items():
@@ -125,136 +129,139 @@ class Database:
         floats: Mapping[str, Sequence[str]] | None = None,
         codes: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Read columns of several tables at once, each table once and all cores together; they are
-        kept, in little memory, for :meth:`ints`, :meth:`floats`, :meth:`codes` and :meth:`series`
-        until :meth:`release`.
+        """Read columns of several tables in parallel, each table once. They stay in memory, packed,
+        for :meth:`ints`, :meth:`floats`, :meth:`codes` and :meth:`series` until :meth:`release`.
 
         Args:
-            ints: Table → columns that will be wanted as integers.
-            floats: … as numbers.
-            codes: … as texts.
+            ints: Table → columns that will be requested as integers.
+            floats: Table → columns that will be requested as numbers.
+            codes: Table → columns that will be requested as texts.
         """
-        wanted: dict[str, list[Wanted]] = {}
-        given: tuple[tuple[How, Mapping[str, Sequence[str]] | None], ...] = (
+        wanted: dict[str, list[ColumnRequest]] = {}
+        given: tuple[tuple[CellType, Mapping[str, Sequence[str]] | None], ...] = (
             ("ints", ints),
             ("floats", floats),
             ("codes", codes),
         )
-        for how, tables in given:
+        for cell_type, tables in given:
             for table, columns in (tables or {}).items():
-                wanted.setdefault(table, []).extend(Wanted(column, how) for column in columns)
+                wanted.setdefault(table, []).extend(
+                    ColumnRequest(column, cell_type) for column in columns
+                )
         self._load({table: self._present(table, each) for table, each in wanted.items()})
 
     def release(self, table: str) -> None:
-        """Let go of the columns of a table that :meth:`preload` kept."""
-        self._held.pop(table, None)
+        """Free the columns of a table that :meth:`preload` read."""
+        self._columns.pop(table, None)
 
     def ints(self, table: str, columns: Sequence[str]) -> dict[str, Int64]:
-        """Columns of a table as integers, by name: ``ABSENT`` for null, for a column or a table
-        that is absent and for what is no integer (which is counted in ``quality``). Texts of digits
-        and whole reals are integers."""
+        """Columns of a table as integers, by name: ``ABSENT`` for null, for a missing column or
+        table, and for cells that are not integers (counted in ``quality``). Texts of digits and
+        whole reals count as integers."""
         read = self._read(table, columns, "ints")
-        return {name: unpacked(read.pop(name)) for name in tuple(read)}
+        return {name: unpack(read.pop(name)) for name in tuple(read)}
 
     def floats(self, table: str, columns: Sequence[str]) -> dict[str, Float64]:
-        """Columns of a table as numbers; as :meth:`ints`, with NaN in place of ``ABSENT``."""
+        """Columns of a table as numbers; like :meth:`ints`, with NaN in place of ``ABSENT``."""
         read = self._read(table, columns, "floats")
-        return {name: unpacked(read.pop(name)).view(np.float64) for name in tuple(read)}
+        return {name: unpack(read.pop(name)).view(np.float64) for name in tuple(read)}
 
     def codes(self, table: str, column: str) -> tuple[Int32, list[str]]:
-        """A column of a table as texts: a code of each row, -1 for null, for an absent column and
-        for bytes (which are counted in ``quality``), and the distinct texts behind the codes.
-        Numbers are texts, and bytes of texts that are none become U+FFFD."""
+        """A column of a table as texts: the code of each row (-1 for null, for a missing column and
+        for bytes, which are counted in ``quality``), and the text of each code. Numbers are
+        converted to texts; bytes that are not UTF-8 become U+FFFD."""
         known: dict[str, int] = {}
         joined = [np.empty(0, np.int32)]
         for codes, texts in self._read(table, (column,), "codes")[column]:
-            own = [known.setdefault(text, len(known)) for text in texts]
-            joined.append(np.array([*own, -1], np.int32)[codes])
+            remapped = [known.setdefault(text, len(known)) for text in texts]
+            joined.append(np.array([*remapped, -1], np.int32)[codes])
         return np.concatenate(joined), list(known)
 
     def series(self, table: str, column: str) -> pl.Series:
-        """A column of a table as a series of texts; as :meth:`codes`, with null for -1."""
+        """A column of a table as a series of texts; like :meth:`codes`, with null for -1."""
         codes, texts = self.codes(table, column)
         known = pl.Series(column, [*texts, None], pl.String)
         return known.gather(np.where(codes < 0, len(texts), codes))
 
     def texts(self, table: str, column: str) -> list[str | None]:
-        """A column of a small table as texts; as :meth:`codes`, with None for -1."""
+        """A column of a small table as texts; like :meth:`codes`, with None for -1."""
         codes, texts = self.codes(table, column)
-        shown = [*texts, None]
-        return [shown[code] for code in codes.tolist()]
+        text_by_code = [*texts, None]
+        return [text_by_code[code] for code in codes.tolist()]
 
     def rows(self, table: str, columns: Sequence[str]) -> list[Row]:
-        """The rows of a small table, with the cells of these columns as they are: int, float, str,
-        bytes or None; None for absent columns."""
+        """The rows of a small table, with the cells of these columns as stored: int, float, str,
+        bytes or None; None for missing columns."""
         read = self._read(table, columns, "objects")
         return list(zip(*(chain(*read[column]) for column in columns), strict=True))
 
     def count(self, table: str) -> int:
-        """How many rows a table has; 0 for one that is absent."""
-        if table in self._known and table not in self._rows:
+        """Number of rows of a table; 0 for a missing table."""
+        if table in self._layouts and table not in self._rows:
             self._load({table: []})
         return self._rows.get(table, 0)
 
-    def _read(self, table: str, columns: Sequence[str], how: How) -> dict[str, list[Any]]:
-        """Of each column its values, part by part."""
-        wanted = self._present(table, [Wanted(column, how) for column in columns])
-        kept = self._held.get(table, {})
-        if any(each not in kept for each in wanted):
-            self._load({table: [each for each in wanted if each not in kept]})
-        held = dict(self._held.get(table, {}))
-        if kept:
-            self._held[table] = kept
+    def _read(
+        self, table: str, columns: Sequence[str], cell_type: CellType
+    ) -> dict[str, list[Any]]:
+        """Per column its values, part by part."""
+        wanted = self._present(table, [ColumnRequest(column, cell_type) for column in columns])
+        preloaded = self._columns.get(table, {})
+        if any(each not in preloaded for each in wanted):
+            self._load({table: [each for each in wanted if each not in preloaded]})
+        loaded = dict(self._columns.get(table, {}))
+        if preloaded:
+            self._columns[table] = preloaded
         else:
-            self._held.pop(table, None)
+            self._columns.pop(table, None)
         rows = self.count(table)
         return {
-            column: held.get(Wanted(column, how)) or [absent_column(rows, how)]
+            column: loaded.get(ColumnRequest(column, cell_type)) or [absent_column(rows, cell_type)]
             for column in columns
         }
 
-    def _present(self, table: str, wanted: Sequence[Wanted]) -> list[Wanted]:
-        """Those of the wanted columns that the table has, each once."""
+    def _present(self, table: str, wanted: Sequence[ColumnRequest]) -> list[ColumnRequest]:
+        """Those of the requested columns that the table has, each once."""
         columns = self.tables.get(table, ())
         return [each for each in dict.fromkeys(wanted) if each.name in columns]
 
-    def _load(self, wanted: Mapping[str, list[Wanted]]) -> None:
-        """Read columns that their tables have, and hold them."""
-        tables = {name: columns for name, columns in wanted.items() if name in self._known}
+    def _load(self, wanted: Mapping[str, list[ColumnRequest]]) -> None:
+        """Read columns that their tables have into ``_columns``."""
+        tables = {name: columns for name, columns in wanted.items() if name in self._layouts}
         for name, columns in tables.items():
-            held = self._held[name] = dict(self._held.get(name, {}))
-            held.update((each, []) for each in columns)
+            cells_by_column = self._columns[name] = dict(self._columns.get(name, {}))
+            cells_by_column.update((each, []) for each in columns)
         rows, damaged = Counter[str](), Counter[str]()
-        wrong = Counter[tuple[str, str]]()
+        mistyped = Counter[tuple[str, str]]()
         for name, part in self._parts(tables):
             rows[name] += part.rows
             damaged[name] += part.damaged
-            for each, cells, count in zip(tables[name], part.columns, part.wrong, strict=True):
-                self._held[name][each].append(cells)
-                wrong[name, each.name] += count
+            for each, cells, count in zip(tables[name], part.columns, part.mistyped, strict=True):
+                self._columns[name][each].append(cells)
+                mistyped[name, each.name] += count
         for name in tables:
             self._rows[name] = rows[name]
             left_out = self._leaves[name].damaged if name in self._leaves else 0
             self._damaged[name] = max(damaged[name] + left_out, self._damaged.get(name, 0))
-        for cell, count in wrong.items():  # told once, however often a column is read
+        for cell, count in mistyped.items():  # counted once, however often a column is read
             self._mistyped[cell] = max(count, self._mistyped.get(cell, 0))
 
-    def _parts(self, tables: Mapping[str, list[Wanted]]) -> Iterator[tuple[str, Part]]:
-        """The rows of tables, some at once."""
-        pieces: list[Piece] = []
+    def _parts(self, tables: Mapping[str, list[ColumnRequest]]) -> Iterator[tuple[str, TablePart]]:
+        """The rows of tables, in parts."""
+        pieces: list[TablePiece] = []
         for name, columns in tables.items():
-            table = self._known[name]
+            table = self._layouts[name]
             if table.root and self._file.is_utf8:
                 pieces += self._pieces(name, table, columns)
             else:
                 known = self._rows.get(name)
-                most = self._file.size_bytes // SMALLEST_ROW_BYTES if known is None else known
-                for part in queried_parts(
-                    self._connection, name, columns, most=most, exactly=known is not None
+                max_rows = self._file.size_bytes // MIN_ROW_BYTES if known is None else known
+                for part in query_parts(
+                    self._connection, name, columns, max_rows=max_rows, pad=known is not None
                 ):
                     yield name, part
         pages = sum(len(piece.pages) for piece in pieces)
-        is_large = pages * self._file.page_bytes >= LARGE_BYTES
+        is_large = pages * self._file.page_bytes >= PARALLEL_BYTES
         read = self._reading.read_pieces if is_large else read_in_turn
         for piece, part in read(iter(pieces), read_piece):
             if piece.table not in self._rows:
@@ -262,13 +269,16 @@ class Database:
             self._reading.progress(self._used_bytes)
             yield piece.table, part
 
-    def _pieces(self, name: str, table: Table, columns: list[Wanted]) -> Iterator[Piece]:
+    def _pieces(
+        self, name: str, table: TableLayout, columns: list[ColumnRequest]
+    ) -> Iterator[TablePiece]:
         if name not in self._leaves:
-            self._leaves[name] = leaves_of(self._file, table.root)
+            self._leaves[name] = find_leaves(self._file, table.root)
         pages = self._leaves[name].pages
         stored = tuple(
-            Stored(table.places[each.name], each.how, each.name in table.reals) for each in columns
+            StoredColumn(table.positions[each.name], each.cell_type, each.name in table.reals)
+            for each in columns
         )
         step = max(1, PIECE_BYTES // self._file.page_bytes)
         for first in range(0, len(pages), step):
-            yield Piece(self._file, name, pages[first : first + step], stored)
+            yield TablePiece(self._file, name, pages[first : first + step], stored)

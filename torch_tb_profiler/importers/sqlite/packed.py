@@ -1,7 +1,7 @@
-"""Integers of a piece of a table in as few bytes as they need, while they travel and wait.
+"""Compact integers: a column is stored as offsets from its minimum, in as few bytes as needed.
 
-Times of neighbouring rows differ by less than the numbers are large, and many columns hold one
-value only: a fifth of the memory.
+Used for columns that are sent between processes or wait to be used. Times in neighbouring rows
+differ by little and many columns hold a single value: this needs a fifth of the memory.
 """
 
 from __future__ import annotations
@@ -18,54 +18,54 @@ from torch_tb_profiler.trace.constants import is_constant
 NARROW: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 
 
-class Packed(NamedTuple):
-    """Integers as what they are more than the least of them.
+class PackedInts(NamedTuple):
+    """Integers as offsets from a base.
 
     Attributes:
-        size: How many there are.
-        least: The least of them, less one where 0 stands for :data:`ABSENT`; the value itself where
-            all are the same.
-        offsets: What each is more; None where all are the same.
-        has_absent: Whether an offset of 0 is :data:`ABSENT`.
+        size: Number of integers.
+        base: Their minimum, minus one if offset 0 means :data:`ABSENT`; the value itself if all are
+            equal.
+        offsets: Difference of each to the base; None if all are equal.
+        has_absent: Whether an offset of 0 means :data:`ABSENT`.
     """
 
     size: int
-    least: int
+    base: int
     offsets: npt.NDArray[Any] | None
     has_absent: bool
 
     def put(self, target: Int64) -> None:
-        """Write the integers to an array of their size."""
+        """Write the integers to an array of the same length."""
         if self.offsets is None:
-            target[:] = self.least
+            target[:] = self.base
             return
-        np.add(self.offsets, self.least, out=target, dtype=np.int64, casting="unsafe")
+        np.add(self.offsets, self.base, out=target, dtype=np.int64, casting="unsafe")
         if self.has_absent:
             target[self.offsets == 0] = ABSENT
 
 
-def packed(values: Int64) -> Packed:
-    """Integers in as few bytes as they need."""
+def pack(values: Int64) -> PackedInts:
+    """Pack integers into as few bytes as they need."""
     size = len(values)
     if is_constant(values):
-        return Packed(size, int(values[0]), None, False)
+        return PackedInts(size, int(values[0]), None, False)
     low, high = (int(values.min()), int(values.max())) if size else (0, 0)
     has_absent = low == ABSENT != high
     if low == high:
-        return Packed(size, low, None, False)
+        return PackedInts(size, low, None, False)
     if has_absent:
         low = int(np.where(values == ABSENT, high, values).min()) - 1
     narrow = next((each for each in NARROW if high - low <= np.iinfo(each).max), None)
     if narrow is None or low <= ABSENT:
-        return Packed(size, 0, values, False)
+        return PackedInts(size, 0, values, False)
     offsets = (values - low).astype(narrow)
     if has_absent:
         offsets[values == ABSENT] = 0
-    return Packed(size, low, offsets, has_absent)
+    return PackedInts(size, low, offsets, has_absent)
 
 
-def unpacked(parts: Sequence[Packed]) -> Int64:
-    """The integers of all parts, one behind the other."""
+def unpack(parts: Sequence[PackedInts]) -> Int64:
+    """The integers of all parts, concatenated."""
     values = np.empty(sum(part.size for part in parts), np.int64)
     first = 0
     for part in parts:

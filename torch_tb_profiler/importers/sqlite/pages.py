@@ -1,7 +1,7 @@
-"""Pages of a database file, and which of them hold the rows of a table, in order.
+"""Pages of a database file: the leaves with the rows of a table, in order, and overflow chains.
 
-Layout: https://www.sqlite.org/fileformat2.html#b_tree_pages. Pages are read, not mapped: a file
-that becomes shorter meanwhile gives fewer bytes and no fault.
+Layout: https://www.sqlite.org/fileformat2.html#b_tree_pages. Pages are read instead of mapped: a
+file that is truncated meanwhile yields fewer bytes and no fault.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from torch_tb_profiler.trace.columns import Int64
 Bytes = npt.NDArray[np.uint8]
 
 LEAF, INTERIOR = 0x0D, 0x05
-"""Kinds of the pages of a table with row ids."""
+"""Page types of a table with row ids."""
 
 INTERIOR_HEAD_BYTES = 12
-DEEPEST = 20
-"""Levels of a tree; SQLite allows no more."""
+MAX_DEPTH = 20
+"""Most levels that SQLite allows in a tree."""
 
-LOOKED_AT = 8
-"""Pages by which a level of a tree is told: one of them may be damaged."""
+SAMPLED_PAGES = 8
+"""Number of pages that decide the type of a tree level; some of them may be damaged."""
 
 
 class PageFile(NamedTuple):
-    """A file of pages, all that another process needs to read them.
+    """A file of pages, with everything another process needs to read them.
 
     Attributes:
         path: The file.
         page_bytes: Size of a page.
-        usable_bytes: Of each page.
-        pages: How many there are; they are numbered from 1.
-        pages_told: How many there should be.
-        is_utf8: Whether its texts are in UTF-8.
+        usable_bytes: Usable size of a page.
+        pages: Number of pages in the file; page numbers start at 1.
+        declared_pages: Number of pages according to the header.
+        is_utf8: Whether its texts are UTF-8.
     """
 
     path: str
     page_bytes: int
     usable_bytes: int
     pages: int
-    pages_told: int
+    declared_pages: int
     is_utf8: bool
 
     @property
     def size_bytes(self) -> int:
-        """Of all pages."""
+        """Size of all pages."""
         return self.pages * self.page_bytes
 
     def read(self, numbers: Int64, spare_bytes: int = 0) -> Bytes:
-        """The pages of these numbers one behind the other, then so many zeros; zeros also for what
-        the file lacks.
+        """The pages with these numbers, concatenated, then ``spare_bytes`` zeros; missing pages are
+        zeros.
 
         Raises:
             OSError: the file cannot be read.
@@ -78,21 +78,21 @@ def _fill(file: object, target: memoryview) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
+class LeafPages:
     """The pages that hold the rows of a table.
 
     Attributes:
-        pages: Their numbers, in the order of the rows.
-        damaged: How many pages were left out, with all below them; not those that the file lacks
-            because it is cut short.
+        pages: Page numbers, in the order of the rows.
+        damaged: Number of pages left out with all pages below them, except those missing because
+            the file is truncated.
     """
 
     pages: Int64
     damaged: int
 
 
-def leaves_of(file: PageFile, root: int) -> Leaves:
-    """The leaves of the table whose tree begins at page ``root``, each once.
+def find_leaves(file: PageFile, root: int) -> LeafPages:
+    """Find the leaves of the table whose tree begins at page ``root``, each once.
 
     Raises:
         OSError: the file cannot be read.
@@ -100,22 +100,22 @@ def leaves_of(file: PageFile, root: int) -> Leaves:
     seen = np.zeros(file.pages + 1, np.bool_)
     level = np.array([root], np.int64)
     damaged = 0
-    for _ in range(DEEPEST):
-        level = level[(level < 1) | (level > file.pages_told) | (level <= file.pages)]
+    for _ in range(MAX_DEPTH):
+        level = level[(level < 1) | (level > file.declared_pages) | (level <= file.pages)]
         known = level[(level >= 1) & (level <= file.pages)]
         fresh = known[np.sort(np.unique(known, return_index=True)[1])]
         fresh = fresh[~seen[fresh]]
         seen[fresh] = True
         damaged += len(level) - len(fresh)
         if not len(fresh) or _kind(file, fresh) == LEAF:
-            return Leaves(fresh, damaged)
+            return LeafPages(fresh, damaged)
         level, wrong = _children(file, fresh)
         damaged += wrong
-    return Leaves(np.empty(0, np.int64), damaged + len(level))
+    return LeafPages(np.empty(0, np.int64), damaged + len(level))
 
 
 def is_table(file: PageFile, root: int) -> bool:
-    """Whether the tree at page ``root`` is that of a table with row ids.
+    """Whether the tree at page ``root`` belongs to a table with row ids.
 
     Raises:
         OSError: the file cannot be read.
@@ -126,14 +126,14 @@ def is_table(file: PageFile, root: int) -> bool:
 
 
 def _kind(file: PageFile, level: Int64) -> int:
-    """What most of the pages of a level are."""
-    picked = level[np.linspace(0, len(level) - 1, min(LOOKED_AT, len(level))).astype(np.int64)]
+    """The type of most pages of a level, :data:`LEAF` or :data:`INTERIOR`."""
+    picked = level[np.linspace(0, len(level) - 1, min(SAMPLED_PAGES, len(level))).astype(np.int64)]
     kinds = file.read(picked)[:: file.page_bytes]
     return LEAF if (kinds == LEAF).sum() >= (kinds == INTERIOR).sum() else INTERIOR
 
 
 def _children(file: PageFile, level: Int64) -> tuple[Int64, int]:
-    """The pages below those of a level, and how many of these are damaged."""
+    """The child pages of a level, and the number of damaged pages and pointers."""
     children: list[Int64] = []
     damaged = 0
     for number in level:
@@ -143,9 +143,37 @@ def _children(file: PageFile, level: Int64) -> tuple[Int64, int]:
         if page[0] != INTERIOR or end > file.usable_bytes:
             damaged += 1
             continue
-        places = page[INTERIOR_HEAD_BYTES:end].view(">u2").astype(np.int64)
-        is_inside = (places >= end) & (places <= file.usable_bytes - 4)
+        offsets = page[INTERIOR_HEAD_BYTES:end].view(">u2").astype(np.int64)
+        is_inside = (offsets >= end) & (offsets <= file.usable_bytes - 4)
         damaged += int((~is_inside).sum())
-        numbers = page[np.append(places[is_inside], 8)[:, None] + np.arange(4)]
+        numbers = page[np.append(offsets[is_inside], 8)[:, None] + np.arange(4)]
         children.append(numbers.view(">u4")[:, 0].astype(np.int64))
     return np.concatenate(children) if children else np.empty(0, np.int64), damaged
+
+
+class OverflowChains:
+    """Reads chains of overflow pages (rows longer than a page); in total no more than the file
+    has."""
+
+    def __init__(self, file: PageFile) -> None:
+        self._file = file
+        self._left = file.pages
+
+    def read(self, pointer: Bytes, size_bytes: int) -> Bytes | None:
+        """The first ``size_bytes`` of the chain that begins at the page ``pointer``; None if the
+        chain is shorter or leaves the file.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        parts: list[Bytes] = []
+        number = int.from_bytes(pointer.tobytes(), "big")
+        while size_bytes > 0:
+            if not 1 < number <= self._file.pages or self._left <= 0:
+                return None
+            self._left -= 1
+            page = self._file.read(np.array([number], np.int64))
+            number = int.from_bytes(page[:4].tobytes(), "big")
+            parts.append(page[4 : min(self._file.usable_bytes, 4 + size_bytes)])
+            size_bytes -= len(parts[-1])
+        return np.concatenate(parts) if parts else np.empty(0, np.uint8)

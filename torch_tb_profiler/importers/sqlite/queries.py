@@ -1,4 +1,4 @@
-"""Rows that SQLite itself reads: of the tables whose pages are not decoded here."""
+"""Reads tables through SQLite itself: those whose pages are not decoded here."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from torch_tb_profiler.importers.sqlite.parts import Part, Wanted, part_of
-from torch_tb_profiler.importers.sqlite.tables import quoted
+from torch_tb_profiler.importers.sqlite.pieces import ColumnRequest, TablePart, part_from_rows
+from torch_tb_profiler.importers.sqlite.tables import quote_identifier
 
-ROWS_AT_ONCE = 1 << 15
+ROWS_PER_PART = 1 << 15
 
 
-def queried_parts(
+def query_parts(
     connection: sqlite3.Connection,
     table: str,
-    wanted: Sequence[Wanted],
+    requests: Sequence[ColumnRequest],
     *,
-    most: int,
-    exactly: bool,
-) -> Iterator[Part]:
-    """The rows of a table, some at once, up to the first page that is damaged.
+    max_rows: int,
+    pad: bool,
+) -> Iterator[TablePart]:
+    """The rows of a table, in parts, up to the first damaged page.
 
     Args:
         connection: The database.
-        table: Its table.
-        wanted: Columns of it.
-        most: So many rows are read at most.
-        exactly: Whether it has so many: those that cannot be read are null then.
+        table: Name of the table.
+        requests: Columns of the table.
+        max_rows: Highest number of rows to read.
+        pad: Whether to add rows of nulls up to ``max_rows`` for rows that cannot be read.
     """
-    columns = ", ".join(quoted(name) for name, _ in wanted) or "NULL"
-    left = most
+    columns = ", ".join(quote_identifier(name) for name, _ in requests) or "NULL"
+    left = max_rows
     rows: list[tuple[Any, ...]] = []
     try:
-        cursor = connection.execute(f"SELECT {columns} FROM {quoted(table)}")
+        cursor = connection.execute(f"SELECT {columns} FROM {quote_identifier(table)}")
         while left > 0:
-            rows.extend(islice(cursor, min(ROWS_AT_ONCE, left)))
+            rows.extend(islice(cursor, min(ROWS_PER_PART, left)))
             if not rows:
                 break
             left -= len(rows)
-            yield part_of(rows, wanted)
+            yield part_from_rows(rows, requests)
             rows = []
     except sqlite3.Error:
         left -= len(rows)
-        yield part_of(rows, wanted)._replace(damaged=1)
-    if exactly and left:
-        yield part_of([(None,) * len(wanted)] * left, wanted)
+        yield part_from_rows(rows, requests)._replace(damaged=1)
+    if pad and left:
+        yield part_from_rows([(None,) * len(requests)] * left, requests)

@@ -1,6 +1,6 @@
-"""Leaf pages of a table as columns: where each cell of the wanted columns lies, and of what kind.
+"""Leaf pages of a table as columns: position and kind of each cell of the requested columns.
 
-Everything is done for all rows of some pages at once. Layout:
+All rows of some pages are processed at once. Layout:
 https://www.sqlite.org/fileformat2.html#record_format.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.importers.sqlite.overflow import Chains
-from torch_tb_profiler.importers.sqlite.pages import LEAF, Bytes, PageFile
+from torch_tb_profiler.importers.sqlite.pages import LEAF, Bytes, OverflowChains, PageFile
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.constants import constant, is_constant
 
@@ -22,44 +21,44 @@ NULL, REAL, ZERO, ONE, BLOB, TEXT = 0, 7, 8, 9, 12, 13
 
 LEAF_HEAD_BYTES = 8
 SPARE_BYTES = 4096
-"""Behind the pages, so that looking a little too far finds zeros."""
+"""Zeros after the pages, so that reads slightly past the end are valid."""
 
-LONG = 0x80
-"""Bytes from here on begin a number of several bytes."""
+CONTINUATION = 0x80
+"""Bytes with this bit begin or continue a number of several bytes."""
 
-LARGEST_CELL_BYTES = 1 << 40
-"""Sizes are cut to this, beyond any file, so that sums of them are numbers."""
+MAX_CELL_BYTES = 1 << 40
+"""Sizes are clipped to this, larger than any file, so that sums of sizes do not overflow."""
 
 Kinds = npt.NDArray[np.uint8]
 
 _SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0], np.int64)
-"""Of the kinds of fixed size."""
+"""Sizes of the kinds with a fixed size."""
 
 
 def _all_kinds() -> Kinds:
-    types = np.arange(LONG)
+    types = np.arange(CONTINUATION)
     kinds = np.where(types >= BLOB, BLOB + (types & 1), types)
     return np.where((types > ONE) & (types < BLOB), NULL, kinds).astype(np.uint8)
 
 
 def _all_sizes() -> Int64:
-    types = np.arange(LONG)
+    types = np.arange(CONTINUATION)
     return np.where(types >= BLOB, (types - BLOB) >> 1, _SIZES[np.minimum(types, 11)])
 
 
 KIND_OF_BYTE = np.tile(_all_kinds(), 2)
 SIZE_OF_BYTE = np.tile(_all_sizes(), 2)
-"""Of a type that is one byte; what they say of a longer one's first byte does not count."""
+"""Kind and size of a type of one byte; the entries for first bytes of longer types are not used."""
 
 
 @dataclass(slots=True)
-class Cells:
+class ColumnCells:
     """The cells of one column.
 
     Attributes:
-        kinds: Of each row; a constant column where all are alike, as often.
-        starts: Place of the cell in ``Records.data``.
-        sizes: Of the cells, in bytes.
+        kinds: Kind per row; a constant array if all are equal, which is common.
+        starts: Offset of the cell in ``LeafRecords.data``.
+        sizes: Size of the cell in bytes.
     """
 
     kinds: Kinds
@@ -68,43 +67,42 @@ class Cells:
 
 
 @dataclass(slots=True)
-class Records:
-    """Rows of some pages. Which rows these are does not depend on the columns that are wanted.
+class LeafRecords:
+    """Rows of some pages. The rows do not depend on the requested columns.
 
     Attributes:
-        data: The bytes that places count in.
-        row_ids: Of each row.
-        cells: By place of the column in the table.
-        damaged: Pages, rows of other pages and rows with cells that were left out.
+        data: The bytes in which cells are located.
+        row_ids: Id of each row.
+        cells: Cells by position of the column in the table.
+        damaged: Number of pages and rows that were left out or miss cells.
     """
 
     data: Bytes
     row_ids: Int64
-    cells: dict[int, Cells]
+    cells: dict[int, ColumnCells]
     damaged: int
 
 
-def records_of(file: PageFile, numbers: Int64, columns: Sequence[int]) -> Records:
-    """The rows on these leaf pages, with these columns.
+def read_records(file: PageFile, numbers: Int64, columns: Sequence[int]) -> LeafRecords:
+    """Read the rows on these leaf pages, with these columns.
 
     Args:
         file: The database.
-        numbers: Of the pages, in the order of the rows.
-        columns: Places in the rows; cells behind a row's end are null, and those that lie outside
-            of it.
+        numbers: Page numbers, in the order of the rows.
+        columns: Positions in the rows; cells past a row's end are null.
 
     Raises:
         OSError: the file cannot be read.
     """
     count = max(columns, default=-1) + 1
     data = file.read(numbers, SPARE_BYTES + count)
-    starts, ends, damaged = _rows(data, file, len(numbers))
-    payload, place = varints(data, starts)
-    row_ids, place = varints(data, place)
+    starts, ends, damaged = _find_rows(data, file, len(numbers))
+    payload, start = varints(data, starts)
+    row_ids, start = varints(data, start)
     local = _local_bytes(payload, file.usable_bytes)
-    head, first = varints(data, place)
-    is_whole = (place + local <= ends) & (head <= local) & (first <= place + head)
-    rows = _Rows(data, row_ids, payload, place, local, head, first)
+    head, first = varints(data, start)
+    is_whole = (start + local <= ends) & (head <= local) & (first <= start + head)
+    rows = _Rows(data, row_ids, payload, start, local, head, first)
     if not is_whole.all():
         damaged += int((~is_whole).sum())
         rows = _Rows(data, *(each[is_whole] for each in rows.columns()))
@@ -113,94 +111,95 @@ def records_of(file: PageFile, numbers: Int64, columns: Sequence[int]) -> Record
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows by their beginnings.
+    """Rows by the positions of their parts.
 
     Attributes:
         payload: Length of the row.
-        place: Where it begins: the header first.
-        local: How much of it lies on its own page.
+        start: Offset of the row, which begins with its header.
+        local: Number of bytes on its own page.
         head: Length of the header.
-        first: Where the first type of the header stands.
+        first: Offset of the first type in the header.
     """
 
     data: Bytes
     row_ids: Int64
     payload: Int64
-    place: Int64
+    start: Int64
     local: Int64
     head: Int64
     first: Int64
 
     def columns(self) -> tuple[Int64, ...]:
-        return self.row_ids, self.payload, self.place, self.local, self.head, self.first
+        return self.row_ids, self.payload, self.start, self.local, self.head, self.first
 
-    def records(self, file: PageFile, wanted: set[int], count: int, damaged: int) -> Records:
-        """The cells of the wanted ones of the first ``count`` columns."""
-        types = _Types.of(self.data, self.first, self.place + self.head, count)
-        behind = self.head
-        cells: dict[int, Cells] = {}
+    def records(self, file: PageFile, wanted: set[int], count: int, damaged: int) -> LeafRecords:
+        """The cells of the ``wanted`` among the first ``count`` columns."""
+        types = _Types.of(self.data, self.first, self.start + self.head, count)
+        offset = self.head
+        cells: dict[int, ColumnCells] = {}
         for column in range(count):
             kinds, sizes = types.column(column)
             if column in wanted:
-                cells[column] = Cells(kinds, behind, sizes)
+                cells[column] = ColumnCells(kinds, offset, sizes)
             if not is_constant(sizes):
-                behind = behind + sizes
+                offset = offset + sizes
             elif sizes[0]:
-                behind = behind + sizes[0]
-        held = self.payload
-        spilled = np.flatnonzero((behind > self.local) & (self.payload > self.local))
-        if len(spilled):
-            held = held.copy()
-            self._gather(file, spilled, np.minimum(behind, held), held)
-        is_cut = behind > held
-        if is_cut.any():
-            damaged += int(is_cut.sum())
+                offset = offset + sizes[0]
+        available = self.payload
+        overflowing = np.flatnonzero((offset > self.local) & (self.payload > self.local))
+        if len(overflowing):
+            available = available.copy()
+            self._gather(file, overflowing, np.minimum(offset, available), available)
+        is_truncated = offset > available
+        if is_truncated.any():
+            damaged += int(is_truncated.sum())
             for each in cells.values():
-                is_inside = each.starts + each.sizes <= held
+                is_inside = each.starts + each.sizes <= available
                 each.kinds = np.where(is_inside, each.kinds, np.uint8(NULL))
                 each.starts = np.where(is_inside, each.starts, self.head)
                 each.sizes = np.where(is_inside, each.sizes, 0)
         for each in cells.values():
-            each.starts = each.starts + self.place
-        return Records(self.data, self.row_ids, cells, damaged)
+            each.starts = each.starts + self.start
+        return LeafRecords(self.data, self.row_ids, cells, damaged)
 
-    def _gather(self, file: PageFile, spilled: Int64, needed: Int64, held: Int64) -> None:
-        """Put rows that go on in other pages behind the data, as far as they are needed; ``held``
-        becomes less where their pages are missing."""
-        chains = Chains(file)
+    def _gather(self, file: PageFile, overflowing: Int64, needed: Int64, available: Int64) -> None:
+        """Append the needed bytes of rows that continue on other pages to the data; ``available``
+        is reduced if their pages are missing."""
+        chains = OverflowChains(file)
         parts = [self.data]
         at = len(self.data)
-        for row in spilled:
-            start, stop = int(self.place[row]), int(self.place[row] + self.local[row])
-            rest = chains.read(self.data[stop : stop + 4], int(needed[row]) - (stop - start))
+        for row in overflowing:
+            begin, stop = int(self.start[row]), int(self.start[row] + self.local[row])
+            rest = chains.read(self.data[stop : stop + 4], int(needed[row]) - (stop - begin))
             if rest is None:
-                held[row] = self.local[row]
+                available[row] = self.local[row]
                 continue
-            parts += [self.data[start:stop], rest]
-            self.place[row] = at
-            at += stop - start + len(rest)
+            parts += [self.data[begin:stop], rest]
+            self.start[row] = at
+            at += stop - begin + len(rest)
         self.data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
 
 
-def varints(data: Bytes, places: Int64) -> tuple[Int64, Int64]:
-    """The numbers of one to nine bytes that begin at ``places``, and the places behind them."""
-    part = data[places]
-    values = (part & 0x7F).astype(np.int64)
-    behind = places + 1
-    more = np.flatnonzero(part >= LONG)
+def varints(data: Bytes, starts: Int64) -> tuple[Int64, Int64]:
+    """The numbers of one to nine bytes that begin at ``starts``, and the offsets after them."""
+    byte = data[starts]
+    values = (byte & 0x7F).astype(np.int64)
+    after = starts + 1
+    more = np.flatnonzero(byte >= CONTINUATION)
     for count in range(2, 10):
         if not len(more):
             break
-        part = data[behind[more]]
+        byte = data[after[more]]
         shift, bits = (7, 0x7F) if count < 9 else (8, 0xFF)
-        values[more] = values[more] << shift | part & bits
-        behind[more] += 1
-        more = more[part >= LONG] if count < 9 else more[:0]
-    return values, behind
+        values[more] = values[more] << shift | byte & bits
+        after[more] += 1
+        more = more[byte >= CONTINUATION] if count < 9 else more[:0]
+    return values, after
 
 
-def _rows(data: Bytes, file: PageFile, pages: int) -> tuple[Int64, Int64, int]:
-    """Where rows begin and their pages end, and how many pages or rows are damaged."""
+def _find_rows(data: Bytes, file: PageFile, pages: int) -> tuple[Int64, Int64, int]:
+    """Offsets at which rows begin and at which their pages end, and the number of damaged pages and
+    rows."""
     size, usable = file.page_bytes, file.usable_bytes
     heads = data[: pages * size].reshape(pages, size)
     counts = heads[:, 3].astype(np.int64) << 8 | heads[:, 4]
@@ -220,11 +219,11 @@ def _rows(data: Bytes, file: PageFile, pages: int) -> tuple[Int64, Int64, int]:
 
 
 def _local_bytes(payload: Int64, usable: int) -> Int64:
-    """How much of the rows lies on their own page."""
+    """Number of bytes of each row that are on its own page."""
     most = usable - 35
     least = (usable - 12) * 32 // 255 - 23
-    kept = least + (payload - least) % (usable - 4)
-    return np.where(payload <= most, payload, np.where(kept <= most, kept, least))
+    remainder = least + (payload - least) % (usable - 4)
+    return np.where(payload <= most, payload, np.where(remainder <= most, remainder, least))
 
 
 @dataclass(slots=True)
@@ -232,8 +231,8 @@ class _Types:
     """Types of the first columns of some rows.
 
     Attributes:
-        plain: Per column the first byte of the type of each row; 0, null, behind a row's end.
-        long: Rows in which some type takes several bytes.
+        plain: Per column the first byte of the type of each row; 0 (null) past a row's end.
+        long: Rows in which a type takes several bytes.
         long_kinds: Per column the kinds of these rows.
         long_sizes: Per column the sizes of their cells.
     """
@@ -245,7 +244,7 @@ class _Types:
 
     @classmethod
     def of(cls, data: Bytes, first: Int64, end: Int64, columns: int) -> _Types:
-        """Of rows by where their types begin and end."""
+        """The types of rows, from the offsets at which their headers' types begin and end."""
         window = np.lib.stride_tricks.as_strided(
             data, (len(data) - columns, columns), (1, 1), writeable=False
         )
@@ -253,11 +252,11 @@ class _Types:
         count = end - first
         if len(count) and count.min() < columns:
             plain[np.arange(columns)[:, None] >= count] = NULL
-        long = np.flatnonzero(plain.max(axis=0, initial=0) >= LONG)
+        long = np.flatnonzero(plain.max(axis=0, initial=0) >= CONTINUATION)
         return cls(plain, long, *_long_types(data, first[long], end[long], columns))
 
     def column(self, column: int) -> tuple[Kinds, Int64]:
-        """Kinds and sizes of a column."""
+        """Kinds and sizes of the cells of a column."""
         types = self.plain[column]
         if len(types) and not len(self.long) and types.min() == types.max():
             kind, size = KIND_OF_BYTE[types[0]], SIZE_OF_BYTE[types[0]]
@@ -269,18 +268,18 @@ class _Types:
         return kinds, sizes
 
 
-def _long_types(data: Bytes, place: Int64, end: Int64, columns: int) -> tuple[Kinds, Int64]:
-    """As :func:`_types`, for rows in which some type takes several bytes."""
-    kinds = np.zeros((columns, len(place)), np.uint8)
-    sizes = np.zeros((columns, len(place)), np.int64)
+def _long_types(data: Bytes, start: Int64, end: Int64, columns: int) -> tuple[Kinds, Int64]:
+    """Kinds and sizes per column for rows in which a type takes several bytes."""
+    kinds = np.zeros((columns, len(start)), np.uint8)
+    sizes = np.zeros((columns, len(start)), np.int64)
     for column in range(columns):
-        is_there = place < end
-        types, behind = varints(data, place)
-        types = np.where(is_there, types, 0)
-        is_big = (types >= LONG) | (types < 0)
+        is_present = start < end
+        types, after = varints(data, start)
+        types = np.where(is_present, types, 0)
+        is_big = (types >= CONTINUATION) | (types < 0)
         small = np.where(is_big, NULL, types)
-        size = np.where(types < 0, LARGEST_CELL_BYTES, (types - BLOB) >> 1)
+        size = np.where(types < 0, MAX_CELL_BYTES, (types - BLOB) >> 1)
         kinds[column] = np.where(is_big, BLOB + (types & 1), KIND_OF_BYTE[small])
         sizes[column] = np.where(is_big, size, SIZE_OF_BYTE[small])
-        place = np.where(is_there, behind, place)
-    return kinds, np.minimum(sizes, LARGEST_CELL_BYTES)
+        start = np.where(is_present, after, start)
+    return kinds, np.minimum(sizes, MAX_CELL_BYTES)

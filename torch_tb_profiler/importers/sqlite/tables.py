@@ -1,4 +1,4 @@
-"""Tables of a database: their columns, and whether their pages can be decoded here."""
+"""Schema of a database: the columns of its tables, and whether their pages can be decoded here."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from torch_tb_profiler.importers.sqlite.pages import PageFile, is_table
 
-MOST_COLUMNS = 2000
-"""SQLite allows more only when it is built to."""
+MAX_COLUMNS = 2000
+"""SQLite's default limit."""
 
 ROW_ID = -1
-"""The place of a column that is the row's id."""
+"""The position of a column that is the row's id."""
 
 REAL_WORDS = ("REAL", "FLOA", "DOUB")
 OTHER_WORDS = ("INT", "CHAR", "CLOB", "TEXT", "BLOB")
@@ -21,35 +21,35 @@ a column with one of the first, and none of the others, holds reals."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table.
+class TableLayout:
+    """The layout of a table.
 
     Attributes:
-        columns: Their names, in order.
-        root: The page at which its tree begins; 0 when only SQLite can read the table: without row
-            ids, with columns that are computed or were added with a value.
-        places: Place of each column in a row, :data:`ROW_ID` for the row's id.
+        columns: Names of the columns, in order.
+        root: Root page of its tree; 0 if only SQLite can read the table: it has no row ids,
+            computed columns, or columns that were added with a default value.
+        positions: Position of each column in a row, :data:`ROW_ID` for the row's id.
         reals: Columns whose integers are reals.
     """
 
     columns: tuple[str, ...]
     root: int
-    places: dict[str, int]
+    positions: dict[str, int]
     reals: frozenset[str]
 
 
-def tables_of(connection: sqlite3.Connection, file: PageFile) -> dict[str, Table]:
-    """The tables of a database, not its views, nor those that a module of SQLite makes up.
+def read_schema(connection: sqlite3.Connection, file: PageFile) -> dict[str, TableLayout]:
+    """Read the tables of a database, without views and virtual tables.
 
     Raises:
         sqlite3.Error: the schema is damaged.
         OSError: the file cannot be read.
     """
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT name, rootpage FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
     ).fetchall()
-    tables: dict[str, Table] = {}
-    for name, root in found:
+    tables: dict[str, TableLayout] = {}
+    for name, root in rows:
         if isinstance(name, str) and "\0" not in name and isinstance(root, int):
             table = _table(connection, file, name, root)
             if table.columns:
@@ -57,31 +57,31 @@ def tables_of(connection: sqlite3.Connection, file: PageFile) -> dict[str, Table
     return tables
 
 
-def quoted(identifier: str) -> str:
-    """A name of a table or column as SQL takes it literally."""
+def quote_identifier(identifier: str) -> str:
+    """A name of a table or column, quoted for SQL."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def _table(connection: sqlite3.Connection, file: PageFile, name: str, root: int) -> Table:
-    described = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
-    columns = tuple(column[1] for column in described if not column[6])
-    if not _is_plain(described) or not is_table(file, root):
-        return Table(columns, 0, {}, frozenset())
-    places = {column: place for place, column in enumerate(columns)}
-    keys = [column for column in described if column[5]]
+def _table(connection: sqlite3.Connection, file: PageFile, name: str, root: int) -> TableLayout:
+    table_info = connection.execute(f"PRAGMA table_xinfo({quote_identifier(name)})").fetchall()
+    columns = tuple(column[1] for column in table_info if not column[6])
+    if not _is_plain(table_info) or not is_table(file, root):
+        return TableLayout(columns, 0, {}, frozenset())
+    positions = {column: position for position, column in enumerate(columns)}
+    keys = [column for column in table_info if column[5]]
     if len(keys) == 1 and str(keys[0][2]).upper() == "INTEGER":
-        indices = connection.execute(f"PRAGMA index_list({quoted(name)})").fetchall()
+        indices = connection.execute(f"PRAGMA index_list({quote_identifier(name)})").fetchall()
         if not any(index[3] == "pk" for index in indices):
-            places[keys[0][1]] = ROW_ID
-    reals = frozenset(column[1] for column in described if _is_real(str(column[2]).upper()))
-    return Table(columns, root, places, reals)
+            positions[keys[0][1]] = ROW_ID
+    reals = frozenset(column[1] for column in table_info if _is_real(str(column[2]).upper()))
+    return TableLayout(columns, root, positions, reals)
 
 
-def _is_plain(described: list[tuple[Any, ...]]) -> bool:
-    """Whether rows hold what the columns hold: none is computed or hidden, none has a value that
-    rows from before it was added lack."""
-    return len(described) <= MOST_COLUMNS and not any(
-        column[6] or str(column[4] or "NULL").upper() != "NULL" for column in described
+def _is_plain(table_info: list[tuple[Any, ...]]) -> bool:
+    """Whether rows store all columns: none is computed, hidden, or has a default value that rows
+    written before the column was added do not store."""
+    return len(table_info) <= MAX_COLUMNS and not any(
+        column[6] or str(column[4] or "NULL").upper() != "NULL" for column in table_info
     )
 
 
