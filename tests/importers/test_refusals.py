@@ -70,7 +70,7 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(TraceFormatError) as error:
         import_trace(iter([data]), name="a file")
     assert error.value.code == "not_nsight"
-    assert "is an SQLite database, but none that Nsight Systems exported" in error.value.message
+    assert "is an SQLite database, but not an export of Nsight Systems" in error.value.message
     assert "nsys export --type sqlite" in error.value.hint
     assert detect_format(data, "places.sqlite", True).reason == "not_nsight"
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.importers.ascend.chain import (
     NONE,
-    Slices,
     SlicesWithId,
+    SliceTimes,
     TaskQueue,
     link_launches,
     starting_at,
@@ -19,10 +19,10 @@ from torch_tb_profiler.trace.columns import ABSENT
 ROWS = ("operator", "put", "take", "call", "task")
 
 
-def slices_of(*rows: tuple[int, int, int]) -> Slices:
+def slices_of(*rows: tuple[int, int, int]) -> SliceTimes:
     """Slices of (track, start, duration)."""
     track, start, dur = np.array(rows, np.int64).T
-    return Slices(track.astype(np.int32), start, dur)
+    return SliceTimes(track.astype(np.int32), start, dur)
 
 
 def slices_with_ids(*pairs: tuple[int, int]) -> SlicesWithId:

@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems made for a test: tables of rows, with the columns the rows have."""
+"""Writes exports of Nsight Systems for tests: tables of rows, with the columns the rows have."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def write_export(path: Path, tables: Mapping[str, Sequence[Any]]) -> Path:
             columns = columns or ["id", "value"]
             names = ", ".join(f'"{column}"' for column in columns)
             database.execute(f'CREATE TABLE "{table}" ({names})')
-            places = ", ".join("?" * len(columns))
+            placeholders = ", ".join("?" * len(columns))
             values = [
                 tuple(row.get(column) for column in columns)
                 for row in rows
                 if not isinstance(row, str)
             ]
-            database.executemany(f'INSERT INTO "{table}" VALUES ({places})', values)
+            database.executemany(f'INSERT INTO "{table}" VALUES ({placeholders})', values)
         database.commit()
     return path
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import nsys as made
+from tests.helpers import nsys
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import key_nodes
 from torch_tb_profiler.importers.errors import TraceFormatError
@@ -18,7 +18,7 @@ from torch_tb_profiler.loading.queries.views import trace_view, view_spec
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 
-KERNEL, NVTX, CALL = made.KERNEL, made.NVTX, made.RUNTIME
+KERNEL, NVTX, CALL = nsys.KERNEL, nsys.NVTX, nsys.RUNTIME
 KERNELS = 10
 
 # What is done to a whole export, the kernels that are left of ten, what is counted.
@@ -89,7 +89,7 @@ DAMAGES: dict[str, tuple[str, int, set[str]]] = {
 
 
 def damaged(folder: Path, script: str) -> Path:
-    path = made.write_export(folder / "made.sqlite", made.training())
+    path = nsys.write_export(folder / "made.sqlite", nsys.training())
     with closing(sqlite3.connect(path)) as file:
         file.executescript(script)
     return path

@@ -64,7 +64,7 @@ def test_runtime_and_driver(tmp_path: Path) -> None:
     assert set(columns.tables["slices"]["category"]) == {Category.RUNTIME}
 
 
-def test_a_call_told_again_for_its_back_trace_is_one_call(tmp_path: Path) -> None:
+def test_a_call_repeated_for_its_backtrace_is_one_call(tmp_path: Path) -> None:
     rows = [
         call(10, 20, 1),
         call(9, 21, 2, eventClass=67),

@@ -168,7 +168,7 @@ def test_sizes_beyond_sense_are_absent(tmp_path: Path) -> None:
     assert work["registers_per_thread"][0] == work["shared_memory_bytes"][0] == ABSENT
 
 
-def test_streams_of_one_number_are_told_apart(tmp_path: Path) -> None:
+def test_streams_of_one_number_are_distinct(tmp_path: Path) -> None:
     rows = [
         kernel(0, 9),
         kernel(0, 9, contextId=2),
@@ -186,6 +186,6 @@ def test_streams_of_one_number_are_told_apart(tmp_path: Path) -> None:
 def test_graphs_of_which_nothing_was_recorded(tmp_path: Path) -> None:
     tables = {"StringIds": strings("f", "cudaGraphLaunch_v10000"), CALL: [call(0, 5, 2)]}
     mode = [{"name": "CUDA_GRAPH_TRACE_OPTIONS:MODE", "value": "Graph"}]
-    for settings, is_told in ((mode, True), ([], False)):
+    for settings, is_expected in ((mode, True), ([], False)):
         columns = columns_of(tmp_path, {**tables, "META_DATA_CAPTURE": [*settings, {"name": "x"}]})
-        assert ("graph_kernels" in {each.what for each in columns.info.not_recorded}) is is_told
+        assert ("graph_kernels" in {each.what for each in columns.info.not_recorded}) is is_expected

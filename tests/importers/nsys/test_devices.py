@@ -100,14 +100,16 @@ def test_waits_belong_to_the_gpu_of_their_context(tmp_path: Path) -> None:
     assert columns.tracks[columns.tables["slices"]["track"][4]].thread_name == "no stream"
 
 
-def test_everything_told_of_a_gpu(tmp_path: Path) -> None:
-    told = gpu(
+def test_all_properties_of_a_gpu(tmp_path: Path) -> None:
+    gpu_row = gpu(
         0, "NVIDIA H100", totalMemory=80 << 30, smCount=132, computeMajor=9, computeMinor=0,
         maxWarpsPerSm=64, threadsPerWarp=32, maxThreadsPerBlock=1024, maxRegistersPerSm=65536,
         maxRegistersPerBlock=65536, maxShmemPerSm=233472, maxShmemPerBlock=49152,
         maxShmemPerBlockOptin=232448,
     )  # fmt: skip
-    (info,) = columns_of(tmp_path, {"TARGET_INFO_GPU": [told], KERNEL: [kernel(0, 1)]}).info.devices
+    (info,) = columns_of(
+        tmp_path, {"TARGET_INFO_GPU": [gpu_row], KERNEL: [kernel(0, 1)]}
+    ).info.devices
     assert (info.name, info.memory_bytes, info.sm_count) == ("NVIDIA H100", 80 << 30, 132)
     assert (info.compute_major, info.compute_minor) == (9, 0)
     assert (info.max_threads_per_sm, info.warp_size, info.max_threads_per_block) == (2048, 32, 1024)
@@ -116,6 +118,8 @@ def test_everything_told_of_a_gpu(tmp_path: Path) -> None:
 
 
 def test_odd_values_of_a_gpu_are_left_out(tmp_path: Path) -> None:
-    told = [gpu(0, "x", smCount=-1, totalMemory=2**63 - 1, computeMajor="?"), gpu(None, "none")]  # type: ignore[arg-type]
-    (info,) = columns_of(tmp_path, {"TARGET_INFO_GPU": told, KERNEL: [kernel(0, 1)]}).info.devices
+    gpu_row = [gpu(0, "x", smCount=-1, totalMemory=2**63 - 1, computeMajor="?"), gpu(None, "none")]  # type: ignore[arg-type]
+    (info,) = columns_of(
+        tmp_path, {"TARGET_INFO_GPU": gpu_row, KERNEL: [kernel(0, 1)]}
+    ).info.devices
     assert (info.name, info.sm_count, info.memory_bytes, info.compute_major) == ("x", *[None] * 3)

@@ -1,4 +1,4 @@
-"""Kernels of replayed graphs belong to what was open when their node was made."""
+"""Kernels of replayed graphs belong to the range that was open when their node was created."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import nsys as made
+from tests.helpers import nsys
 from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import ranges_hierarchy
-from torch_tb_profiler.importers.nsys.graph_nodes import GraphNodes, creations
+from torch_tb_profiler.importers.nsys.graph_nodes import GraphNodeRows, find_creations
 from torch_tb_profiler.importers.nsys.reader import read_export
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.trace.build import build_trace
@@ -18,11 +18,11 @@ from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.model import Trace
 
 Link = tuple[int, int, int | None]
-"""Process, node, the node it was made from."""
+"""Process, node, the node from which it was created."""
 
 
-def traced(folder: Path, tables: dict[str, list[made.Row]]) -> Trace:
-    path = made.write_export(folder / "made.sqlite", tables)
+def traced(folder: Path, tables: dict[str, list[nsys.Row]]) -> Trace:
+    path = nsys.write_export(folder / "made.sqlite", tables)
     return build_trace(read_export(str(path), path.name, Reading()))
 
 
@@ -35,7 +35,7 @@ def owners(trace: Trace) -> list[str | None]:
 
 def test_the_creation_of_its_node_owns_a_kernel(tmp_path: Path) -> None:
     """Each replay has another launch, in other ranges; the owners are the same."""
-    trace = traced(tmp_path, made.graph_nodes())
+    trace = traced(tmp_path, nsys.graph_nodes())
     assert owners(trace) == ["aten::mm", "aten::relu", "capture"] * 2
     assert trace.quality.counts["graph_kernels_at_creation"] == 6
     launches = trace.device_work["launch"].to_list()
@@ -48,14 +48,14 @@ def test_the_creation_of_its_node_owns_a_kernel(tmp_path: Path) -> None:
     assert {trace.text(trace.slices["name_code"][each]) for each in inside} == {"capture"}
 
 
-def test_the_older_table_tells_the_same(tmp_path: Path) -> None:
-    tables = made.graph_nodes()
+def test_the_older_table_gives_the_same(tmp_path: Path) -> None:
+    tables = nsys.graph_nodes()
     tables["CUDA_GRAPH_EVENTS"] = tables.pop("CUDA_GRAPH_NODE_EVENTS")
     assert owners(traced(tmp_path, tables)) == ["aten::mm", "aten::relu", "capture"] * 2
 
 
-def test_where_a_link_is_missing_the_launch_tells(tmp_path: Path) -> None:
-    tables = made.graph_nodes()
+def test_where_a_link_is_missing_the_launch_decides(tmp_path: Path) -> None:
+    tables = nsys.graph_nodes()
     lost = [row for row in tables["CUDA_GRAPH_NODE_EVENTS"] if row["graphNodeId"] != 21]
     trace = traced(tmp_path, {**tables, "CUDA_GRAPH_NODE_EVENTS": lost})
     assert owners(trace)[:3] == ["replay", "aten::relu", "capture"]
@@ -65,15 +65,15 @@ def test_where_a_link_is_missing_the_launch_tells(tmp_path: Path) -> None:
 
 def walked(links: list[Link], process: int, node: int) -> tuple[int, int] | None:
     """The node a chain ends in, step by step; None where a link is missing or in a circle."""
-    made_from: dict[tuple[int, int], int | None] = {}
-    for of, number, original in links:
-        known = made_from.get((of, number), 0)
-        if (of, number) not in made_from or (known is not None and original is None):
-            made_from[of, number] = original
+    originals: dict[tuple[int, int], int | None] = {}
+    for owner, number, original in links:
+        known = originals.get((owner, number), 0)
+        if (owner, number) not in originals or (known is not None and original is None):
+            originals[owner, number] = original
     seen = set()
-    while (process, node) in made_from and node not in seen:
+    while (process, node) in originals and node not in seen:
         seen.add(node)
-        original = made_from[process, node]
+        original = originals[process, node]
         if original is None:
             return process, node
         node = original
@@ -96,9 +96,9 @@ def test_chains_are_followed_as_one_walks_them(
         [(of, each, ABSENT if original is None else original) for of, each, original in links],
         np.int64,
     ).reshape(-1, 3)
-    nodes = GraphNodes(
+    nodes = GraphNodeRows(
         columns[:, 0], columns[:, 1], columns[:, 2], np.arange(len(links)), columns[:, 0] << 24
     )
-    found = creations(nodes, process, number).tolist()
-    ends = [None if row < 0 else (links[row][0], links[row][1]) for row in found]
+    rows = find_creations(nodes, process, number).tolist()
+    ends = [None if row < 0 else (links[row][0], links[row][1]) for row in rows]
     assert ends == [walked(links, *pair) for pair in wanted]

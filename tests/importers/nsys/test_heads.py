@@ -15,48 +15,48 @@ LOCAL_BYTES = 64 << 10
 
 
 def database(path: Path, tables: list[str]) -> bytes:
-    with closing(sqlite3.connect(path / "x.db")) as made:
-        made.execute("BEGIN")  # one commit, not one for each table
+    with closing(sqlite3.connect(path / "x.db")) as connection:
+        connection.execute("BEGIN")  # one commit, not one for each table
         for table in tables:
             columns = ", ".join(f"column_{number} INTEGER" for number in range(40))
-            made.execute(f"CREATE TABLE {table} ({columns})")
-        made.commit()
+            connection.execute(f"CREATE TABLE {table} ({columns})")
+        connection.commit()
     return (path / "x.db").read_bytes()
 
 
-def test_every_sample_is_told_by_its_head(corpus: Path) -> None:
+def test_every_sample_is_detected_by_its_head(corpus: Path) -> None:
     files = [*(corpus / "nsight").glob("*/*.sqlite")]
     assert len(files) > 8
     for file in files:
         data = file.read_bytes()
         for size in (REMOTE_BYTES, LOCAL_BYTES, 1 << 20):
-            told = detect_format(data[:size], file.name, size >= len(data))
-            assert told.is_trace is (file.name != "not_sqlite.sqlite"), (file.name, size)
-            assert told.format == ("nsys" if told.is_trace else "")
+            detection = detect_format(data[:size], file.name, size >= len(data))
+            assert detection.is_trace is (file.name != "not_sqlite.sqlite"), (file.name, size)
+            assert detection.format == ("nsys" if detection.is_trace else "")
 
 
 @pytest.mark.parametrize("tables", [1, 40])
 def test_a_database_of_something_else_is_left_out(tmp_path: Path, tables: int) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(tables)])
-    told = detect_format(data[:LOCAL_BYTES], "x.db", len(data) <= LOCAL_BYTES)
-    assert not told.is_trace
-    assert told.reason == "not_nsight"
-    assert told.text == "is an SQLite database, and none that Nsight Systems exported."
-    assert told.needs_more is (len(data) > LOCAL_BYTES)
+    detection = detect_format(data[:LOCAL_BYTES], "x.db", len(data) <= LOCAL_BYTES)
+    assert not detection.is_trace
+    assert detection.reason == "not_nsight"
+    assert detection.text == "is an SQLite database, but not an export of Nsight Systems."
+    assert detection.needs_more is (len(data) > LOCAL_BYTES)
 
 
-def test_names_of_tables_beyond_the_head_tell_nothing_yet(tmp_path: Path) -> None:
+def test_names_of_tables_beyond_the_head_decide_nothing_yet(tmp_path: Path) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(40)])
     assert b"CREATE TABLE" not in data[:4096]
-    told = detect_format(data[:4096], "x.db", False)
-    assert (told.is_trace, told.needs_more) == (True, True)
+    detection = detect_format(data[:4096], "x.db", False)
+    assert (detection.is_trace, detection.needs_more) == (True, True)
 
 
 def test_a_database_that_is_cut_short_says_so(tmp_path: Path) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(40)])
-    told = detect_format(data[:5000], "x.db", True)
-    assert (told.is_trace, told.reason) == (False, "damaged_database")
-    assert told.text == "is an SQLite database that is cut short."
+    detection = detect_format(data[:5000], "x.db", True)
+    assert (detection.is_trace, detection.reason) == (False, "damaged_database")
+    assert detection.text == "is a truncated SQLite database."
 
 
 def test_any_ending_of_databases(tmp_path: Path) -> None:

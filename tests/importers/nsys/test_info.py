@@ -73,7 +73,7 @@ def test_complaints(tmp_path: Path, severity: int, text: str | None, code: str |
     assert {key for key in counts if key.startswith("nsys")} == ({code} if code else set())
 
 
-def test_what_is_lacking_and_what_is_empty(tmp_path: Path) -> None:
+def test_missing_and_empty_tables(tmp_path: Path) -> None:
     tables = {**BASE, "NVTX_EVENTS": ["start", "end"], CALL: [call(0, 1, 1)]}
     reasons = {each.what: each.reason for each in columns_of(tmp_path, tables).info.not_recorded}
     assert set(reasons) <= set(WHATS)

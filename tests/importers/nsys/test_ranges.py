@@ -1,4 +1,4 @@
-"""NVTX ranges of made up exports: what each becomes, what owns work, whose it is."""
+"""NVTX ranges of synthetic exports: categories, owners of device work, domains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers import nsys as made
+from tests.helpers import nsys
 from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import (
     domains_of_ranges,
     ranges_hierarchy,
@@ -24,16 +24,16 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 
 
-def traced(folder: Path, tables: dict[str, list[made.Row]]) -> Trace:
-    path = made.write_export(folder / "made.sqlite", tables)
+def traced(folder: Path, tables: dict[str, list[nsys.Row]]) -> Trace:
+    path = nsys.write_export(folder / "made.sqlite", tables)
     return build_trace(read_export(str(path), path.name, Reading()))
 
 
-def ranges(folder: Path, *events: made.Row, kernels: Iterable[made.Row] = ()) -> Trace:
-    calls = [made.called("cudaLaunchKernel", 50, 55, 1)]
+def ranges(folder: Path, *events: nsys.Row, kernels: Iterable[nsys.Row] = ()) -> Trace:
+    calls = [nsys.called("cudaLaunchKernel", 50, 55, 1)]
     return traced(
         folder,
-        {made.NVTX: list(events), made.RUNTIME: calls, made.KERNEL: list(kernels)}
+        {nsys.NVTX: list(events), nsys.RUNTIME: calls, nsys.KERNEL: list(kernels)}
     )  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def name_of(trace: Trace, slice_id: int | None) -> str | None:
 
 @pytest.fixture(scope="module")
 def training(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    return traced(tmp_path_factory.mktemp("nsys"), made.training())
+    return traced(tmp_path_factory.mktemp("nsys"), nsys.training())
 
 
 def test_ranges_are_what_their_texts_say(training: Trace) -> None:
@@ -108,8 +108,8 @@ def test_work_is_in_the_range_of_each_domain(training: Trace) -> None:
     domains = domains_of_ranges(training)
     assert list(domains) == ["user", "call stacks", "NCCL"]
     hierarchy = ranges_hierarchy(training, "NCCL")
-    found = [int(call) for call in hierarchy.work_call]
-    assert found == [-1, 0, -1, -1, -1, -1, 1, -1, -1, -1]
+    calls = [int(call) for call in hierarchy.work_call]
+    assert calls == [-1, 0, -1, -1, -1, -1, 1, -1, -1, -1]
     user = ranges_hierarchy(training, "user")
     inside = [int(user.call_slice[call]) if call >= 0 else None for call in user.work_call]
     assert [name_of(training, each) for each in inside] == [None, None, None, "my loss", None] * 2
@@ -123,9 +123,9 @@ def test_threads_have_the_names_that_the_program_gave_them(training: Trace) -> N
 
 def test_ranges_stand_for_operators_where_there_are_none(tmp_path: Path) -> None:
     trace = ranges(
-        tmp_path, made.pushed("iteration 3", 10, 100), made.pushed("forward", 40, 90),
-        made.started("epoch", 0, 200),
-        kernels=[made.ran("k", 60, 80, 1)],
+        tmp_path, nsys.pushed("iteration 3", 10, 100), nsys.pushed("forward", 40, 90),
+        nsys.started("epoch", 0, 200),
+        kernels=[nsys.ran("k", 60, 80, 1)],
     )  # fmt: skip
     assert named(trace, Category.OPERATOR) == ["forward"]
     assert named(trace, Category.ANNOTATION) == ["iteration 3", "epoch"]
@@ -147,7 +147,7 @@ def test_what_is_one_iteration_stands_for_no_operator() -> None:
 
 def test_work_in_no_range_stays_in_sight(tmp_path: Path) -> None:
     trace = ranges(
-        tmp_path, made.pushed("aten::mm, op_id = 1", 60, 90), kernels=[made.ran("k", 60, 80, 1)]
+        tmp_path, nsys.pushed("aten::mm, op_id = 1", 60, 90), kernels=[nsys.ran("k", 60, 80, 1)]
     )
     assert trace.device_work.select("owner", "orphan_reason").rows() == [(None, "no_operator")]
     assert trace.quality.counts["launch_without_operator"] == 1
@@ -155,25 +155,25 @@ def test_work_in_no_range_stays_in_sight(tmp_path: Path) -> None:
 
 def test_steps_may_be_started_and_ended(tmp_path: Path) -> None:
     trace = ranges(
-        tmp_path, made.started("ProfilerStep#4", 10, 100), made.pushed("aten::mm", 40, 90),
-        kernels=[made.ran("k", 60, 80, 1)],
+        tmp_path, nsys.started("ProfilerStep#4", 10, 100), nsys.pushed("aten::mm", 40, 90),
+        kernels=[nsys.ran("k", 60, 80, 1)],
     )  # fmt: skip
     assert trace.steps.select("name", "device_events").rows() == [("4", 1)]
     assert trace.slices.filter(category=int(Category.OPERATOR))["parent"].to_list() == [None]
 
 
 def test_domains_have_the_name_of_their_creation_payload_or_number(tmp_path: Path) -> None:
-    other = made.HOST | 2000 << 24 | 2000
+    other = nsys.HOST | 2000 << 24 | 2000
     trace = traced(
         tmp_path,
         {
-            made.NVTX: [
-                {"start": 1, "eventType": made.DOMAIN, "domainId": 1, "globalTid": made.MAIN,
+            nsys.NVTX: [
+                {"start": 1, "eventType": nsys.DOMAIN, "domainId": 1, "globalTid": nsys.MAIN,
                  "text": "mine"},
-                *(made.pushed(f"in {number}", 10 * number, 10 * number + 5, domainId=number)
+                *(nsys.pushed(f"in {number}", 10 * number, 10 * number + 5, domainId=number)
                   for number in (1, 2, 3)),
-                made.pushed("elsewhere", 10, 20, other, domainId=1),
-                made.pushed("aten::mm", 50, 60),
+                nsys.pushed("elsewhere", 10, 20, other, domainId=1),
+                nsys.pushed("aten::mm", 50, 60),
             ],
             "NVTX_PAYLOAD_SCHEMA_ENTRIES": [{"domainId": 2, "name": "NCCL communicator ID"}],
         },
@@ -184,9 +184,9 @@ def test_domains_have_the_name_of_their_creation_payload_or_number(tmp_path: Pat
 
 def test_very_many_domains_are_one_from_some_number_on(tmp_path: Path) -> None:
     events = [
-        made.pushed("r", 10 * number, 10 * number + 5, domainId=number) for number in range(1, 100)
+        nsys.pushed("r", 10 * number, 10 * number + 5, domainId=number) for number in range(1, 100)
     ]
-    trace = ranges(tmp_path, made.pushed("aten::mm", 5000, 5010), *events)
+    trace = ranges(tmp_path, nsys.pushed("aten::mm", 5000, 5010), *events)
     domains = domains_of_ranges(trace)
     assert len(domains) <= MOST_NAMED
     assert OTHERS in domains
@@ -196,21 +196,21 @@ def test_very_many_domains_are_one_from_some_number_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("event", "count"),
     [
-        (made.pushed("a", 5, 1), {"negative_duration": 1}),
-        ({**made.pushed("a", 5, 9), "textId": 77}, {"nsys_text_missing": 1, "missing_name": 1}),
-        ({**made.pushed("a", 5, 9), "textId": None}, {"missing_name": 1}),
-        ({**made.pushed("a", 5, 9), "start": None}, {"event_without_time": 1}),
-        ({**made.pushed("a", 5, 9), "globalTid": None}, {"event_without_time": 1}),
-        ({**made.pushed("a", 5, 9), "start": "x"}, {"event_without_time": 1, "database_cell": 1}),
-        ({**made.pushed("a", 5, 9), "end": 2**70}, {}),
-        (made.pushed("a", 5, 2**62), {"huge_duration": 1}),
-        (made.pushed("a\0b", 5, 9), {}),
+        (nsys.pushed("a", 5, 1), {"negative_duration": 1}),
+        ({**nsys.pushed("a", 5, 9), "textId": 77}, {"nsys_text_missing": 1, "missing_name": 1}),
+        ({**nsys.pushed("a", 5, 9), "textId": None}, {"missing_name": 1}),
+        ({**nsys.pushed("a", 5, 9), "start": None}, {"event_without_time": 1}),
+        ({**nsys.pushed("a", 5, 9), "globalTid": None}, {"event_without_time": 1}),
+        ({**nsys.pushed("a", 5, 9), "start": "x"}, {"event_without_time": 1, "database_cell": 1}),
+        ({**nsys.pushed("a", 5, 9), "end": 2**70}, {}),
+        (nsys.pushed("a", 5, 2**62), {"huge_duration": 1}),
+        (nsys.pushed("a\0b", 5, 9), {}),
     ],
     ids=range(9),
 )
-def test_odd_ranges_are_counted(tmp_path: Path, event: made.Row, count: dict[str, int]) -> None:
+def test_odd_ranges_are_counted(tmp_path: Path, event: nsys.Row, count: dict[str, int]) -> None:
     event = {key: str(value) if value == 2**70 else value for key, value in event.items()}
-    trace = ranges(tmp_path, made.pushed("aten::mm", 20, 30), event)
+    trace = ranges(tmp_path, nsys.pushed("aten::mm", 20, 30), event)
     counted = trace.quality.counts
     assert {code: counted.get(code, 0) for code in count} == count
     for name in ("overview", "operators"):

@@ -57,12 +57,12 @@ def left_in(cache: Path) -> list[str]:
 
 
 def test_it_is_exported_and_read(report: Path, fake_nsys: FakeNsys, tmp_path: Path) -> None:
-    made = write_export(
+    export = write_export(
         tmp_path / "made.sqlite", {"StringIds": strings("f"), KERNEL: [kernel(0, 5)]}
     )
     cache = fake_nsys(
         f"open({str(tmp_path / 'args')!r}, 'w').write('|'.join(args))\n"
-        f"shutil.copy({str(made)!r}, args[5])"
+        f"shutil.copy({str(export)!r}, args[5])"
     )
     heard: list[int] = []
     columns = import_source(opened(report), Reading(progress=heard.append))
@@ -107,7 +107,7 @@ def test_a_program_where_somebody_happens_to_be_is_not_called(
     for path in ("bin", ".", ""):
         monkeypatch.setenv("PATH", path)
         monkeypatch.chdir(tmp_path / "bin" if path != "bin" else tmp_path)
-        with pytest.raises(TraceFormatError, match="which only nsys reads"):
+        with pytest.raises(TraceFormatError, match="which only nsys can read"):
             import_source(opened(report))
 
 

@@ -63,7 +63,7 @@ def test_units_stand_behind_names(text: str, split: tuple[str, str]) -> None:
 def test_metrics_go_by_their_names(tmp_path: Path) -> None:
     """Metric 2 is another one on the second GPU; without its type a name serves for all."""
     first, second = 0x900, 0x901
-    told = [
+    names_table = [
         {"typeId": first, "metricId": 2, "metricName": "SMs Active [Throughput %]"},
         {"typeId": second, "metricId": 2, "metricName": "GPC Clock Frequency [MHz]"},
     ]
@@ -73,7 +73,9 @@ def test_metrics_go_by_their_names(tmp_path: Path) -> None:
         {"timestamp": 10, "typeId": first, "metricId": 2, "value": 44},
         {"timestamp": 30, "typeId": first, "metricId": 77, "value": 1},
     ]
-    columns = columns_of(tmp_path, {"GPU_METRICS": rows, "TARGET_INFO_GPU_METRICS": told, **BASE})
+    columns = columns_of(
+        tmp_path, {"GPU_METRICS": rows, "TARGET_INFO_GPU_METRICS": names_table, **BASE}
+    )
     assert samples_of(columns) == [
         ("GPU 0", "SMs Active", "%", 10, 44.0),
         ("GPU 0", "SMs Active", "%", 20, 55.5),
@@ -154,7 +156,7 @@ def test_the_machines_scheduler(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", [0, 2**63 - 1])
-def test_switches_at_one_time_or_ages_apart_tell_nothing(tmp_path: Path, end: int) -> None:
+def test_switches_at_one_time_or_ages_apart_give_no_samples(tmp_path: Path, end: int) -> None:
     row = {"cpu": 1, "globalTid": global_tid(10, 1)}
     rows = [{**row, "start": 0, "isSchedIn": 1}, {**row, "start": end, "isSchedIn": 0}]
     assert samples_of(columns_of(tmp_path, {**BASE, "SCHED_EVENTS": rows})) == []

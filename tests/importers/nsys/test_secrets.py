@@ -78,7 +78,7 @@ TABLES: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def test_nothing_is_kept(tmp_path: Path) -> None:
+def test_no_secret_is_stored(tmp_path: Path) -> None:
     path = write_export(tmp_path / "x.sqlite", TABLES)
     assert SECRET.encode() in path.read_bytes()
     columns = read_export(str(path), "x.sqlite", Reading())
@@ -88,11 +88,11 @@ def test_nothing_is_kept(tmp_path: Path) -> None:
     assert columns.quality.counts["nsys_events_dropped"] == 1
     trace = build_trace(columns)
     assert trace.tracks["process_name"].to_list()[0] == "python"
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    save_trace(trace, kept)
-    save_summary(trace, kept)
-    for file in kept.iterdir():
+    stored = tmp_path / "kept"
+    stored.mkdir()
+    save_trace(trace, stored)
+    save_summary(trace, stored)
+    for file in stored.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
     assert SECRET not in b"".join(chrome_json(trace, Selection())).decode()
 

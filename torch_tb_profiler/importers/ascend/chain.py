@@ -21,7 +21,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class SliceTimes:
     """Track, start and duration of all slices, in file order."""
 
     track: Int32
@@ -77,7 +77,7 @@ class LaunchChain:
 
 
 def link_launches(
-    slices: Slices, work: SlicesWithId, calls: SlicesWithId, queue: TaskQueue, arrow: Int64
+    slices: SliceTimes, work: SlicesWithId, calls: SlicesWithId, queue: TaskQueue, arrow: Int64
 ) -> LaunchChain:
     """Link the device work of a recording with its calls and operators.
 
@@ -104,7 +104,7 @@ def link_launches(
     )
 
 
-def _set_owner_by_arrow(slices: Slices, owner: Int64, call: Int64, arrow: Int64) -> None:
+def _set_owner_by_arrow(slices: SliceTimes, owner: Int64, call: Int64, arrow: Int64) -> None:
     """Set the owner of calls that run on another thread than the operator whose work they launch,
     where no queue was recorded: only the arrow links them. In place."""
     both = np.flatnonzero((call >= 0) & (arrow >= 0))
@@ -113,7 +113,7 @@ def _set_owner_by_arrow(slices: Slices, owner: Int64, call: Int64, arrow: Int64)
     owner[call[on_other_thread[::-1]]] = arrow[on_other_thread[::-1]]
 
 
-def starting_at(slices: Slices, rows: Int64, track: Int32, time_ns: Int64) -> Int64:
+def starting_at(slices: SliceTimes, rows: Int64, track: Int32, time_ns: Int64) -> Int64:
     """Per track and time the one of ``rows`` that starts there, within 1 ns; NONE for none."""
     order, keys, clock = _by_start(slices, rows)
     matches = np.full(len(time_ns), NONE, np.int64)
@@ -123,7 +123,7 @@ def starting_at(slices: Slices, rows: Int64, track: Int32, time_ns: Int64) -> In
     return matches
 
 
-def _by_start(slices: Slices, rows: Int64) -> tuple[Int64, Int64, TrackClock]:
+def _by_start(slices: SliceTimes, rows: Int64) -> tuple[Int64, Int64, TrackClock]:
     """Positions in ``rows``, one per track and start, in order; their keys, and the clock of the
     keys."""
     clock = TrackClock(
@@ -136,7 +136,7 @@ def _by_start(slices: Slices, rows: Int64) -> tuple[Int64, Int64, TrackClock]:
     return first, keys, clock
 
 
-def _enclosing_ranges(slices: Slices, ranges: Int64, inner: Int64) -> Int64:
+def _enclosing_ranges(slices: SliceTimes, ranges: Int64, inner: Int64) -> Int64:
     """Per row of ``inner`` the position in ``ranges`` of the range of its track in which it
     starts."""
     if not len(ranges):
@@ -150,7 +150,7 @@ def _enclosing_ranges(slices: Slices, ranges: Int64, inner: Int64) -> Int64:
     return np.where(is_inside, order[position], NONE)
 
 
-def _count_mismatches(slices: Slices, call: Int64, owner: Int64, arrow: Int64) -> int:
+def _count_mismatches(slices: SliceTimes, call: Int64, owner: Int64, arrow: Int64) -> int:
     both = np.flatnonzero((call >= 0) & (arrow >= 0))
     end = np.where(owner[call[both]] >= 0, owner[call[both]], call[both])
     operator = arrow[both]

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.importers.ascend import db_device, db_host, db_measures, file_names
-from torch_tb_profiler.importers.ascend.chain import Slices, SlicesWithId, TaskQueue, link_launches
+from torch_tb_profiler.importers.ascend.chain import (
+    SlicesWithId,
+    SliceTimes,
+    TaskQueue,
+    link_launches,
+)
 from torch_tb_profiler.importers.ascend.collectives import set_groups
-from torch_tb_profiler.importers.ascend.db_rows import Rows, Texts, Tracks, build_slices
+from torch_tb_profiler.importers.ascend.db_rows import (
+    DatabaseTexts,
+    SliceRows,
+    TrackNumbers,
+    build_slices,
+)
 from torch_tb_profiler.importers.ascend.db_summaries import side_tables
 from torch_tb_profiler.importers.ascend.dialect import copies_of_collectives
 from torch_tb_profiler.importers.ascend.kernels import add_blocks, sum_by_unit_and_type
@@ -113,8 +123,8 @@ class _Assembly:
         self.database = database
         self.name = name
         self.strings = Strings([])
-        self.texts = Texts(database, self.strings)
-        self.tracks = Tracks()
+        self.texts = DatabaseTexts(database, self.strings)
+        self.tracks = TrackNumbers()
         self.host = db_host.read_host_rows(
             database, self.texts, self.tracks, python_frames=python_frames
         )
@@ -142,7 +152,7 @@ class _Assembly:
         self.unnamed = int(unnamed.sum())
         refine(self.slices["category"], self.slices["name_code"], self.strings.texts)
 
-    def _steps(self) -> Rows:
+    def _steps(self) -> SliceRows:
         """Steps of ``STEP_TIME`` for which the host has no range."""
         stored = db_host.with_times(self.database.ints("STEP_TIME", ("id", "startNs", "endNs")))
         names = [f"ProfilerStep#{number}" for number in stored["id"].tolist()]
@@ -152,7 +162,7 @@ class _Assembly:
             is_unnamed[:] = False
         rows = np.flatnonzero(is_unnamed)
         track = int(self.host.rows.track[0]) if len(self.host.rows) else 0
-        return Rows(
+        return SliceRows(
             np.full(len(rows), Category.ANNOTATION, np.int8),
             self.strings.codes([names[row] for row in rows.tolist()]),
             np.full(len(rows), track, np.int32),
@@ -216,7 +226,7 @@ class _Assembly:
     def _link(self, columns: EventColumns) -> None:
         """Link launches and owners by connection id; add the arrows from forward to backward."""
         table = self.slices
-        slices = Slices(table["track"], table["start_ns"], table["dur_ns"])
+        slices = SliceTimes(table["track"], table["start_ns"], table["dur_ns"])
         work_part = slice(self.first[2], self.first[4])
         connection = np.concatenate((self.tasks.rows.connection, self.collectives.rows.connection))
         category = table["category"][work_part]

@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.importers.ascend.collectives import CollectiveRows, collective_table, kind_of
 from torch_tb_profiler.importers.ascend.db_host import with_times
-from torch_tb_profiler.importers.ascend.db_rows import Rows, Texts, Tracks
+from torch_tb_profiler.importers.ascend.db_rows import DatabaseTexts, SliceRows, TrackNumbers
 from torch_tb_profiler.importers.ascend.dialect import HARDWARE, task_category
 from torch_tb_profiler.importers.ascend.kernels import unit_labels
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -45,7 +45,7 @@ class DeviceRows:
         kernels: Kernels with the columns ``type``, ``unit`` and ``dur_us`` of ``kernels.KERNELS``.
     """
 
-    rows: Rows
+    rows: SliceRows
     task: Int64
     device: Int64
     stream: Int64
@@ -53,7 +53,7 @@ class DeviceRows:
     kernels: pl.DataFrame
 
 
-def read_tasks(database: Database, texts: Texts, tracks: Tracks) -> DeviceRows:
+def read_tasks(database: Database, texts: DatabaseTexts, tracks: TrackNumbers) -> DeviceRows:
     """All tasks in table order; kernels have their own name, other tasks that of their type."""
     wanted = (
         "startNs", "endNs", "deviceId", "connectionId", "globalTaskId", "taskType", "streamId",
@@ -74,7 +74,7 @@ def read_tasks(database: Database, texts: Texts, tracks: Tracks) -> DeviceRows:
     category = _categories(texts, name)
     category[is_kernel] = Category.KERNEL
     track = _stream_tracks(stored["deviceId"], stored["streamId"], tracks)
-    rows = Rows(
+    rows = SliceRows(
         category, name, track, stored["startNs"], stored["endNs"], stored["connectionId"],
         np.full(len(name), -1, np.int32),
     )  # fmt: skip
@@ -99,7 +99,7 @@ def _drop_split_tasks(stored: dict[str, Int64]) -> dict[str, Int64]:
 
 
 def _kernels(
-    texts: Texts,
+    texts: DatabaseTexts,
     stored: dict[str, Int64],
     compute: dict[str, Int64],
     row: Int64,
@@ -118,14 +118,14 @@ def _kernels(
     )
 
 
-def _categories(texts: Texts, name: Int32) -> np.ndarray:
+def _categories(texts: DatabaseTexts, name: Int32) -> np.ndarray:
     distinct, inverse = np.unique(name, return_inverse=True)
     names = [texts.strings.texts[code] if code >= 0 else "" for code in distinct.tolist()]
     kinds = np.array([task_category(each) for each in names], np.int8)
     return kinds[inverse] if len(kinds) else np.empty(0, np.int8)
 
 
-def _stream_tracks(device: Int64, stream: Int64, tracks: Tracks) -> Int32:
+def _stream_tracks(device: Int64, stream: Int64, tracks: TrackNumbers) -> Int32:
     keys = np.stack([device, stream], axis=1)
     distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
     numbers = [
@@ -155,12 +155,12 @@ class Collectives:
         count: Number of elements.
     """
 
-    rows: Rows
+    rows: SliceRows
     group: Int64
     dtype: Int32
     count: Int64
 
-    def table(self, first: int, texts: Texts) -> ColumnArrays:
+    def table(self, first: int, texts: DatabaseTexts) -> ColumnArrays:
         """The collective table.
 
         Args:
@@ -180,7 +180,9 @@ class Collectives:
         return collective_table(operations, strings)
 
 
-def read_collectives(database: Database, texts: Texts, tracks: Tracks, device: int) -> Collectives:
+def read_collectives(
+    database: Database, texts: DatabaseTexts, tracks: TrackNumbers, device: int
+) -> Collectives:
     """All collectives, each on the track of its group. Groups are numbered: their names contain
     host addresses."""
     wanted = ("opName", "startNs", "endNs", "connectionId", "groupName", "dataType", "count")
@@ -200,7 +202,7 @@ def read_collectives(database: Database, texts: Texts, tracks: Tracks, device: i
         for number in range(len(first))
     ]
     count = len(stored["startNs"])
-    rows = Rows(
+    rows = SliceRows(
         np.full(count, Category.KERNEL, np.int8),
         texts.codes(stored["opName"]),
         np.array([*numbers, -1], np.int32)[group],
@@ -218,8 +220,8 @@ def read_collectives(database: Database, texts: Texts, tracks: Tracks, device: i
 
 
 def read_collective_parts(
-    database: Database, tasks: DeviceRows, texts: Texts, tracks: Tracks
-) -> Rows:
+    database: Database, tasks: DeviceRows, texts: DatabaseTexts, tracks: TrackNumbers
+) -> SliceRows:
     """The tasks of collectives, on the tracks of their planes; the collective itself is the device
     work."""
     stored = database.ints(PARTS, ("globalTaskId", "taskType", "planeId"))
@@ -242,7 +244,7 @@ def read_collective_parts(
         for plane in distinct.tolist()
     ]
     count = len(row)
-    return Rows(
+    return SliceRows(
         np.full(count, Category.DEVICE_OTHER, np.int8),
         texts.codes(stored["taskType"][is_known]),
         np.array([*numbers, -1], np.int32)[inverse],

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.importers.ascend import arguments
-from torch_tb_profiler.importers.ascend.db_rows import Rows, Texts, Tracks
+from torch_tb_profiler.importers.ascend.db_rows import DatabaseTexts, SliceRows, TrackNumbers
 from torch_tb_profiler.importers.ascend.timeline import DEQUEUE_LABEL, ENQUEUE_LABEL
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import Category
@@ -51,7 +51,7 @@ class HostRows:
         frames_left_out: Number of Python frames that were not read, as the options asked.
     """
 
-    rows: Rows
+    rows: SliceRows
     is_enqueue: np.ndarray
     is_dequeue: np.ndarray
     columns: dict[str, Int64]
@@ -59,7 +59,7 @@ class HostRows:
 
 
 def read_host_rows(
-    database: Database, texts: Texts, tracks: Tracks, *, python_frames: bool = True
+    database: Database, texts: DatabaseTexts, tracks: TrackNumbers, *, python_frames: bool = True
 ) -> HostRows:
     """Operators, queue entries, Python frames (unless ``python_frames`` is false) and marks, in
     table order."""
@@ -83,7 +83,7 @@ def read_host_rows(
     is_queue = kind == QUEUE
     label_code[is_queue & ~is_enqueue_name] = texts.strings.code(DEQUEUE_LABEL)
     category[(kind == FRAME) & is_module] = Category.MODULE
-    rows = Rows(
+    rows = SliceRows(
         category,
         name,
         thread_tracks(stored["globalTid"], tracks),
@@ -95,7 +95,7 @@ def read_host_rows(
     return HostRows(rows, is_queue & is_enqueue_name, is_queue & ~is_enqueue_name, stored, left_out)
 
 
-def _classify_names(texts: Texts, name: Int32) -> tuple[np.ndarray, np.ndarray]:
+def _classify_names(texts: DatabaseTexts, name: Int32) -> tuple[np.ndarray, np.ndarray]:
     """Per name whether it is that of a module, and whether it is that of an enqueueing range."""
     distinct, inverse = np.unique(name, return_inverse=True)
     names = [texts.strings.texts[code] if code >= 0 else "" for code in distinct.tolist()]
@@ -106,12 +106,12 @@ def _classify_names(texts: Texts, name: Int32) -> tuple[np.ndarray, np.ndarray]:
     return is_module[inverse], is_enqueue[inverse]
 
 
-def read_calls(database: Database, texts: Texts, tracks: Tracks) -> Rows:
+def read_calls(database: Database, texts: DatabaseTexts, tracks: TrackNumbers) -> SliceRows:
     """CANN calls, with the names that text files give them."""
     wanted = ("startNs", "endNs", "type", "globalTid", "connectionId", "name")
     stored = with_times(database.ints(CALLS, wanted))
     count = len(stored["startNs"])
-    return Rows(
+    return SliceRows(
         np.full(count, Category.RUNTIME, np.int8),
         texts.prefixed(stored["name"], stored["type"], LEVEL_PREFIXES),
         thread_tracks(stored["globalTid"], tracks),
@@ -128,7 +128,7 @@ def with_times(stored: dict[str, Int64]) -> dict[str, Int64]:
     return {name: values[has_times] for name, values in stored.items()}
 
 
-def thread_tracks(global_tid: Int64, tracks: Tracks) -> Int32:
+def thread_tracks(global_tid: Int64, tracks: TrackNumbers) -> Int32:
     """The track of each global thread id, whose high bits are the process id."""
     distinct, inverse = np.unique(global_tid, return_inverse=True)
     numbers = [
@@ -146,7 +146,7 @@ def thread_tracks(global_tid: Int64, tracks: Tracks) -> Int32:
     return np.array([*numbers, -1], np.int32)[inverse]
 
 
-def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnArrays:
+def operator_table(database: Database, host: HostRows, texts: DatabaseTexts) -> ColumnArrays:
     """The operator table; the host rows are the first slices of the trace."""
     stored = host.columns
     chosen = np.flatnonzero(stored["type"] == OPERATOR)
@@ -168,13 +168,13 @@ def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnAr
     }
 
 
-def _are_types(texts: Texts, codes: Int32) -> bool:
+def _are_types(texts: DatabaseTexts, codes: Int32) -> bool:
     """Whether texts contain letters: torch_npu of 2024 swapped the columns of shapes and types."""
     known = (texts.strings.texts[code] for code in np.unique(codes).tolist() if code >= 0)
     return any(LETTER.search(text) for text in known)
 
 
-def _stacks(database: Database, chains: Int64, texts: Texts) -> Int32:
+def _stacks(database: Database, chains: Int64, texts: DatabaseTexts) -> Int32:
     """Call stack per call chain: its frames joined by ``;``, innermost first."""
     stored = database.ints("PYTORCH_CALLCHAINS", ("id", "stack", "stackDepth"))
     frame = pl.DataFrame(stored).filter(pl.col("id").is_in(np.unique(chains).tolist()))

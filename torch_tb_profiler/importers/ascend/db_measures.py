@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.db_rows import Texts
+from torch_tb_profiler.importers.ascend.db_rows import DatabaseTexts
 from torch_tb_profiler.importers.ascend.memory import BLOCKS, RECORDS
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -19,7 +19,7 @@ PERCENT_PER_UNIT = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class DeviceMetric:
     """A metric that a table holds over time.
 
     Attributes:
@@ -37,15 +37,15 @@ class Measure:
     parts: tuple[str, ...] = ()
 
 
-MEASURES: tuple[Measure, ...] = (
-    Measure("AICORE_FREQ", "freq", "AI Core Freq", "MHz"),
-    Measure("HBM", "bandwidth", "HBM {}/{}", BYTES_PER_S, ("hbmId", "type")),
-    Measure("LLC", "hitRate", "LLC {} {}/Hit Rate", PERCENT, ("llcId", "mode")),
-    Measure("LLC", "throughput", "LLC {} {}/Throughput", BYTES_PER_S, ("llcId", "mode")),
-    Measure("NPU_MEM", "ddr", "NPU MEM {}/DDR", "bytes", ("type",)),
-    Measure("NPU_MEM", "hbm", "NPU MEM {}/HBM", "bytes", ("type",)),
-    Measure("SOC_BANDWIDTH_LEVEL", "l2BufferBwLevel", "Stars Soc Info L2 Buffer Bw Level", ""),
-    Measure("SOC_BANDWIDTH_LEVEL", "mataBwLevel", "Stars Soc Info Mata Bw Level", ""),
+MEASURES: tuple[DeviceMetric, ...] = (
+    DeviceMetric("AICORE_FREQ", "freq", "AI Core Freq", "MHz"),
+    DeviceMetric("HBM", "bandwidth", "HBM {}/{}", BYTES_PER_S, ("hbmId", "type")),
+    DeviceMetric("LLC", "hitRate", "LLC {} {}/Hit Rate", PERCENT, ("llcId", "mode")),
+    DeviceMetric("LLC", "throughput", "LLC {} {}/Throughput", BYTES_PER_S, ("llcId", "mode")),
+    DeviceMetric("NPU_MEM", "ddr", "NPU MEM {}/DDR", "bytes", ("type",)),
+    DeviceMetric("NPU_MEM", "hbm", "NPU MEM {}/HBM", "bytes", ("type",)),
+    DeviceMetric("SOC_BANDWIDTH_LEVEL", "l2BufferBwLevel", "Stars Soc Info L2 Buffer Bw Level", ""),
+    DeviceMetric("SOC_BANDWIDTH_LEVEL", "mataBwLevel", "Stars Soc Info Mata Bw Level", ""),
 )
 """The metrics, named as in the text files."""
 
@@ -55,7 +55,9 @@ TEXT_ID_COLUMNS = ("type", "mode")
 """Columns that hold ids of texts."""
 
 
-def add_measures(database: Database, texts: Texts, samples: SampleRows, base_ns: int) -> None:
+def add_measures(
+    database: Database, texts: DatabaseTexts, samples: SampleRows, base_ns: int
+) -> None:
     """Add every metric of :data:`MEASURES` that the database has."""
     for measure in MEASURES:
         if measure.column not in database.tables.get(measure.table, ()):
@@ -80,7 +82,7 @@ def add_measures(database: Database, texts: Texts, samples: SampleRows, base_ns:
             )
 
 
-def _texts_of(texts: Texts, ids: pl.Series) -> pl.Series:
+def _texts_of(texts: DatabaseTexts, ids: pl.Series) -> pl.Series:
     distinct = ids.unique()
     known = texts.texts(distinct.to_numpy())
     text_by_id = dict(zip(distinct.to_list(), known, strict=True))
@@ -89,7 +91,7 @@ def _texts_of(texts: Texts, ids: pl.Series) -> pl.Series:
 
 
 def add_kernel_measures(
-    database: Database, texts: Texts, samples: SampleRows, task: Int64, start_ns: Int64
+    database: Database, texts: DatabaseTexts, samples: SampleRows, task: Int64, start_ns: Int64
 ) -> None:
     """Add the utilization of the core's units, at the starts of the tasks.
 
@@ -128,7 +130,7 @@ def add_modules(database: Database, samples: SampleRows, base_ns: int) -> None:
             samples.add(f"NPU {device}", metric, "bytes", time_ns, rows["totalReserved"].to_numpy())
 
 
-def blocks_of(database: Database, texts: Texts) -> pl.DataFrame:
+def blocks_of(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
     """The blocks of ``OP_MEMORY`` (``memory.BLOCKS``)."""
     columns = {
         "bytes": "size",
@@ -147,7 +149,7 @@ def blocks_of(database: Database, texts: Texts) -> pl.DataFrame:
     return frame.cast(pl.Schema(BLOCKS)).drop_nulls(["bytes", "start_ns"])
 
 
-def records_of(database: Database, texts: Texts) -> pl.DataFrame:
+def records_of(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
     """The totals of ``MEMORY_RECORD`` (``memory.RECORDS``)."""
     columns = {
         "device": "deviceId",

@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.lookup import place_in
 STRING_IDS = "STRING_IDS"
 
 
-class Texts:
+class DatabaseTexts:
     """The texts of a database by id. Only texts that are used are added to the trace."""
 
     def __init__(self, database: Database, strings: Strings) -> None:
@@ -57,7 +57,7 @@ class Texts:
 
 
 @dataclass(slots=True)
-class Rows:
+class SliceRows:
     """Slices of one table. Arrays are aligned; ``ABSENT`` and -1 mean no value.
 
     Attributes:
@@ -83,7 +83,7 @@ class Rows:
 
 
 @dataclass(slots=True)
-class Tracks:
+class TrackNumbers:
     """Numbers tracks in the order in which they are first used."""
 
     tracks: list[Track] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Tracks:
         return self._numbers[key]
 
 
-def build_slices(parts: Sequence[Rows], base_ns: int) -> ColumnArrays:
+def build_slices(parts: Sequence[SliceRows], base_ns: int) -> ColumnArrays:
     """The slice table of all parts, in order."""
     start = np.concatenate([part.start_ns for part in parts])
     end = np.concatenate([part.end_ns for part in parts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.chain import NONE, Slices, starting_at
+from torch_tb_profiler.importers.ascend.chain import NONE, SliceTimes, starting_at
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns, Int64
@@ -54,7 +54,7 @@ def match_slices(columns: EventColumns, kernels: pl.DataFrame, strings: Strings)
     slices = columns.tables["slices"]
     rows = np.flatnonzero(slices["category"] == Category.KERNEL)
     names = strings.codes_of(kernels["name"])
-    by_name = Slices(slices["name_code"], slices["start_ns"], slices["dur_ns"])
+    by_name = SliceTimes(slices["name_code"], slices["start_ns"], slices["dur_ns"])
     start = kernels["start_ns"].fill_null(0).to_numpy() - columns.base_ns
     return starting_at(by_name, rows, names, start)
 

@@ -11,8 +11,8 @@ import numpy as np
 from torch_tb_profiler.importers.ascend import arguments
 from torch_tb_profiler.importers.ascend.chain import (
     NONE,
-    Slices,
     SlicesWithId,
+    SliceTimes,
     TaskQueue,
     link_launches,
     starting_at,
@@ -108,7 +108,7 @@ def _join_threads(columns: EventColumns) -> None:
 
 def _link(columns: EventColumns, tasks: ColumnArrays) -> None:
     table = columns.tables["slices"]
-    slices = Slices(table["track"], table["start_ns"], table["dur_ns"])
+    slices = SliceTimes(table["track"], table["start_ns"], table["dur_ns"])
     category = table["category"]
     work = np.flatnonzero(np.isin(category, [int(each) for each in DEVICE_WORK_CATEGORIES]))
     arrow = _arrows(columns, slices, work)
@@ -140,7 +140,7 @@ def _of_slices(tasks: ColumnArrays, key: str, count: int) -> Int64:
     return values
 
 
-def _arrows(columns: EventColumns, slices: Slices, work: Int64) -> Int64:
+def _arrows(columns: EventColumns, slices: SliceTimes, work: Int64) -> Int64:
     """Per piece of work the operator that its arrow comes from; the arrows are removed."""
     flows, strings = columns.tables["flows"], columns.strings
     code = strings.index(TO_DEVICE) if TO_DEVICE in strings else NONE

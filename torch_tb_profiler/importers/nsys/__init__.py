@@ -1,5 +1,10 @@
-"""Nsight Systems: the SQLite database that ``nsys export --type sqlite`` writes, of any schema, and
-the report it is made from, where its own program is installed."""
+"""Nsight Systems: SQLite exports (``nsys export --type sqlite``) of any schema, and reports.
+
+Reports (``.nsys-rep``) are exported with the installed ``nsys`` program first. Each module reads
+some tables of an export; ``reader`` puts them together. Databases are read through
+``importers.sqlite``; apart from it only the shared importer modules, ``storage`` and ``trace`` are
+imported.
+"""
 
 from __future__ import annotations
 
@@ -12,43 +17,41 @@ ENDINGS = (".sqlite", ".sqlite3", ".db")
 REPORT = ".nsys-rep"
 SQLITE = b"SQLite format 3\0"
 
-_OWN_TABLE = re.compile(
+_NSYS_TABLE = re.compile(
     rb"CUPTI_ACTIVITY_KIND_|NVTX_EVENTS|OSRT_API|TARGET_INFO_SESSION_START_TIME"
     rb"|ENUM_(?:NSYS|CUDA|CUPTI)_"
 )
-"""Names of tables, which stand near the beginning of a database: in exports within 40 KB."""
+"""Names of tables of an export; they occur in the first 40 KB of the file."""
 
-_ROOT_KIND, _INTERIOR = 100, 5
-"""Where the kind of the root of all tables stands, and the kind of one that only says where their
-names are (https://www.sqlite.org/fileformat2.html#b_tree_pages)."""
+_ROOT_PAGE_TYPE, _INTERIOR_PAGE = 100, 5
+"""Offset of the type of the schema's root page, and the type of a root page without table names
+(https://www.sqlite.org/fileformat2.html#b_tree_pages)."""
 
 
 def sniff(head: bytes, _name: str) -> bool:
-    """Whether a file is an SQLite database; the reader says whether Nsight Systems wrote it."""
+    """Whether a file is an SQLite database; the reader checks whether Nsight Systems wrote it."""
     return head.startswith(SQLITE)
 
 
 def tell(head: bytes, _name: str, is_whole: bool) -> FormatDetection:
-    """Whether a database of a folder is an export, by the names of its tables."""
-    if _OWN_TABLE.search(head):
+    """Detect whether a database is an export, by the names of its tables."""
+    if _NSYS_TABLE.search(head):
         return FormatDetection(True)
-    names_lie_further = head[_ROOT_KIND : _ROOT_KIND + 1] == bytes([_INTERIOR])
-    if names_lie_further and b"CREATE TABLE" not in head and not is_whole:
+    names_are_further = head[_ROOT_PAGE_TYPE : _ROOT_PAGE_TYPE + 1] == bytes([_INTERIOR_PAGE])
+    if names_are_further and b"CREATE TABLE" not in head and not is_whole:
         return FormatDetection(True, needs_more=True)
-    if is_whole and _told_bytes(head) > len(head):
-        return FormatDetection(
-            False, "damaged_database", "is an SQLite database that is cut short."
-        )
+    if is_whole and _declared_bytes(head) > len(head):
+        return FormatDetection(False, "damaged_database", "is a truncated SQLite database.")
     return FormatDetection(
         False,
         "not_nsight",
-        "is an SQLite database, and none that Nsight Systems exported.",
+        "is an SQLite database, but not an export of Nsight Systems.",
         needs_more=not is_whole,
     )
 
 
-def _told_bytes(head: bytes) -> int:
-    """How long the database is by its header: pages and the size of each."""
+def _declared_bytes(head: bytes) -> int:
+    """Size of the database according to its header."""
     page_bytes = int.from_bytes(head[16:18], "big")
     return int.from_bytes(head[28:32], "big") * (65536 if page_bytes == 1 else page_bytes)
 
@@ -66,7 +69,7 @@ FORMAT = Importer(
 
 
 def is_report(_head: bytes, name: str) -> bool:
-    """Whether a file is a report: these are told by their names only."""
+    """Whether a file is a report; reports are detected by their name only."""
     return name.endswith(REPORT)
 
 

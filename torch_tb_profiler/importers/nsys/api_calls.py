@@ -1,4 +1,4 @@
-"""Calls of the host into the CUDA runtime and driver, and what the recorder itself cost."""
+"""Calls into the CUDA runtime and driver, and the overhead of CUDA and of the profiler."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.enums import OVERHEADS
-from torch_tb_profiler.importers.nsys.export import Export, named
+from torch_tb_profiler.importers.nsys.export import Export, required_names
 from torch_tb_profiler.importers.nsys.identifiers import global_pid
-from torch_tb_profiler.importers.nsys.parts import Part, Slices
+from torch_tb_profiler.importers.nsys.parts import SliceColumns, SlicePart
 from torch_tb_profiler.importers.nsys.rows import TimedRows
 from torch_tb_profiler.importers.nsys.text import api_name
 from torch_tb_profiler.trace.categories import Category
@@ -22,90 +22,90 @@ CUDA_OVERHEAD = "CUPTI_ACTIVITY_KIND_OVERHEAD"
 PROFILER_OVERHEAD = "PROFILER_OVERHEAD"
 
 DRIVER, EGL_DRIVER, WITH_BACKTRACE = 1, 13, 67
-"""``eventClass`` of calls of the driver, and of rows that repeat a call for its back trace."""
+"""``eventClass`` of driver calls, and of rows that repeat a call for its backtrace."""
 
 _ARGUMENTS = re.compile(r"\s*\(.*", re.DOTALL)
 
 
 @dataclass(slots=True)
-class Calls:
-    """Calls into the runtime and the driver.
+class ApiCalls:
+    """Calls into the CUDA runtime and driver.
 
     Attributes:
         part: Their slices.
-        global_pid: The process of each.
+        global_pid: Process of each call.
     """
 
-    part: Part
+    part: SlicePart
     global_pid: Int64
 
 
-def read_calls(export: Export) -> Calls:
-    """The calls. Where back traces were recorded, exports of before 2023 hold each call twice: the
-    second one is drawn beside the calls and not counted among them."""
+def read_calls(export: Export) -> ApiCalls:
+    """Read the calls. With backtraces, exports from before 2023 have each call twice: the
+    repetition gets the category HOST_OTHER and does not count as a call."""
     rows = TimedRows(export.database, CALLS, export.quality)
     columns = rows.columns("eventClass", "globalTid", "correlationId", "nameId", "end")
     pid = global_pid(columns["globalTid"])
     event_class = columns.pop("eventClass")
-    again = _told_again(event_class, pid, columns["correlationId"])
+    is_repetition = _is_repetition(event_class, pid, columns["correlationId"])
     names = export.names
     is_driver = (event_class == DRIVER) | (event_class == EGL_DRIVER)
-    words = names.codes(("cuda_runtime", "cuda_driver", "cuda_backtrace"))
-    category: Int8 = np.where(again, Category.HOST_OTHER, Category.RUNTIME).astype(np.int8)
-    slices = Slices.of(
+    label_codes = names.codes(("cuda_runtime", "cuda_driver", "cuda_backtrace"))
+    category: Int8 = np.where(is_repetition, Category.HOST_OTHER, Category.RUNTIME).astype(np.int8)
+    slices = SliceColumns.of(
         category=category,
-        raw_category_code=words[np.where(again, 2, is_driver.astype(np.int8))],
-        name_code=named(export, columns.pop("nameId"), api_name),
+        raw_category_code=label_codes[np.where(is_repetition, 2, is_driver.astype(np.int8))],
+        name_code=required_names(export, columns.pop("nameId"), api_name),
         track=export.tracks.of_threads(columns.pop("globalTid")),
         start_ns=rows.start_ns,
         end_ns=columns.pop("end"),
         correlation=columns.pop("correlationId"),
     )
-    return Calls(Part(slices), pid)
+    return ApiCalls(SlicePart(slices), pid)
 
 
-def _told_again(event_class: Int64, pid: Int64, correlation: Int64) -> Bools:
-    """Which rows repeat another one's call."""
-    again: Bools = event_class == WITH_BACKTRACE
-    if not again.any():
-        return again
+def _is_repetition(event_class: Int64, pid: Int64, correlation: Int64) -> Bools:
+    """Whether a row repeats the call of another row."""
+    is_repetition: Bools = event_class == WITH_BACKTRACE
+    if not is_repetition.any():
+        return is_repetition
     _, call = distinct_rows(pid, correlation)
-    told: Bools = np.zeros(int(call.max(initial=-1)) + 1, np.bool_)
-    told[call[~again]] = True
-    repeats: Bools = again & told[call]
-    return repeats
+    has_original: Bools = np.zeros(int(call.max(initial=-1)) + 1, np.bool_)
+    has_original[call[~is_repetition]] = True
+    repeats_original: Bools = is_repetition & has_original[call]
+    return repeats_original
 
 
-def read_overhead(export: Export) -> list[Part]:
-    """What CUDA and the profiler did for themselves while the program waited."""
+def read_overhead(export: Export) -> list[SlicePart]:
+    """Read the time that CUDA and the profiler spent on their own work while the program waited."""
     return [_cuda_overhead(export), _profiler_overhead(export)]
 
 
-def _cuda_overhead(export: Export) -> Part:
+def _cuda_overhead(export: Export) -> SlicePart:
     rows = TimedRows(export.database, CUDA_OVERHEAD, export.quality)
     columns = rows.columns("globalTid", "correlationId", "nameId", "overheadType", "end")
     kinds = OVERHEADS.read(export.database)
-    (known,), place = distinct_rows(columns["overheadType"])
-    words = export.names.codes(kinds.get(kind, "CUDA overhead") for kind in known.tolist())
+    (known,), inverse = distinct_rows(columns["overheadType"])
+    label_codes = export.names.codes(kinds.get(kind, "CUDA overhead") for kind in known.tolist())
     code = export.names.codes_of(columns["nameId"])
-    slices = Slices.of(
+    slices = SliceColumns.of(
         category=Category.OVERHEAD,
         raw_category_code=export.names.code("overhead"),
-        name_code=np.where(code < 0, words[place], code),
+        name_code=np.where(code < 0, label_codes[inverse], code),
         track=export.tracks.of_threads(columns["globalTid"]),
         start_ns=rows.start_ns,
         end_ns=columns["end"],
         correlation=columns["correlationId"],
     )
-    return Part(slices)
+    return SlicePart(slices)
 
 
-def _profiler_overhead(export: Export) -> Part:
+def _profiler_overhead(export: Export) -> SlicePart:
     rows = TimedRows(export.database, PROFILER_OVERHEAD, export.quality)
     columns = rows.columns("globalTid", "nameId", "end")
     code = export.names.codes_of(columns["nameId"], lambda name: _ARGUMENTS.sub("", name))
     code = np.where(code < 0, export.names.code("Profiler overhead"), code)
-    slices = Slices.of(
+    slices = SliceColumns.of(
         category=Category.OVERHEAD,
         raw_category_code=export.names.code("profiler_overhead"),
         name_code=code.astype(np.int32),
@@ -113,4 +113,4 @@ def _profiler_overhead(export: Export) -> Part:
         start_ns=rows.start_ns,
         end_ns=columns["end"],
     )
-    return Part(slices)
+    return SlicePart(slices)

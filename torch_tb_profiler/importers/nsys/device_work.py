@@ -1,4 +1,4 @@
-"""Kernels, copies, sets and whole CUDA graphs."""
+"""Reads kernels, copies, memsets and CUDA graphs recorded as a whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.enums import COPIES, MEMORIES
 from torch_tb_profiler.importers.nsys.export import Export
-from torch_tb_profiler.importers.nsys.names import Names
-from torch_tb_profiler.importers.nsys.parts import Part, Slices, rows_of
+from torch_tb_profiler.importers.nsys.names import TraceStrings
+from torch_tb_profiler.importers.nsys.parts import SliceColumns, SlicePart, build_table
 from torch_tb_profiler.importers.nsys.rows import TimedRows, within
 from torch_tb_profiler.importers.nsys.text import UNNAMED
 from torch_tb_profiler.importers.nsys.tracks import NO_STREAM
@@ -25,39 +25,41 @@ SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 
 WARP_THREADS = 32
-"""Of every GPU that CUDA runs on."""
+"""Threads in a warp, on every GPU that runs CUDA."""
 
 
 @dataclass(slots=True)
-class Work:
-    """Work of one kind on devices.
+class DeviceWork:
+    """Device work of one kind.
 
     Attributes:
-        part: Its slices and their details.
-        global_pid: The process of each.
-        graph_node: The node of a CUDA graph that each is.
+        part: Its slices with device details.
+        global_pid: Process of each slice.
+        graph_node: CUDA graph node of each slice, :data:`ABSENT` for none.
     """
 
-    part: Part
+    part: SlicePart
     global_pid: Int64
     graph_node: Int64
 
 
-def read_kernels(export: Export) -> Work:
-    """Kernels, each by its demangled name where there is one."""
+def read_kernels(export: Export) -> DeviceWork:
+    """Read kernels, with their demangled name if there is one."""
     rows = TimedRows(export.database, KERNELS, export.quality)
-    slices, place = _placed(export, rows, Category.KERNEL, _kernel_names(export, rows))
+    slices, location = _slices_on_streams(
+        export, rows, Category.KERNEL, _kernel_names(export, rows)
+    )
     launched = rows.columns("registersPerThread", "staticSharedMemory", "dynamicSharedMemory")
     shared = [within(launched.pop(f"{kind}SharedMemory"), MAX_BYTES) for kind in _SHARED]
     grid_code, blocks = _dimensions(export.names, rows, "grid")
     block_code, threads = _dimensions(export.names, rows, "block")
-    per_sm = blocks / export.devices.sm_counts(place.device)
-    details = rows_of(
+    per_sm = blocks / export.devices.sm_counts(location.device)
+    details = build_table(
         "device",
         len(rows),
         slice=np.arange(len(rows)),
-        device=place.device,
-        stream=place.stream,
+        device=location.device,
+        stream=location.stream,
         grid_code=grid_code,
         block_code=block_code,
         registers_per_thread=within(launched["registersPerThread"], MAX_BYTES),
@@ -66,155 +68,170 @@ def read_kernels(export: Export) -> Work:
         ),
         blocks_per_sm=per_sm,
         warps_per_sm=per_sm * threads / WARP_THREADS,
-        graph_node=place.graph_node,
+        graph_node=location.graph_node,
     )
-    return Work(Part(slices, {"device": details}), place.global_pid, place.graph_node)
+    return DeviceWork(
+        SlicePart(slices, {"device": details}), location.global_pid, location.graph_node
+    )
 
 
 _SHARED = ("static", "dynamic")
 
 
-def read_copies(export: Export) -> Work:
-    """Copies, called as the rest of this tool knows them: by direction and memories."""
+def read_copies(export: Export) -> DeviceWork:
+    """Read copies; their names have the direction and memory kinds, as in Kineto's traces."""
     rows = TimedRows(export.database, COPY_TABLE, export.quality)
     kinds, memories = COPIES.read(export.database), MEMORIES.read(export.database)
 
     def name(kind: int, source: int, target: int) -> str:
         direction = kinds.get(kind)
-        ends = memories.get(source), memories.get(target)
+        memory_kinds = memories.get(source), memories.get(target)
         words = ["Memcpy"] + ([direction] if direction else [])
-        if all(ends) and not (direction or "").endswith(")"):
-            words.append(f"({ends[0]} -> {ends[1]})")
+        if all(memory_kinds) and not (direction or "").endswith(")"):
+            words.append(f"({memory_kinds[0]} -> {memory_kinds[1]})")
         return " ".join(words)
 
     columns = rows.columns("copyKind", "srcKind", "dstKind")
-    codes = _named(export.names, name, *columns.values())
-    return _moved(export, rows, Category.MEMCPY, codes)
+    codes = _format_names(export.names, name, *columns.values())
+    return _memory_operations(export, rows, Category.MEMCPY, codes)
 
 
-def read_sets(export: Export) -> Work:
-    """Memory that was set."""
+def read_sets(export: Export) -> DeviceWork:
+    """Read memsets."""
     rows = TimedRows(export.database, SETS, export.quality)
     memories = MEMORIES.read(export.database)
 
     def name(kind: int) -> str:
         return f"Memset ({memories[kind]})" if kind in memories else "Memset"
 
-    return _moved(export, rows, Category.MEMSET, _named(export.names, name, rows["memKind"]))
+    return _memory_operations(
+        export, rows, Category.MEMSET, _format_names(export.names, name, rows["memKind"])
+    )
 
 
-def read_graphs(export: Export) -> Work:
-    """Launches of whole CUDA graphs, where their kernels were not recorded. One whose time is not
-    known (it begins and ends at 0) is counted."""
+def read_graphs(export: Export) -> DeviceWork:
+    """Read launches of CUDA graphs that were recorded as a whole, without their kernels. Launches
+    without a time (start and end are 0) are left out and counted."""
     rows = TimedRows(export.database, GRAPHS, export.quality)
     columns = rows.columns("graphId", "end")
     graph, end_ns = columns["graphId"], columns["end"]
     is_known = (rows.start_ns != 0) | ((end_ns != 0) & (end_ns != ABSENT))
     export.quality.add("graph_without_kernels", len(rows))
     export.quality.add("graph_without_time", int((~is_known).sum()))
-    rows.keep(is_known)
+    rows.select(is_known)
 
     def name(number: int) -> str:
         return "CUDA graph" if number == ABSENT else f"CUDA graph {number}"
 
-    codes = _named(export.names, name, graph[is_known])
-    slices, place = _placed(export, rows, Category.KERNEL, codes, word="cuda_graph")
-    details = rows_of(
+    codes = _format_names(export.names, name, graph[is_known])
+    slices, location = _slices_on_streams(
+        export, rows, Category.KERNEL, codes, raw_category="cuda_graph"
+    )
+    details = build_table(
         "device",
         len(rows),
         slice=np.arange(len(rows)),
-        device=place.device,
-        stream=place.stream,
+        device=location.device,
+        stream=location.stream,
         graph=graph[is_known],
     )
-    return Work(Part(slices, {"device": details}), place.global_pid, np.full(len(rows), ABSENT))
+    return DeviceWork(
+        SlicePart(slices, {"device": details}), location.global_pid, np.full(len(rows), ABSENT)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Location:
     device: Int64
     stream: Int64
     global_pid: Int64
     graph_node: Int64
 
 
-_WORDS = {
+_RAW_CATEGORIES = {
     Category.KERNEL: "kernel",
     Category.MEMCPY: "gpu_memcpy",
     Category.MEMSET: "gpu_memset",
 }
 
 
-def _placed(
+def _slices_on_streams(
     export: Export,
     rows: TimedRows,
     category: Category,
     name_code: Int32,
-    word: str | None = None,
-) -> tuple[Slices, _Place]:
-    """The slices of some device work, and where it ran."""
-    where = rows.columns("deviceId", "contextId", "streamId", "globalPid")
-    export.devices.learn_contexts(where["globalPid"], where["contextId"], where["deviceId"])
-    device = export.devices.of(where["globalPid"], where.pop("deviceId"))
-    stream = where["streamId"]
+    raw_category: str | None = None,
+) -> tuple[SliceColumns, _Location]:
+    """The slices of some device work, and the process, device and stream of each."""
+    location = rows.columns("deviceId", "contextId", "streamId", "globalPid")
+    export.devices.add_contexts(location["globalPid"], location["contextId"], location["deviceId"])
+    device = export.devices.device_numbers(location["globalPid"], location.pop("deviceId"))
+    stream = location["streamId"]
     stream = np.where(stream == NO_STREAM, ABSENT, stream)
-    track = export.tracks.of_streams(where["globalPid"], device, where.pop("contextId"), stream)
-    rest = rows.columns("end", "correlationId", "graphNodeId")
-    slices = Slices.of(
+    track = export.tracks.of_streams(
+        location["globalPid"], device, location.pop("contextId"), stream
+    )
+    times = rows.columns("end", "correlationId", "graphNodeId")
+    slices = SliceColumns.of(
         category=category,
-        raw_category_code=export.names.code(word or _WORDS[category]),
+        raw_category_code=export.names.code(raw_category or _RAW_CATEGORIES[category]),
         name_code=name_code,
         track=track,
         start_ns=rows.start_ns,
-        end_ns=rest["end"],
-        correlation=rest["correlationId"],
+        end_ns=times["end"],
+        correlation=times["correlationId"],
     )
-    return slices, _Place(device, stream, where["globalPid"], rest["graphNodeId"])
+    return slices, _Location(device, stream, location["globalPid"], times["graphNodeId"])
 
 
-def _moved(export: Export, rows: TimedRows, category: Category, name_code: Int32) -> Work:
-    slices, place = _placed(export, rows, category, name_code)
-    details = rows_of(
+def _memory_operations(
+    export: Export, rows: TimedRows, category: Category, name_code: Int32
+) -> DeviceWork:
+    slices, location = _slices_on_streams(export, rows, category, name_code)
+    details = build_table(
         "device",
         len(rows),
         slice=np.arange(len(rows)),
-        device=place.device,
-        stream=place.stream,
-        graph_node=place.graph_node,
+        device=location.device,
+        stream=location.stream,
+        graph_node=location.graph_node,
         bytes=within(rows["bytes"], MAX_BYTES),
     )
-    return Work(Part(slices, {"device": details}), place.global_pid, place.graph_node)
+    return DeviceWork(
+        SlicePart(slices, {"device": details}), location.global_pid, location.graph_node
+    )
 
 
 def _kernel_names(export: Export, rows: TimedRows) -> Int32:
     codes = np.full(len(rows), -1, np.int32)
     for column in ("demangledName", "shortName", "mangledName"):
-        nameless = codes < 0
-        if not nameless.any():
+        is_unnamed = codes < 0
+        if not is_unnamed.any():
             break
-        codes[nameless] = export.names.codes_of(rows[column][nameless])
-    nameless = codes < 0
-    if nameless.any():
-        export.quality.add("missing_name", int(nameless.sum()))
-        codes[nameless] = export.names.code(UNNAMED)
+        codes[is_unnamed] = export.names.codes_of(rows[column][is_unnamed])
+    is_unnamed = codes < 0
+    if is_unnamed.any():
+        export.quality.add("missing_name", int(is_unnamed.sum()))
+        codes[is_unnamed] = export.names.code(UNNAMED)
     return codes
 
 
-def _named(names: Names, name: Callable[..., str], *columns: Int64) -> Int32:
-    """Per row the code of the name that its values make."""
-    known, place = distinct_rows(*columns)
-    made = (name(*values) for values in zip(*(each.tolist() for each in known), strict=True))
-    return names.codes(made)[place]
+def _format_names(names: TraceStrings, name: Callable[..., str], *columns: Int64) -> Int32:
+    """Per row the code of the name that ``name`` returns for its values."""
+    known, inverse = distinct_rows(*columns)
+    texts = (name(*values) for values in zip(*(each.tolist() for each in known), strict=True))
+    return names.codes(texts)[inverse]
 
 
-def _dimensions(names: Names, rows: TimedRows, of: str) -> tuple[Int32, Float64]:
-    """Per row the code of its three dimensions as text, and their product as a number."""
-    columns = rows.columns(*(f"{of}{axis}" for axis in "XYZ"))
-    known, place = distinct_rows(*columns.values())
+def _dimensions(names: TraceStrings, rows: TimedRows, prefix: str) -> tuple[Int32, Float64]:
+    """Per row the code of its three dimensions as text, and their product (NaN if one is
+    absent)."""
+    columns = rows.columns(*(f"{prefix}{axis}" for axis in "XYZ"))
+    known, inverse = distinct_rows(*columns.values())
     del columns
     sizes = [tuple(sizes) for sizes in zip(*(each.tolist() for each in known), strict=True)]
     codes = names.codes(None if ABSENT in each else str(list(each)) for each in sizes)
     products = np.array(
         [np.nan if min(each) < 0 else float(np.prod(each, dtype=float)) for each in sizes]
     )
-    return codes[place], products[place]
+    return codes[inverse], products[inverse]

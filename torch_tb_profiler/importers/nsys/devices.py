@@ -1,7 +1,7 @@
-"""The GPUs of an export: one number for each, and what is told of it.
+"""The GPUs of an export: their numbers in the trace, and their properties.
 
-``deviceId`` counts the GPUs that one process sees; two processes may call different GPUs 0. The
-number of a GPU in the trace is the one it has in its machine, where the export tells it.
+``deviceId`` counts the GPUs that are visible to a process: device 0 can be different GPUs in two
+processes. The number of a GPU in the trace is its number in its machine if the export has it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.identifiers import host_of, pid_of
-from torch_tb_profiler.importers.nsys.text import shown
+from torch_tb_profiler.importers.nsys.text import until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES
 
 GPUS = "TARGET_INFO_GPU"
-SEEN = "TARGET_INFO_CUDA_DEVICE"
+CUDA_DEVICES = "TARGET_INFO_CUDA_DEVICE"
 CONTEXTS = "TARGET_INFO_CUDA_CONTEXT_INFO"
 NULL_STREAMS = "TARGET_INFO_CUDA_NULL_STREAM"
-"""Holds the contexts in exports of before schema 3.7."""
+"""The table of contexts in exports older than schema 3.7."""
 
 _GPU_COLUMNS = (
     "vmId",
@@ -49,15 +49,15 @@ MAX_NAME = 200
 
 _Gpu = dict[str, Any]
 _HostGpu = tuple[int | None, int]
-"""Machine (None: not told) and number of a GPU there."""
+"""Machine (None: unknown) and number of a GPU in it."""
 
 
 @dataclass(slots=True)
 class DeviceNumbers:
-    """Which number each GPU has in the trace.
+    """The number of each GPU in the trace.
 
     Attributes:
-        names: Name of a GPU by its number, where it is told.
+        names: Number → name of a GPU, if known.
         seen: (process id, ``deviceId``) → number in the machine and multiprocessors, or
             :data:`ABSENT`.
         contexts: (process id, ``contextId``) → ``deviceId``.
@@ -70,48 +70,49 @@ class DeviceNumbers:
     _numbers: dict[_HostGpu, int] = field(default_factory=dict)
     _infos: dict[int, DeviceInfo] = field(default_factory=dict)
 
-    def of(self, global_pids: Int64, device_ids: Int64) -> Int64:
-        """Per ``deviceId`` of a process the number of the GPU, :data:`ABSENT` for none."""
-        (pids, devices), place = distinct_rows(global_pids, device_ids)
+    def device_numbers(self, global_pids: Int64, device_ids: Int64) -> Int64:
+        """The GPU number of each ``deviceId`` of a process, :data:`ABSENT` for none."""
+        (pids, devices), inverse = distinct_rows(global_pids, device_ids)
         pairs = zip(pids.tolist(), devices.tolist(), strict=True)
-        return np.array([self._number(pid, device) for pid, device in pairs], np.int64)[place]
+        return np.array([self._number(pid, device) for pid, device in pairs], np.int64)[inverse]
 
-    def of_contexts(self, global_pids: Int64, contexts: Int64, device_ids: Int64) -> Int64:
-        """Per context of a process the number of the GPU. The rows of synchronisations name a
-        ``deviceId`` of 0 whatever the GPU: it counts only for contexts nothing else is known of.
-        """
-        (pids, known, devices), place = distinct_rows(global_pids, contexts, device_ids)
+    def device_numbers_of_contexts(
+        self, global_pids: Int64, contexts: Int64, device_ids: Int64
+    ) -> Int64:
+        """The GPU number of each context of a process. Rows of synchronizations have ``deviceId`` 0
+        for every GPU: it is used only for contexts of which the device is unknown."""
+        (pids, known, devices), inverse = distinct_rows(global_pids, contexts, device_ids)
         numbers = [
             self.contexts.get((pid_of(pid), context), device)
             for pid, context, device in zip(
                 pids.tolist(), known.tolist(), devices.tolist(), strict=True
             )
         ]
-        return self.of(pids, np.array(numbers, np.int64))[place]
+        return self.device_numbers(pids, np.array(numbers, np.int64))[inverse]
 
-    def learn_contexts(self, global_pids: Int64, contexts: Int64, device_ids: Int64) -> None:
-        """Take from work on devices which context is one of which ``deviceId``."""
+    def add_contexts(self, global_pids: Int64, contexts: Int64, device_ids: Int64) -> None:
+        """Learn the ``deviceId`` of each context from device work."""
         rows, _ = distinct_rows(global_pids, contexts, device_ids)
         for pid, context, device in zip(*(row.tolist() for row in rows), strict=True):
             if ABSENT not in (context, device):
                 self.contexts.setdefault((pid_of(pid), context), device)
 
     def sm_counts(self, numbers: Int64) -> Float64:
-        """Per number of a GPU how many multiprocessors it has, NaN where that is not told."""
+        """The number of multiprocessors of each GPU number, NaN if unknown."""
         counts = {number: info.sm_count for number, info in self._infos.items() if info.sm_count}
         table = np.full(MAX_DEVICES + 1, np.nan)
         for number, count in counts.items():
             table[number] = count
         return table[np.where((numbers >= 0) & (numbers < MAX_DEVICES), numbers, MAX_DEVICES)]
 
-    def declared(self) -> tuple[DeviceInfo, ...]:
-        """What is told of each GPU."""
+    def device_infos(self) -> tuple[DeviceInfo, ...]:
+        """The properties of all GPUs."""
         return tuple(self._infos[number] for number in sorted(self._infos))
 
-    def of_machine(self, gpu: int) -> int:
-        """The number of a GPU by that of its machine, where no machine is told."""
+    def device_number_in_machine(self, gpu: int) -> int:
+        """The GPU number of a number in its machine, where the machine is not given."""
         known = (key for keys in (self._gpus, self._numbers) for key in keys if key[1] == gpu)
-        return self._numbered(next(known, (None, gpu)))
+        return self._assign_number(next(known, (None, gpu)))
 
     def _number(self, global_pid: int, device: int) -> int:
         if not 0 <= device < MAX_DEVICES:
@@ -119,7 +120,7 @@ class DeviceNumbers:
         host = host_of(global_pid) if global_pid != ABSENT else None
         gpu, sm_count = self.seen.get((pid_of(global_pid), device), (ABSENT, ABSENT))
         key = self._gpu_key(host, gpu) if gpu != ABSENT else self._by_ordinal(host, device)
-        number = self._numbered(key or (host, gpu if gpu != ABSENT else device))
+        number = self._assign_number(key or (host, gpu if gpu != ABSENT else device))
         if number not in self._infos and sm_count > 0 and number != ABSENT:
             self._infos[number] = DeviceInfo(device=number, sm_count=sm_count)
         return number
@@ -128,16 +129,16 @@ class DeviceNumbers:
         return next((key for key in ((host, gpu), (None, gpu)) if key in self._gpus), None)
 
     def _by_ordinal(self, host: int | None, device: int) -> _HostGpu | None:
-        """The GPU that CUDA calls so where a process sees all of them."""
+        """The GPU with this CUDA ordinal in a process that sees all GPUs."""
         for key, gpu in self._gpus.items():
             if key[0] in (host, None) and gpu["cuDevice"] == device:
                 return key
         known = self._gpu_key(host, device)
         return known if known is not None and self._gpus[known]["cuDevice"] is None else None
 
-    def _numbered(self, key: _HostGpu) -> int:
-        """The number of the GPU in its machine, or the first that is free where another machine
-        has one of that number."""
+    def _assign_number(self, key: _HostGpu) -> int:
+        """The number of the GPU in its machine, or the first free number if a GPU of another
+        machine has it."""
         if key not in self._numbers:
             taken = set(self._numbers.values())
             wanted = key[1] if 0 <= key[1] < MAX_DEVICES and key[1] not in taken else None
@@ -145,30 +146,30 @@ class DeviceNumbers:
             self._numbers[key] = next(free, ABSENT) if wanted is None else wanted
         return self._numbers[key]
 
-    def declare(self, gpu: _Gpu) -> None:
-        """Take in a row of :data:`GPUS`; the first one of a GPU counts."""
+    def add_gpu(self, gpu: _Gpu) -> None:
+        """Add a row of :data:`GPUS`; the first row of a GPU counts."""
         key = (host_of(gpu["vmId"]) if gpu["vmId"] is not None else None, gpu["id"])
         if key in self._gpus:
             return
         self._gpus[key] = gpu
-        number = self._numbered(key)
+        number = self._assign_number(key)
         if number == ABSENT:
             return
-        self._infos[number] = _described(number, gpu)
+        self._infos[number] = _device_info(number, gpu)
         if gpu["name"]:
             self.names[number] = gpu["name"]
 
 
 def read_devices(database: Database) -> DeviceNumbers:
-    """The GPUs of the recorded machines, and which of them each process sees."""
+    """Read the GPUs of the recorded machines, and which of them each process sees."""
     devices = DeviceNumbers()
     gpus = _read_gpus(database)
     for gpu in gpus:
-        devices.declare(gpu)
+        devices.add_gpu(gpu)
     by_uuid = {gpu["uuid"]: gpu["id"] for gpu in gpus if gpu["uuid"]}
     columns = ("gpuId", "cudaId", "pid", "uuid", "numMultiprocessors")
-    for told, ordinal, pid, uuid, count in _rows(database, SEEN, columns):
-        gpu_id = by_uuid.get(_bare(uuid), told) if isinstance(uuid, str) else told
+    for number, ordinal, pid, uuid, count in _rows(database, CUDA_DEVICES, columns):
+        gpu_id = by_uuid.get(_without_prefix(uuid), number) if isinstance(uuid, str) else number
         if isinstance(gpu_id, int) and isinstance(ordinal, int) and isinstance(pid, int):
             sm_count = count if isinstance(count, int) else ABSENT
             devices.seen.setdefault((pid, ordinal), (gpu_id, sm_count))
@@ -184,7 +185,7 @@ def _rows(database: Database, table: str, columns: tuple[str, ...]) -> list[tupl
 
 
 def _read_gpus(database: Database) -> list[_Gpu]:
-    """The rows of :data:`GPUS` that name a GPU, by machine and number."""
+    """The rows of :data:`GPUS` that have a GPU number, sorted by machine and number."""
     gpus: list[_Gpu] = []
     for row in _rows(database, GPUS, _GPU_COLUMNS)[:MAX_DEVICES]:
         gpu = dict(zip(_GPU_COLUMNS, row, strict=True))
@@ -192,19 +193,19 @@ def _read_gpus(database: Database) -> list[_Gpu]:
             of_type = str if column in ("name", "uuid") else int
             gpu[column] = value if isinstance(value, of_type) else None
         if gpu["name"]:
-            gpu["name"] = shown(gpu["name"])[:MAX_NAME]
-        gpu["uuid"] = _bare(gpu["uuid"])
+            gpu["name"] = until_nul(gpu["name"])[:MAX_NAME]
+        gpu["uuid"] = _without_prefix(gpu["uuid"])
         if gpu["id"] is not None:
             gpus.append(gpu)
     return sorted(gpus, key=lambda gpu: (gpu["vmId"] or 0, gpu["id"]))
 
 
-def _bare(uuid: str | None) -> str | None:
-    """A UUID without the word that some tools put before it."""
+def _without_prefix(uuid: str | None) -> str | None:
+    """A UUID without the prefix ``GPU-`` that some tools write."""
     return uuid.lower().removeprefix("gpu-") if uuid else None
 
 
-def _described(number: int, gpu: _Gpu) -> DeviceInfo:
+def _device_info(number: int, gpu: _Gpu) -> DeviceInfo:
     warps, warp = gpu["maxWarpsPerSm"], gpu["threadsPerWarp"]
     values = {
         "memory_bytes": gpu["totalMemory"],
@@ -220,9 +221,9 @@ def _described(number: int, gpu: _Gpu) -> DeviceInfo:
         "shared_memory_per_block_bytes": gpu["maxShmemPerBlock"],
         "shared_memory_per_block_optin_bytes": gpu["maxShmemPerBlockOptin"],
     }
-    sound = {
+    valid = {
         key: value
         for key, value in values.items()
         if isinstance(value, int) and 0 <= value <= MAX_BYTES
     }
-    return DeviceInfo(device=number, name=gpu["name"], **sound)
+    return DeviceInfo(device=number, name=gpu["name"], **valid)

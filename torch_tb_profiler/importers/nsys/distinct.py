@@ -1,4 +1,4 @@
-"""The distinct values of long columns that hold few of them."""
+"""Distinct values of long columns with few distinct values."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import polars as pl
 
 from torch_tb_profiler.trace.columns import Int64
 
-FEW = 2048
-"""So many values are sorted: nothing else begins as fast."""
+MAX_SORTED = 2048
+"""Up to this number of values are sorted, which has the least fixed cost."""
 
-WIDEST = 1 << 20
-"""Values that are no further apart are looked up in a table of what lies between them."""
+MAX_TABLE_SIZE = 1 << 20
+"""Up to this range of values a lookup table is used."""
 
 
 def distinct(values: Int64) -> tuple[Int64, Int64]:
-    """The distinct values, ascending, and per value its place among them: by a table or a hash
-    table, which is far faster than sorting a column of few distinct values."""
-    if len(values) <= FEW:
-        known, place = np.unique(values, return_inverse=True)
-        return known, place.reshape(-1)
+    """The distinct values, ascending, and per value its position among them. Uses a lookup or hash
+    table, which is much faster than sorting."""
+    if len(values) <= MAX_SORTED:
+        known, inverse = np.unique(values, return_inverse=True)
+        return known, inverse.reshape(-1)
     low, high = int(values.min()), int(values.max())
     if low == high:
         return np.array([low]), np.zeros(len(values), np.int64)
-    if high - low < WIDEST:
+    if high - low < MAX_TABLE_SIZE:
         offset = values - low
         is_known = np.zeros(high - low + 1, np.bool_)
         is_known[offset] = True
@@ -33,16 +33,16 @@ def distinct(values: Int64) -> tuple[Int64, Int64]:
 
 
 def distinct_rows(*columns: Int64) -> tuple[list[Int64], Int64]:
-    """The distinct rows of equally long columns, column by column, and per row its place among
-    them."""
+    """The distinct rows of columns of equal length, column by column, and per row its position
+    among them."""
     values, number = distinct(columns[0])
     rows = [values]
     for column in columns[1:]:
-        values, place = distinct(column)
+        values, inverse = distinct(column)
         if len(values) == 1:
             rows.append(np.repeat(values, len(rows[0])))
             continue
-        joint, number = distinct(number * max(len(values), 1) + place)
+        joint, number = distinct(number * max(len(values), 1) + inverse)
         rows = [each[joint // max(len(values), 1)] for each in rows]
         rows.append(values[joint % max(len(values), 1)])
     return rows, number

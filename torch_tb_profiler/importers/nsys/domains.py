@@ -1,4 +1,4 @@
-"""Names of NVTX domains: whose ranges they hold."""
+"""Names of NVTX domains."""
 
 from __future__ import annotations
 
@@ -11,55 +11,64 @@ from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import Int64
 
 ENTRIES = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
-LONGEST_NAME = 200
+MAX_NAME_CHARS = 200
 
-PAYLOADS = {"NCCL communicator ID": "NCCL"}
-"""Entries of payloads that tell their domain, where its creation is not in the file."""
+PAYLOAD_DOMAINS = {"NCCL communicator ID": "NCCL"}
+"""Payload entry → its domain, used if the file does not have the domain's creation."""
 
-DEFAULT = "default"
-"""The domain of ranges without any, as NVTX calls it."""
+DEFAULT_DOMAIN = "default"
+"""NVTX's name for the domain of ranges without a domain."""
 
 
-class Domains:
-    """Names of domains by process and number."""
+class NvtxDomains:
+    """Names of domains by process and domain number."""
 
-    def __init__(self, created: dict[tuple[int, int], str], told: dict[int, str]) -> None:
-        """``created`` are the domains that the file saw being made, ``told`` those that it shows
-        the payloads of."""
+    def __init__(self, created: dict[tuple[int, int], str], from_payloads: dict[int, str]) -> None:
+        """Collect the known names.
+
+        Args:
+            created: (process, number) → name, of domains whose creation was recorded.
+            from_payloads: Number → name, of domains with a known payload.
+        """
         self._created = created
-        self._told = told
-        everywhere: dict[int, set[str]] = {}
+        self._from_payloads = from_payloads
+        in_all: dict[int, set[str]] = {}
         for (_, number), name in created.items():
-            everywhere.setdefault(number, set()).add(name)
-        self._equal = {number: next(iter(of)) for number, of in everywhere.items() if len(of) == 1}
+            in_all.setdefault(number, set()).add(name)
+        self._equal = {
+            number: next(iter(names)) for number, names in in_all.items() if len(names) == 1
+        }
 
     def name(self, process: int, number: int) -> str:
-        """The name of a domain, made of its number where nothing tells it."""
+        """The name of a domain; contains only the number if the name is unknown."""
         if number == 0:
-            return DEFAULT
-        known = self._created.get((process, number)) or self._told.get(number)
+            return DEFAULT_DOMAIN
+        known = self._created.get((process, number)) or self._from_payloads.get(number)
         return known or self._equal.get(number) or f"domain {number}"
 
     def names(self, events: NvtxEvents) -> tuple[list[str], Int64]:
-        """The names of the domains of some events, and per event its place there."""
-        (process, number), place = distinct_rows(global_pid(events.global_tid), events.domain)
+        """The names of the domains of some events, and per event the position of its domain's
+        name."""
+        (process, number), inverse = distinct_rows(global_pid(events.global_tid), events.domain)
         pairs = zip(process.tolist(), number.tolist(), strict=True)
-        return [self.name(*pair) for pair in pairs], place
+        return [self.name(*pair) for pair in pairs], inverse
 
 
-def domain_names(database: Database, events: NvtxEvents) -> Domains:
-    """The domains that an export tells of."""
-    made = events.at(np.flatnonzero(events.kind == DOMAIN))
+def read_domains(database: Database, events: NvtxEvents) -> NvtxDomains:
+    """Read the names of the domains of an export."""
+    creations = events.select(np.flatnonzero(events.kind == DOMAIN))
     numbers = zip(
-        global_pid(made.global_tid).tolist(),
-        made.domain.tolist(),
-        made.text.to_list(),
+        global_pid(creations.global_tid).tolist(),
+        creations.domain.tolist(),
+        creations.text.to_list(),
         strict=True,
     )
-    created = {(process, number): text[:LONGEST_NAME] for process, number, text in numbers if text}
-    told = {
-        number: PAYLOADS[entry]
-        for number, entry in database.rows(ENTRIES, ["domainId", "name"])
-        if isinstance(number, int) and entry in PAYLOADS
+    created = {
+        (process, number): text[:MAX_NAME_CHARS] for process, number, text in numbers if text
     }
-    return Domains(created, told)
+    from_payloads = {
+        number: PAYLOAD_DOMAINS[entry]
+        for number, entry in database.rows(ENTRIES, ["domainId", "name"])
+        if isinstance(number, int) and entry in PAYLOAD_DOMAINS
+    }
+    return NvtxDomains(created, from_payloads)

@@ -1,6 +1,6 @@
-"""What numbers in columns mean: by the export's own tables, else as they have been in every export.
+"""Meaning of numbers in columns: from the export's own tables, else the values of all releases.
 
-The tables are read by the names of their constants; the words are those of the rest of this tool.
+The tables are read by the names of their constants; the labels are those of Kineto's traces.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from torch_tb_profiler.importers.sqlite.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class Enum:
-    """Meanings of the numbers of one column.
+class EnumTable:
+    """The meaning of the numbers in a column.
 
     Attributes:
-        table: The export's own table of them.
-        prefix: What the constants in it begin with.
-        words: End of a constant → our word.
-        numbers: End of a constant by its number, where the export has no table.
+        table: The export's table of constants.
+        prefix: Prefix of the constants in the table.
+        labels: Constant without prefix → label.
+        numbers: Number → constant without prefix, used if the export has no table.
     """
 
     table: str
     prefix: str
-    words: Mapping[str, str]
+    labels: Mapping[str, str]
     numbers: Mapping[int, str]
 
     def read(self, database: Database) -> dict[int, str]:
-        """Our word by number."""
+        """Number → label."""
         constants = dict(self.numbers)
         if self.table in database.tables:
             for number, name in database.rows(self.table, ("id", "name")):
                 if isinstance(number, int) and isinstance(name, str):
                     constants[number] = name.removeprefix(self.prefix)
         return {
-            number: self.words[constant]
+            number: self.labels[constant]
             for number, constant in constants.items()
-            if constant in self.words
+            if constant in self.labels
         }
 
 
-COPIES = Enum(
+COPIES = EnumTable(
     "ENUM_CUDA_MEMCPY_OPER",
     "CUDA_MEMCPY_KIND_",
     {
@@ -76,7 +76,7 @@ COPIES = Enum(
     },
 )
 
-MEMORIES = Enum(
+MEMORIES = EnumTable(
     "ENUM_CUDA_MEM_KIND",
     "CUDA_MEMOPR_MEMORY_KIND_",
     {
@@ -99,7 +99,7 @@ MEMORIES = Enum(
     },
 )
 
-SYNCHRONIZATIONS = Enum(
+SYNCHRONIZATIONS = EnumTable(
     "ENUM_CUPTI_SYNC_TYPE",
     "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_",
     {
@@ -116,7 +116,7 @@ SYNCHRONIZATIONS = Enum(
     },
 )
 
-OVERHEADS = Enum(
+OVERHEADS = EnumTable(
     "ENUM_CUPTI_OVERHEAD_TYPE",
     "OVERHEAD_",
     {

@@ -1,4 +1,4 @@
-"""What the readers of an export's tables share."""
+"""The context that the readers of an export's tables share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torch_tb_profiler.importers.nsys.devices import DeviceNumbers
-from torch_tb_profiler.importers.nsys.names import Names
+from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.text import UNNAMED
-from torch_tb_profiler.importers.nsys.tracks import Tracks
+from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.info import NotRecorded, What
@@ -17,38 +17,38 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The database, and what becomes of names, threads, streams and GPUs.
+    """An export that is being read: database, names, tracks and GPUs.
 
     Attributes:
-        database: It.
+        database: The database.
         names: Texts of the trace.
         tracks: Threads and streams of the trace.
-        devices: Numbers of GPUs.
-        quality: What was odd.
-        lacks: What the recording does not hold, and why.
+        devices: Numbers of the GPUs.
+        quality: Issues of the data.
+        missing_reasons: What was not recorded → the reason.
     """
 
     database: Database
-    names: Names
-    tracks: Tracks
+    names: TraceStrings
+    tracks: NsysTracks
     devices: DeviceNumbers
     quality: QualityReport
-    lacks: dict[What, str] = field(default_factory=dict)
+    missing_reasons: dict[What, str] = field(default_factory=dict)
 
     def has(self, table: str) -> bool:
-        """Whether there is such a table with rows."""
+        """Whether the table exists and has rows."""
         return table in self.database.tables and self.database.count(table) > 0
 
     def not_recorded(self) -> tuple[NotRecorded, ...]:
-        """What the recording lacks."""
-        return tuple(NotRecorded(what, reason) for what, reason in self.lacks.items())
+        """What was not recorded, with reasons."""
+        return tuple(NotRecorded(what, reason) for what, reason in self.missing_reasons.items())
 
 
-def named(export: Export, ids: Int64, rename: Callable[[str], str] | None = None) -> Int32:
-    """Per row the code of its name; rows without one are counted and have a name that says so."""
+def required_names(export: Export, ids: Int64, rename: Callable[[str], str] | None = None) -> Int32:
+    """Per row the code of its name; rows without a name are counted and named :data:`UNNAMED`."""
     codes = export.names.codes_of(ids, rename)
-    nameless = codes < 0
-    if nameless.any():
-        export.quality.add("missing_name", int(nameless.sum()))
-        codes[nameless] = export.names.code(UNNAMED)
+    is_unnamed = codes < 0
+    if is_unnamed.any():
+        export.quality.add("missing_name", int(is_unnamed.sum()))
+        codes[is_unnamed] = export.names.code(UNNAMED)
     return codes

@@ -1,7 +1,7 @@
-"""Kernels of replayed CUDA graphs belong to what was open when their node was made.
+"""Kernels of replayed CUDA graphs belong to the range that was open when their node was created.
 
-A kernel of a replay names its node. Instantiating and cloning a graph make new nodes that name the
-one they were made from, so a chain leads to the node that the program made, at a time, on a thread.
+A kernel of a replay has a node id. Instantiating or cloning a graph creates new nodes that refer to
+the original node. This chain leads to the node that the program created, with its time and thread.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.importers.nsys.identifiers import global_pid
-from torch_tb_profiler.importers.nsys.parts import Part
-from torch_tb_profiler.importers.nsys.places import innermost_open
-from torch_tb_profiler.importers.nsys.tracks import Tracks
+from torch_tb_profiler.importers.nsys.open_ranges import innermost_open
+from torch_tb_profiler.importers.nsys.parts import SlicePart
+from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
@@ -21,21 +21,22 @@ from torch_tb_profiler.trace.lookup import number_pairs, place_in
 from torch_tb_profiler.trace.quality import QualityReport
 
 TABLES = ("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS")
-"""Where nodes are told, the newer layout first: the older table holds other things there."""
+"""Tables of node creations, the newer one first; where both exist, the older holds other events."""
 
 _OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GraphNodes:
-    """Rows about nodes; all aligned.
+class GraphNodeRows:
+    """Rows about graph nodes; arrays are aligned.
 
     Attributes:
-        process: Process of each, inside which nodes are numbered.
-        number: Of the node.
-        original: Number of the node it was made from; absent, 0 or its own where there is none.
-        start_ns: When that was.
-        global_tid: On which thread.
+        process: Process of the node; node ids are unique within a process.
+        number: Id of the node.
+        original: Id of the node from which it was created; absent, 0 or its own id if there is
+            none.
+        start_ns: Time of the creation.
+        global_tid: Thread of the creation.
     """
 
     process: Int64
@@ -48,70 +49,70 @@ class GraphNodes:
         return len(self.number)
 
 
-def owners(
+def find_owners(
     database: Database,
-    tracks: Tracks,
-    ranges: Part,
+    tracks: NsysTracks,
+    ranges: SlicePart,
     global_pids: Int64,
     graph_nodes: Int64,
     *,
     quality: QualityReport,
 ) -> Int64:
-    """Per piece of device work the row, among the slices of ``ranges``, of the innermost operator,
-    or where there is none of the innermost range, that was open when its graph node was made;
-    :data:`ABSENT` for none.
+    """Find the range that owns each piece of device work of a graph: the row in ``ranges`` of the
+    innermost operator (else of the innermost range) that was open when its node was created;
+    :data:`ABSENT` if there is none.
 
     Args:
         database: The export.
         tracks: The tracks of the ranges.
-        ranges: What was read of the ranges.
+        ranges: The ranges.
         global_pids: Process of each piece.
         graph_nodes: ``graphNodeId`` of each, or :data:`ABSENT`.
-        quality: Is told of nodes that are not in the export, and of what was found.
+        quality: Gets the number of unknown nodes and of kernels with an owner.
     """
     owner = np.full(len(graph_nodes), ABSENT)
     work = np.flatnonzero((graph_nodes != ABSENT) & (graph_nodes != 0))
-    nodes = _nodes(database) if len(work) else None
+    nodes = _read_nodes(database) if len(work) else None
     if nodes is None:
         return owner
-    made = creations(nodes, global_pids[work], graph_nodes[work])
-    quality.add("graph_node_unknown", int((made < 0).sum()))
-    known = made >= 0
-    is_used = np.zeros(len(nodes), np.bool_)  # of millions of kernels there are few nodes
-    is_used[made[known]] = True
+    creation = find_creations(nodes, global_pids[work], graph_nodes[work])
+    quality.add("graph_node_unknown", int((creation < 0).sum()))
+    known = creation >= 0
+    is_used = np.zeros(len(nodes), np.bool_)  # there are far fewer nodes than kernels
+    is_used[creation[known]] = True
     track = tracks.of_threads(nodes.global_tid[is_used])
-    found = _open_at(ranges, track.astype(np.int64), nodes.start_ns[is_used])
-    found = found[(np.cumsum(is_used) - 1)[made[known]]]
-    owner[work[known]] = np.where(found >= 0, found, ABSENT)
-    quality.add("graph_kernels_at_creation", int((found >= 0).sum()))
+    row = _open_at(ranges, track.astype(np.int64), nodes.start_ns[is_used])
+    row = row[(np.cumsum(is_used) - 1)[creation[known]]]
+    owner[work[known]] = np.where(row >= 0, row, ABSENT)
+    quality.add("graph_kernels_at_creation", int((row >= 0).sum()))
     return owner
 
 
-def _nodes(database: Database) -> GraphNodes | None:
-    """The nodes an export tells of, None where it has no table of them."""
+def _read_nodes(database: Database) -> GraphNodeRows | None:
+    """Read the graph nodes of an export, None if it has no table of them."""
     table = next((name for name in TABLES if "graphNodeId" in database.tables.get(name, ())), None)
     if table is None:
         return None
-    told = database.ints(table, ["start", "globalTid", "graphNodeId", "originalGraphNodeId"])
-    rows = np.flatnonzero((told["graphNodeId"] != ABSENT) & (told["globalTid"] != ABSENT))
-    return GraphNodes(
-        global_pid(told["globalTid"][rows]),
-        told["graphNodeId"][rows],
-        told["originalGraphNodeId"][rows],
-        told["start"][rows],
-        told["globalTid"][rows],
+    columns = database.ints(table, ["start", "globalTid", "graphNodeId", "originalGraphNodeId"])
+    rows = np.flatnonzero((columns["graphNodeId"] != ABSENT) & (columns["globalTid"] != ABSENT))
+    return GraphNodeRows(
+        global_pid(columns["globalTid"][rows]),
+        columns["graphNodeId"][rows],
+        columns["originalGraphNodeId"][rows],
+        columns["start"][rows],
+        columns["globalTid"][rows],
     )
 
 
-def creations(nodes: GraphNodes, process: Int64, number: Int64) -> Int64:
-    """Per wanted node (process, number) the row in which the node was made that it goes back to;
-    -1 where a link of the chain is missing, where it goes in a circle, or without a time."""
+def find_creations(nodes: GraphNodeRows, process: Int64, number: Int64) -> Int64:
+    """Per requested node (process, id) the row of the creation to which its chain leads; -1 if a
+    link of the chain is missing or circular, or the creation has no time."""
     original = nodes.original
     has_original = (original != ABSENT) & (original != 0) & (original != nodes.number)
-    asked = np.concatenate((nodes.number, np.where(has_original, original, nodes.number), number))
-    _, key = number_pairs(np.concatenate((nodes.process, nodes.process, process)), asked)
+    ids = np.concatenate((nodes.number, np.where(has_original, original, nodes.number), number))
+    _, key = number_pairs(np.concatenate((nodes.process, nodes.process, process)), ids)
     size = len(nodes)
-    # Of several rows of a node the first in time counts, and before all that which made it.
+    # Among several rows of a node its creation counts first, then the earliest row.
     order = np.lexsort((nodes.start_ns, has_original, key[:size]))
     known, first = np.unique(key[:size][order], return_index=True)
     row_of = np.append(order[first], -1)
@@ -124,9 +125,9 @@ def creations(nodes: GraphNodes, process: Int64, number: Int64) -> Int64:
     return np.where(is_end[end], end, -1)
 
 
-def _open_at(ranges: Part, track: Int64, time_ns: Int64) -> Int64:
-    """Per moment the row of the innermost operator that was open then, else of the innermost node,
-    or -1."""
+def _open_at(ranges: SlicePart, track: Int64, time_ns: Int64) -> Int64:
+    """Per time the row of the innermost open operator, else of the innermost open range, else
+    -1."""
     category = ranges.slices.category
     operator = _innermost(
         ranges, np.isin(category, [int(each) for each in _OPERATORS]), track, time_ns
@@ -137,14 +138,14 @@ def _open_at(ranges: Part, track: Int64, time_ns: Int64) -> Int64:
     return np.where(operator >= 0, operator, node)
 
 
-def _innermost(ranges: Part, chosen: Bools, track: Int64, time_ns: Int64) -> Int64:
+def _innermost(ranges: SlicePart, chosen: Bools, track: Int64, time_ns: Int64) -> Int64:
     rows = np.flatnonzero(chosen)
     start_ns = ranges.slices.start_ns[rows]
-    found = innermost_open(
+    position = innermost_open(
         ranges.slices.track[rows].astype(np.int64),
         start_ns,
         start_ns + ranges.slices.dur_ns[rows],
         track,
         time_ns,
     )
-    return np.append(rows, -1)[found]
+    return np.append(rows, -1)[position]

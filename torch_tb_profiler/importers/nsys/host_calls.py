@@ -1,11 +1,11 @@
-"""Calls of the host into libraries and the operating system."""
+"""Reads calls into libraries and the operating system."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_tb_profiler.importers.nsys.export import Export, named
-from torch_tb_profiler.importers.nsys.parts import Part, Slices
+from torch_tb_profiler.importers.nsys.export import Export, required_names
+from torch_tb_profiler.importers.nsys.parts import SliceColumns, SlicePart
 from torch_tb_profiler.importers.nsys.rows import TimedRows
 from torch_tb_profiler.importers.nsys.text import api_name
 from torch_tb_profiler.trace.categories import Category
@@ -16,21 +16,20 @@ class CallTable:
     """A table of calls.
 
     Attributes:
-        table: Its name.
-        word: The category as the trace shows it.
-        category: What its rows are.
-        name: The column of their names.
+        table: Name of the table.
+        raw_category: Raw category of its rows.
+        category: Category of its rows.
+        name: Column of the names.
     """
 
     table: str
-    word: str
+    raw_category: str
     category: Category
     name: str = "nameId"
 
 
 OS_RUNTIME = CallTable("OSRT_API", "os_runtime", Category.HOST_OTHER)
-"""Calls that may wait. They are drawn beside what the program does: none is a parent of an
-operator."""
+"""Calls that may block. They are not parents of operators and have a category outside the tree."""
 
 LIBRARIES: tuple[CallTable, ...] = (
     CallTable("CUBLAS_EVENTS", "cublas", Category.ANNOTATION),
@@ -40,11 +39,11 @@ LIBRARIES: tuple[CallTable, ...] = (
     CallTable("MPI_START_WAIT_EVENTS", "mpi", Category.ANNOTATION, "textId"),
     CallTable("MPI_OTHER_EVENTS", "mpi", Category.ANNOTATION, "textId"),
 )
-"""Functions of libraries: ranges, which may be where a kernel is launched."""
+"""Functions of libraries: ranges, inside which kernels can be launched."""
 
 
-def read_host_calls(export: Export) -> list[Part]:
-    """All of these calls, table by table."""
+def read_host_calls(export: Export) -> list[SlicePart]:
+    """Read all of these calls, table by table."""
     return [
         _read(export, table)
         for table in (OS_RUNTIME, *LIBRARIES)
@@ -52,14 +51,14 @@ def read_host_calls(export: Export) -> list[Part]:
     ]
 
 
-def _read(export: Export, table: CallTable) -> Part:
+def _read(export: Export, table: CallTable) -> SlicePart:
     rows = TimedRows(export.database, table.table, export.quality)
     columns = rows.columns("globalTid", table.name, "end")
-    return Part(
-        Slices.of(
+    return SlicePart(
+        SliceColumns.of(
             category=table.category,
-            raw_category_code=export.names.code(table.word),
-            name_code=named(export, columns[table.name], api_name),
+            raw_category_code=export.names.code(table.raw_category),
+            name_code=required_names(export, columns[table.name], api_name),
             track=export.tracks.of_threads(columns["globalTid"]),
             start_ns=rows.start_ns,
             end_ns=columns["end"],

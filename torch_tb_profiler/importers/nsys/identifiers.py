@@ -9,7 +9,7 @@ _LOW = (1 << _BITS) - 1
 
 
 def global_pid(global_tid: Int64) -> Int64:
-    """The process of each thread: the same number with a thread of 0."""
+    """The process of each thread: the same number with thread id 0."""
     return global_tid & ~_LOW
 
 
@@ -24,10 +24,11 @@ def tid_of(number: int) -> int:
 
 
 def host_of(number: int) -> int:
-    """What is above the process: the machine (virtual or real) it ran on."""
+    """The machine (virtual or real) in a ``globalTid`` or ``globalPid``: the bits above the
+    process."""
     return number >> 2 * _BITS
 
 
 def main_thread(global_pids: Int64) -> Int64:
-    """The thread of each process that has the number of the process."""
+    """The main thread of each process: its thread id equals the process id."""
     return global_pids | (global_pids >> _BITS & _LOW)

@@ -1,4 +1,4 @@
-"""What is read of the tables that may have millions of rows: all of it at once, by all cores."""
+"""The columns of tables with millions of rows: they are read together, with all cores."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ NUMBERS: dict[str, tuple[str, ...]] = {
 TEXTS: dict[str, tuple[str, ...]] = {"NVTX_EVENTS": ("text",)}
 
 
-def preload(database: Database) -> None:
-    """Read these columns; who asks for them later gets them from memory."""
+def preload_large_tables(database: Database) -> None:
+    """Read these columns into memory, from which later requests are answered."""
     database.preload(ints=INTEGERS, floats=NUMBERS, codes=TEXTS)

@@ -1,4 +1,4 @@
-"""The call that launched each piece of device work: by process and correlation id."""
+"""The call that launched each piece of device work, by process and correlation id."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torch_tb_profiler.importers.nsys.api_calls import Calls
+from torch_tb_profiler.importers.nsys.api_calls import ApiCalls
 from torch_tb_profiler.importers.nsys.distinct import distinct
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Int64
@@ -14,10 +14,10 @@ from torch_tb_profiler.trace.lookup import place_in
 
 
 class CallsByCorrelation:
-    """The calls of a recording by process and correlation id, which each process counts for
-    itself. Of several with one id the first counts."""
+    """The calls of a recording by process and correlation id (unique within a process). Among
+    several calls with the same id the first counts."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: ApiCalls) -> None:
         slices = calls.part.slices
         self._rows: dict[int, tuple[Int64, Int64]] = {}
         counts = (slices.category == Category.RUNTIME) & (slices.correlation > 0)
@@ -30,27 +30,28 @@ class CallsByCorrelation:
 
     @property
     def processes(self) -> set[int]:
-        """The processes that make calls."""
+        """The processes that made calls."""
         return set(self._rows)
 
     def find(self, global_pid: Int64, correlation: Int64) -> Int64:
-        """Per piece of work the row of its call among the calls, :data:`ABSENT` for none."""
-        found = np.full(len(correlation), ABSENT)
+        """Per piece of work the row of its call among the calls; :data:`ABSENT` if there is
+        none."""
+        launch = np.full(len(correlation), ABSENT)
         for pid, rows in _by_process(global_pid, np.arange(len(correlation))):
             if pid in self._rows:
                 known, calls = self._rows[pid]
-                place = place_in(known, correlation[rows])
-                found[rows] = np.where(place >= 0, np.append(calls, ABSENT)[place], ABSENT)
-        return found
+                position = place_in(known, correlation[rows])
+                launch[rows] = np.where(position >= 0, np.append(calls, ABSENT)[position], ABSENT)
+        return launch
 
 
 def _by_process(global_pid: Int64, rows: Int64) -> Iterator[tuple[int, Int64]]:
-    """Each process with its rows; there are few processes."""
-    known, place = distinct(global_pid[rows])
+    """Each process with its rows."""
+    known, inverse = distinct(global_pid[rows])
     if len(known) == 1:
         yield int(known[0]), rows
         return
-    order = np.argsort(place, kind="stable")
-    bounds = np.searchsorted(place[order], np.arange(len(known) + 1))
+    order = np.argsort(inverse, kind="stable")
+    bounds = np.searchsorted(inverse[order], np.arange(len(known) + 1))
     for number, pid in enumerate(known.tolist()):
         yield pid, rows[order[bounds[number] : bounds[number + 1]]]

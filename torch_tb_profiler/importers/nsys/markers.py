@@ -1,9 +1,9 @@
-"""What texts of NVTX ranges say: operators of PyTorch, markers of PyProf and DLProf, names.
+"""Parses the texts of NVTX ranges: PyTorch operators, markers of PyProf and DLProf, names.
 
 ``torch.autograd.profiler.emit_nvtx`` writes ``aten::add, seq = 7, op_id = 3, sizes = [[2, 8]],
-input_op_ids = [(1,0)]``, of which each release writes some parts in some order; PyProf and DLProf
-write dicts of Python (``{'mod': 'torch', 'op': 'linear', 'args': […]}``, ``traceMarker``) and
-``layer:`` names. What is none of these is the name of a range of the program.
+input_op_ids = [(1,0)]``; each release writes some of these parts in some order. PyProf and DLProf
+write Python dicts (``{'mod': 'torch', 'op': 'linear', 'args': […]}``, ``traceMarker``) and
+``layer:`` names. Any other text is the name of a range of the program.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from enum import IntEnum
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.nsys.nvtx import numbered
-from torch_tb_profiler.importers.nsys.pyprof import PyProfMarker, pyprof_marker
+from torch_tb_profiler.importers.nsys.nvtx import factorize
+from torch_tb_profiler.importers.nsys.pyprof import PyProfMarker, parse_pyprof
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int8, Int64
 
 
-class Kind(IntEnum):
-    """What a text is."""
+class MarkerKind(IntEnum):
+    """What the text of a range means."""
 
     RANGE = 0
     """A range of the program."""
@@ -31,36 +31,36 @@ class Kind(IntEnum):
     DATALOADER = 3
     OPTIMIZER = 4
     LAYER = 5
-    """A layer that DLProf names."""
+    """A layer named by DLProf."""
     CALL_STACK = 6
-    """The place in the source of what is inside."""
+    """The source location of the ranges inside."""
 
 
-NAMED_RANGES: tuple[tuple[re.Pattern[str], Kind], ...] = (
-    (re.compile(r"ProfilerStep#\d+"), Kind.STEP),
-    (re.compile(r"enumerate\(Data(Loader|Pipe)\)#"), Kind.DATALOADER),
-    (re.compile(r"Optimizer\.(step|zero_grad)"), Kind.OPTIMIZER),
-    (re.compile(r"layer:"), Kind.LAYER),
+NAMED_RANGES: tuple[tuple[re.Pattern[str], MarkerKind], ...] = (
+    (re.compile(r"ProfilerStep#\d+"), MarkerKind.STEP),
+    (re.compile(r"enumerate\(Data(Loader|Pipe)\)#"), MarkerKind.DATALOADER),
+    (re.compile(r"Optimizer\.(step|zero_grad)"), MarkerKind.OPTIMIZER),
+    (re.compile(r"layer:"), MarkerKind.LAYER),
 )
-"""Ranges that frameworks name, by the beginning of their names."""
+"""(pattern of the beginning of a name, kind) of ranges that frameworks name."""
 
 PLAIN_OPERATOR = re.compile(
     r"(aten|prims?|prim|autograd|torch|torchvision|torchaudio|quantized|quantized_decomposed|fbgemm"
     r"|inductor|c10d|_c10d_functional|triton|mkldnn|mkldnn_prepacked|xformers|flash_attn)::\w"
 )
-"""Names that are operators without any tail: namespaces of PyTorch's dispatcher."""
+"""Names that are operators even without a tail: namespaces of PyTorch's dispatcher."""
 
 TAILED_OPERATOR = re.compile(
     r"(?!FSDP::)\w[\w.<>]*::~?[\w.<>]|triton_\w+$|record_param_comms$|\w+_$"
 )
-"""Names that are operators where a tail follows that ranges of the program have too."""
+"""Names that are operators if a tail follows that ranges of the program can have too."""
 
 BACKWARD = re.compile(r"[Bb]ackward\d*$|evaluate_function: |AccumulateGrad$")
-"""Nodes of the backward pass, where a sequence number follows."""
+"""Names of nodes of the backward pass, if a sequence number follows."""
 
 _KEY = r", (?:stashed )?(?:seq|op_id|sizes|input_op_ids) ?= ?[\d\[-]"
 _NAME = r"(?s)^(.*?), (?:stashed )?[a-z_]+ ?= ?"
-"""What stands before the first key, in texts that have a key of PyTorch's."""
+"""The part before the first key, in texts with one of PyTorch's keys."""
 _SEQUENCE_NUMBER = r", (?:stashed )?seq ?= ?(-?\d{1,18})(?:,|$)"
 _STASHED = ", stashed seq"
 _OP_ID = r", op_id ?= ?\d+(?:,|$)"
@@ -68,18 +68,18 @@ _SIZES = r", sizes ?= ?(\[[\[\]\d, -]*\])(?:, [a-z]|$)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Markers:
-    """What texts say; all aligned with the texts.
+class ParsedMarkers:
+    """The parsed texts; arrays are aligned with the texts.
 
     Attributes:
         name: Names without tails.
-        kind: Of :class:`Kind`.
-        sequence_number: Of the autograd engine, :data:`ABSENT` for none.
-        is_backward: Nodes of the backward pass.
+        kind: The :class:`MarkerKind`.
+        sequence_number: Sequence number of the autograd engine, :data:`ABSENT` for none.
+        is_backward: Whether it is a node of the backward pass.
         input_shape: Sizes of the inputs, ``"[[2, 8], []]"``.
         input_type: Types of the inputs, ``"['float32', 'Scalar']"``.
-        concrete_inputs: Values of inputs that are no tensors.
-        call_stack: Of markers of places, frames joined by ``;``, innermost first.
+        concrete_inputs: Values of inputs that are not tensors.
+        call_stack: Frames of source location markers joined by ``;``, innermost first.
     """
 
     name: pl.Series
@@ -92,8 +92,8 @@ class Markers:
     call_stack: pl.Series
 
 
-def read_markers(texts: Sequence[str]) -> Markers:
-    """What each of some texts, best distinct ones, says."""
+def parse_markers(texts: Sequence[str]) -> ParsedMarkers:
+    """Parse texts; callers pass distinct texts, for speed."""
     tails = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}).select(
         name=pl.when(pl.col("text").str.contains(_KEY))
         .then(pl.col("text").str.extract(_NAME))
@@ -108,16 +108,16 @@ def read_markers(texts: Sequence[str]) -> Markers:
         each.is_not_null().to_numpy() for each in (sequence_number, tails["sizes"])
     )
     has_op_id = tails["has_op_id"].to_numpy()
-    # Old releases write no op_id, and no ranges of the program with sizes.
+    # Old releases write no op_id; ranges of the program have no sizes there.
     is_operator = has_sequence | (has_sizes & ~has_op_id)
     has_tail = is_operator | has_op_id
-    name, kind, ends_backward = _named(tails["name"], is_operator, has_tail)
+    name, kind, ends_backward = _classify(tails["name"], is_operator, has_tail)
     frame = pl.DataFrame({"name": name, "input_shape": _spaced(tails["sizes"])}).with_columns(
         pl.lit(None, pl.String).alias(column)
         for column in ("input_type", "concrete_inputs", "call_stack")
     )
     frame, kind = _with_pyprof(frame, kind)
-    return Markers(
+    return ParsedMarkers(
         kind=kind,
         sequence_number=sequence_number.fill_null(ABSENT).to_numpy(),
         is_backward=has_sequence & (ends_backward | tails["stashed"].to_numpy()),
@@ -125,41 +125,43 @@ def read_markers(texts: Sequence[str]) -> Markers:
     )
 
 
-def _named(names: pl.Series, is_operator: Bools, has_tail: Bools) -> tuple[pl.Series, Int8, Bools]:
-    """Names, their kinds, and which are those of nodes of the backward pass: looked at once per
-    distinct name."""
-    known, place = numbered(names)
-    given = [_kind_of(name) for name in known]
-    kind = np.array([int(each or 0) for each in given], np.int8)[place]
-    settled = np.array([each is not None for each in given], np.bool_)[place]
+def _classify(
+    names: pl.Series, is_operator: Bools, has_tail: Bools
+) -> tuple[pl.Series, Int8, Bools]:
+    """Names, their kinds, and whether they belong to the backward pass; computed once per distinct
+    name."""
+    known, inverse = factorize(names)
+    named_kinds = [_kind_of(name) for name in known]
+    kind = np.array([int(each or 0) for each in named_kinds], np.int8)[inverse]
+    has_named_kind = np.array([each is not None for each in named_kinds], np.bool_)[inverse]
     plain, tailed, backward = (
-        np.array([pattern(name) is not None for name in known], np.bool_)[place]
+        np.array([pattern(name) is not None for name in known], np.bool_)[inverse]
         for pattern in (PLAIN_OPERATOR.match, TAILED_OPERATOR.match, BACKWARD.search)
     )
-    operator = ~settled & (is_operator | plain | (has_tail & tailed))
-    kind[operator] = Kind.OPERATOR
+    operator = ~has_named_kind & (is_operator | plain | (has_tail & tailed))
+    kind[operator] = MarkerKind.OPERATOR
     return names, kind, backward
 
 
-def _kind_of(name: str) -> Kind | None:
+def _kind_of(name: str) -> MarkerKind | None:
     return next((kind for pattern, kind in NAMED_RANGES if pattern.match(name)), None)
 
 
 def _spaced(sizes: pl.Series) -> pl.Series:
-    """Lists of sizes as other formats write them: ``[[2, 8], []]``."""
+    """Lists of sizes with the spaces of other formats: ``[[2, 8], []]``."""
     return sizes.str.replace_all(r"\s+", "").str.replace_all(",", ", ", literal=True)
 
 
 def _with_pyprof(frame: pl.DataFrame, kind: Int8) -> tuple[pl.DataFrame, Int8]:
-    """Names and inputs of the markers that are dicts."""
+    """Replace names and inputs of the markers that are dicts."""
     rows = np.flatnonzero(frame["name"].str.starts_with("{").to_numpy())
-    found = [
-        (row, marker) for row in rows.tolist() if (marker := pyprof_marker(frame["name"][row]))
+    parsed = [
+        (row, marker) for row in rows.tolist() if (marker := parse_pyprof(frame["name"][row]))
     ]
-    if not found:
+    if not parsed:
         return frame, kind
-    at = [row for row, _ in found]
-    markers = [marker for _, marker in found]
+    at = [row for row, _ in parsed]
+    markers = [marker for _, marker in parsed]
     kind = kind.copy()
     kind[at] = [_kind_of_marker(marker) for marker in markers]
     columns = {
@@ -169,7 +171,7 @@ def _with_pyprof(frame: pl.DataFrame, kind: Int8) -> tuple[pl.DataFrame, Int8]:
     return pl.DataFrame(columns), kind
 
 
-def _kind_of_marker(marker: PyProfMarker) -> Kind:
+def _kind_of_marker(marker: PyProfMarker) -> MarkerKind:
     if marker.is_operator:
-        return Kind.OPERATOR
-    return Kind.LAYER if marker.call_stack is None else Kind.CALL_STACK
+        return MarkerKind.OPERATOR
+    return MarkerKind.LAYER if marker.call_stack is None else MarkerKind.CALL_STACK

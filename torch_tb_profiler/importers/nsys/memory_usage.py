@@ -1,15 +1,15 @@
-"""Memory that the processes took from the driver and gave back."""
+"""Reads the memory that processes allocated from the driver and released."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.importers.nsys.api_calls import Calls
+from torch_tb_profiler.importers.nsys.api_calls import ApiCalls
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.export import Export
 from torch_tb_profiler.importers.nsys.identifiers import main_thread
 from torch_tb_profiler.importers.nsys.launches import CallsByCorrelation
-from torch_tb_profiler.importers.nsys.parts import Part, no_slices, rows_of
+from torch_tb_profiler.importers.nsys.parts import SlicePart, build_table, empty_slices
 from torch_tb_profiler.importers.nsys.rows import TimedRows, within
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.limits import MAX_BYTES
@@ -17,17 +17,17 @@ from torch_tb_profiler.trace.limits import MAX_BYTES
 USAGE = "CUDA_GPU_MEMORY_USAGE_EVENTS"
 
 RELEASE = 1
-"""``memoryOperationType`` of memory that is given back."""
+"""``memoryOperationType`` of a release."""
 
 HOST_KINDS = (0, 1)
-"""``memKind`` of memory of the host: pageable and pinned."""
+"""``memKind`` of host memory: pageable and pinned."""
 
 _CPU, _CUDA = 0, 1
 
 
-def read_memory(export: Export, calls: Calls, by_correlation: CallsByCorrelation) -> Part:
-    """Allocations and releases, with what each device had in use after them, as far as the
-    recording tells: what was taken before it began is in no total."""
+def read_memory(export: Export, calls: ApiCalls, by_correlation: CallsByCorrelation) -> SlicePart:
+    """Read allocations and releases, with the memory in use on each device after them. Memory
+    allocated before the recording began is in no total."""
     rows = TimedRows(export.database, USAGE, export.quality)
     columns = rows.columns(
         "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
@@ -38,11 +38,11 @@ def read_memory(export: Export, calls: Calls, by_correlation: CallsByCorrelation
     size = np.where(size == ABSENT, 0, size)
     signed = np.where(columns["memoryOperationType"] == RELEASE, -size, size)
     is_host = np.isin(columns["memKind"], HOST_KINDS)
-    device = np.where(is_host, -1, export.devices.of(pid, columns["deviceId"]))
+    device = np.where(is_host, -1, export.devices.device_numbers(pid, columns["deviceId"]))
     call = by_correlation.find(pid, columns["correlationId"])
     track = np.append(calls.part.slices.track, -1)[np.where(call == ABSENT, -1, call)]
     track = np.where(track >= 0, track, export.tracks.of_threads(main_thread(pid)))
-    table = rows_of(
+    table = build_table(
         "memory",
         len(rows),
         track=track.astype(np.int32),
@@ -54,16 +54,16 @@ def read_memory(export: Export, calls: Calls, by_correlation: CallsByCorrelation
         total_allocated_bytes=_totals(rows.start_ns, device, signed),
         is_oom=np.zeros(len(rows), np.int8),
     )
-    return Part(no_slices(), {"memory": table})
+    return SlicePart(empty_slices(), {"memory": table})
 
 
 def _totals(time_ns: Int64, device: Int64, signed: Int64) -> Int64:
-    """Per row the sum on its device so far; never below zero, for releases of memory that was
-    taken before the recording."""
+    """Per row the running total of its device; shifted to be at least 0 if memory allocated before
+    the recording is released."""
     total = np.full(len(time_ns), ABSENT)
-    (devices,), place = distinct_rows(device)
-    order = np.lexsort((time_ns, place))
-    bounds = np.searchsorted(place[order], np.arange(len(devices) + 1))
+    (devices,), inverse = distinct_rows(device)
+    order = np.lexsort((time_ns, inverse))
+    bounds = np.searchsorted(inverse[order], np.arange(len(devices) + 1))
     for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         rows = order[first:last]
         running = np.cumsum(signed[rows])

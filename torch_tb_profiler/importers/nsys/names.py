@@ -1,7 +1,7 @@
-"""Texts of the export's dictionary (``StringIds``), as they are used.
+"""Texts of the export's dictionary (``StringIds``), added to the trace when they are used.
 
-That table also holds captured environments and the streams of the recorded processes: only texts
-that an allowed column refers to become part of a trace.
+That table also holds captured environments and outputs of the recorded processes: only texts that a
+known column refers to become part of a trace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from torch_tb_profiler.importers.nsys.distinct import distinct
-from torch_tb_profiler.importers.nsys.text import MAX_CHARS, shown
+from torch_tb_profiler.importers.nsys.text import MAX_CHARS, until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
 from torch_tb_profiler.trace.lookup import place_in
@@ -19,13 +19,13 @@ from torch_tb_profiler.trace.lookup import place_in
 STRINGS = "StringIds"
 
 
-class Names:
-    """The dictionary of a trace, filled from the dictionary of an export.
+class TraceStrings:
+    """The string dictionary of a trace, filled from the dictionary of an export.
 
     Attributes:
         strings: Texts by code.
-        missing_count: References to texts that the export does not hold.
-        cut_count: Texts that were cut because they are too long.
+        missing_count: Number of references to texts that the export does not have.
+        cut_count: Number of texts that were cut because they are too long.
     """
 
     def __init__(self, database: Database) -> None:
@@ -44,31 +44,30 @@ class Names:
                 self.cut_count += 1
                 return self.code(text[:MAX_CHARS])
             code = self._codes[text] = len(self.strings)
-            self.strings.append(shown(text))
+            self.strings.append(until_nul(text))
         return code
 
     def codes(self, texts: Iterable[str | None]) -> Int32:
-        """The codes of texts, -1 of none."""
+        """The codes of texts, -1 for None."""
         return np.array([-1 if text is None else self.code(text) for text in texts], np.int32)
 
     def texts_of(self, ids: Int64) -> dict[int, str]:
-        """The texts behind the distinct values of ``ids``, as far as the export holds them;
-        absent ids have none."""
+        """The texts of the distinct values of ``ids`` that the export has."""
         wanted = distinct(ids)[0]
         return self._texts(wanted[wanted != ABSENT])
 
     def codes_of(self, ids: Int64, rename: Callable[[str], str] | None = None) -> Int32:
-        """Per id the code of its text, -1 where there is none.
+        """Per id the code of its text, -1 if it has none.
 
         Args:
-            ids: Of rows of the export's dictionary, or absent.
-            rename: What becomes of each distinct text first.
+            ids: Ids of the export's dictionary, or absent.
+            rename: Applied to each distinct text first.
         """
-        wanted, place = distinct(ids)
+        wanted, inverse = distinct(ids)
         texts = self._texts(wanted[wanted != ABSENT])
-        return self._coded(wanted, texts, rename)[place]
+        return self._encode(wanted, texts, rename)[inverse]
 
-    def _coded(
+    def _encode(
         self, wanted: Int64, texts: Mapping[int, str], rename: Callable[[str], str] | None
     ) -> Int32:
         given = (texts.get(each) for each in wanted.tolist())
@@ -82,16 +81,16 @@ class Names:
         if self._known is None:
             self._known = self._read()
         known, texts = self._known
-        place = place_in(known, wanted)
-        self.missing_count += int((place < 0).sum())
+        positions = place_in(known, wanted)
+        self.missing_count += int((positions < 0).sum())
         return {
             id_: text
-            for id_, row in zip(wanted.tolist(), place.tolist(), strict=True)
+            for id_, row in zip(wanted.tolist(), positions.tolist(), strict=True)
             if row >= 0 and (text := texts[row]) is not None
         }
 
     def _read(self) -> tuple[Int64, list[str | None]]:
-        """Ids, ascending, and their texts; of several rows of one id the first."""
+        """Ids, ascending, and their texts; among several rows of an id the first counts."""
         if STRINGS not in self._database.tables:
             return np.empty(0, np.int64), []
         ids = self._database.ints(STRINGS, ["id"])["id"]

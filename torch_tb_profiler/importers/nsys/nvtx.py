@@ -1,4 +1,4 @@
-"""The table of NVTX events."""
+"""Reads the table of NVTX events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.nsys.names import Names
+from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Float64, Int64
 from torch_tb_profiler.trace.quality import QualityReport
@@ -16,30 +16,30 @@ EVENTS = "NVTX_EVENTS"
 DETAILS = "ANALYSIS_DETAILS"
 
 MARK = (34, 65)
-"""``eventType`` of marks, of NVTX and of texts imported as such (nvtxt)."""
+"""``eventType`` of marks: of NVTX and of imported texts (nvtxt)."""
 THREAD_NAME = 39
 PUSH_POP = (59, 70)
 START_END = (60, 71)
 DOMAIN = 75
 
 _COLUMNS = ("start", "end", "eventType", "globalTid", "endGlobalTid", "textId", "domainId")
-_WHOLE = ("uint64Value", "int64Value", "uint32Value", "int32Value")
-_REAL = ("doubleValue", "floatValue")
+_INTEGERS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
+_FLOATS = ("doubleValue", "floatValue")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NvtxEvents:
-    """Rows of the table; all aligned.
+    """Rows of the table; arrays are aligned.
 
     Attributes:
         kind: ``eventType``.
-        start_ns: Since the start of the capture, as all times.
-        end_ns: Of ranges; of those that were not closed the end of the capture.
+        start_ns: Start, since the start of the capture.
+        end_ns: End of ranges; the end of the capture for ranges that were not closed.
         global_tid: The thread.
-        end_global_tid: The thread that closed a range, where the file names it.
-        domain: Number of the domain in its process, 0 the default one.
+        end_global_tid: The thread that closed a range, if known.
+        domain: Number of the domain in its process, 0 for the default domain.
         text: The text, null for none.
-        payload: The number that came with an event, NaN for none.
+        payload: The numeric payload of an event, NaN for none.
     """
 
     kind: Int64
@@ -54,8 +54,8 @@ class NvtxEvents:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def at(self, rows: Int64) -> NvtxEvents:
-        """Some rows."""
+    def select(self, rows: Int64) -> NvtxEvents:
+        """The events of these rows."""
         return NvtxEvents(
             self.kind[rows],
             self.start_ns[rows],
@@ -68,36 +68,38 @@ class NvtxEvents:
         )
 
     def ranges(self) -> NvtxEvents:
-        """The ranges, whether they nest or not."""
-        return self.at(np.flatnonzero(np.isin(self.kind, (*PUSH_POP, *START_END))))
+        """The ranges, nested or not."""
+        return self.select(np.flatnonzero(np.isin(self.kind, (*PUSH_POP, *START_END))))
 
     def marks(self) -> NvtxEvents:
         """The marks."""
-        return self.at(np.flatnonzero(np.isin(self.kind, MARK)))
+        return self.select(np.flatnonzero(np.isin(self.kind, MARK)))
 
-    def nests(self) -> Bools:
-        """Which ranges nest on their thread: those that were pushed and popped there."""
-        nests: Bools = np.isin(self.kind, PUSH_POP) & ~self.crosses()
-        return nests
+    def is_nested(self) -> Bools:
+        """Whether a range nests on its thread: it was pushed and popped there."""
+        is_nested: Bools = np.isin(self.kind, PUSH_POP) & ~self.is_cross_thread()
+        return is_nested
 
-    def crosses(self) -> Bools:
-        """Which ranges one thread opened and another closed."""
-        is_told = self.end_global_tid != ABSENT
-        crosses: Bools = is_told & (self.end_global_tid != self.global_tid)
-        return crosses
+    def is_cross_thread(self) -> Bools:
+        """Whether a range was opened by one thread and closed by another."""
+        is_known = self.end_global_tid != ABSENT
+        is_cross_thread: Bools = is_known & (self.end_global_tid != self.global_tid)
+        return is_cross_thread
 
     @property
     def has_payload(self) -> Bools:
-        """Which came with a number."""
+        """Whether an event has a numeric payload."""
         return ~np.isnan(self.payload)
 
     def payload_texts(self, rows: Int64) -> list[str]:
-        """The numbers of some rows, as lists of one value."""
+        """The payloads of these rows, as texts of lists with one value."""
         return [f"['{value:.15g}']" for value in self.payload[rows].tolist()]
 
 
-def read_events(database: Database, names: Names, quality: QualityReport) -> NvtxEvents | None:
-    """The rows with a time and a thread; None where there are none. What is odd is counted."""
+def read_events(
+    database: Database, names: TraceStrings, quality: QualityReport
+) -> NvtxEvents | None:
+    """Read the events with a time and a thread; None if there are none. Issues are counted."""
     if EVENTS not in database.tables:
         return None
     table = database.ints(EVENTS, _COLUMNS)
@@ -116,27 +118,27 @@ def read_events(database: Database, names: Names, quality: QualityReport) -> Nvt
         domain=np.where(table["domainId"] == ABSENT, 0, table["domainId"]),
         text=text,
         payload=payload,
-    ).at(whole)
-    return _closed(database, events, quality)
+    ).select(whole)
+    return _close_ranges(database, events, quality)
 
 
-def _closed(database: Database, events: NvtxEvents, quality: QualityReport) -> NvtxEvents:
-    """The events with ranges that end: open ones at the end of the capture, or of the events."""
+def _close_ranges(database: Database, events: NvtxEvents, quality: QualityReport) -> NvtxEvents:
+    """Close open ranges at the end of the capture, or at the last event."""
     is_range = np.isin(events.kind, (*PUSH_POP, *START_END))
     is_open = is_range & (events.end_ns == ABSENT)
     quality.add("range_unclosed", int(is_open.sum()))
-    quality.add("range_across_threads", int((is_range & events.crosses()).sum()))
+    quality.add("range_across_threads", int((is_range & events.is_cross_thread()).sum()))
     quality.add("missing_name", int((is_range & events.text.is_null().to_numpy()).sum()))
     if is_open.any():
-        told = database.ints(DETAILS, ["duration"])["duration"]
+        capture_ns = database.ints(DETAILS, ["duration"])["duration"]
         last = max(int(column.max()) for column in (events.end_ns, events.start_ns))
-        last = max([last, *told.tolist()])
+        last = max([last, *capture_ns.tolist()])
         events.end_ns[is_open] = np.maximum(last, events.start_ns[is_open])
     return events
 
 
-def _texts(database: Database, names: Names, text_ids: Int64) -> pl.Series:
-    """Per row its text: the one in the row, else the one that the row names."""
+def _texts(database: Database, names: TraceStrings, text_ids: Int64) -> pl.Series:
+    """Per row its text: the text in the row, else the text of its id."""
     inline = database.series(EVENTS, "text")
     missing = inline.is_null().to_numpy()
     known = names.texts_of(np.where(missing, text_ids, ABSENT))
@@ -153,26 +155,26 @@ def _texts(database: Database, names: Names, text_ids: Int64) -> pl.Series:
 
 def _payload(database: Database, size: int) -> Float64:
     present = database.tables[EVENTS]
-    columns = [column for column in (*_WHOLE, *_REAL) if column in present]
+    columns = [column for column in (*_INTEGERS, *_FLOATS) if column in present]
     payload = np.full(size, np.nan)
     for values in database.floats(EVENTS, columns).values():
-        told = payload[: len(values)]
-        payload[: len(values)] = np.where(np.isnan(told), values[:size], told)
+        known = payload[: len(values)]
+        payload[: len(values)] = np.where(np.isnan(known), values[:size], known)
     return payload
 
 
-def numbered(texts: pl.Series) -> tuple[pl.Series, Int64]:
-    """The distinct texts in order of their first use, and per text its place there."""
+def factorize(texts: pl.Series) -> tuple[pl.Series, Int64]:
+    """The distinct texts in order of their first use, and per text its position among them."""
     known = texts.unique(maintain_order=True)
     frame = pl.DataFrame({"text": texts}).join(
-        pl.DataFrame({"text": known, "place": np.arange(len(known))}),
+        pl.DataFrame({"text": known, "position": np.arange(len(known))}),
         on="text", how="left", maintain_order="left", nulls_equal=True,
     )  # fmt: skip
-    return known, frame["place"].to_numpy()
+    return known, frame["position"].to_numpy()
 
 
-def thread_names(database: Database, names: Names) -> dict[int, str]:
-    """What the program called its threads, by ``globalTid``; of several names the last."""
+def thread_names(database: Database, names: TraceStrings) -> dict[int, str]:
+    """The names that the program gave its threads, by ``globalTid``; the last name counts."""
     if EVENTS not in database.tables:
         return {}
     table = database.ints(EVENTS, ["eventType", "globalTid", "textId"])

@@ -1,4 +1,4 @@
-"""What the readers of an export's tables hand over: rows of slices, and details of them."""
+"""The result of reading a table of an export: slices, and rows of other tables."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from torch_tb_profiler.trace.constants import constant, joined
 
 
 @dataclass(slots=True)
-class Slices:
-    """Rows of ``SLICE_COLUMNS``, equally long arrays; see there."""
+class SliceColumns:
+    """Columns of the slice table, as in ``TABLE_COLUMNS``; arrays of equal length."""
 
     category: Int8
     raw_category_code: Int32
@@ -47,9 +47,9 @@ class Slices:
         start_ns: Int64,
         end_ns: Int64,
         correlation: Int64 | None = None,
-    ) -> Slices:
-        """Rows that begin and end somewhere; one category for all of them, or one each. An end
-        that the file does not give leaves the duration absent."""
+    ) -> SliceColumns:
+        """Build slices from starts and ends, with one category for all or one for each. The
+        duration is absent where the end is."""
         size = len(start_ns)
         absent = constant(ABSENT, size, np.int64)
         return cls(
@@ -70,8 +70,8 @@ def _column(value: Any, size: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
 
 
 @dataclass(slots=True)
-class Part:
-    """Slices of one kind, and what else was read with them.
+class SlicePart:
+    """Slices of one kind, with rows of other tables.
 
     Attributes:
         slices: The slices.
@@ -79,28 +79,28 @@ class Part:
             their ``slice`` columns count from the first slice of this part.
     """
 
-    slices: Slices
+    slices: SliceColumns
     tables: dict[str, ColumnArrays] = field(default_factory=dict)
 
 
-def no_slices() -> Slices:
-    """No rows."""
-    return Slices(**empty_table("slices"))
+def empty_slices() -> SliceColumns:
+    """Slice columns without rows."""
+    return SliceColumns(**empty_table("slices"))
 
 
-def rows_of(table: str, size: int, **columns: npt.NDArray[Any]) -> ColumnArrays:
-    """``size`` rows of a table; the columns that are not given are absent.
+def build_table(table: str, size: int, **columns: npt.NDArray[Any]) -> ColumnArrays:
+    """Build a table with ``size`` rows; columns that are not given are absent.
 
     Raises:
         KeyError: there is no such table.
     """
-    made: ColumnArrays = {}
+    rows: ColumnArrays = {}
     for name, dtype in TABLE_COLUMNS[table].items():
         if name in columns:
-            made[name] = np.ascontiguousarray(columns[name], dtype)
+            rows[name] = np.ascontiguousarray(columns[name], dtype)
         else:
-            made[name] = constant(_absent(dtype), size, dtype)
-    return made
+            rows[name] = constant(_absent(dtype), size, dtype)
+    return rows
 
 
 def _absent(dtype: type[np.generic]) -> Any:
@@ -109,9 +109,10 @@ def _absent(dtype: type[np.generic]) -> Any:
     return np.nan if dtype is np.float64 else -1
 
 
-def join_parts(parts: list[Part]) -> dict[str, ColumnArrays]:
-    """Every table of :data:`~torch_tb_profiler.trace.columns.TABLE_COLUMNS`, the parts one behind
-    the other. They are used up: of no column there are two copies."""
+def join_parts(parts: list[SlicePart]) -> dict[str, ColumnArrays]:
+    """Concatenate the parts to the tables of
+    :data:`~torch_tb_profiler.trace.columns.TABLE_COLUMNS`. The parts are emptied meanwhile, so that
+    no column is in memory twice."""
     first = 0
     for part in parts:
         for table in part.tables.values():
@@ -119,7 +120,7 @@ def join_parts(parts: list[Part]) -> dict[str, ColumnArrays]:
                 table["slice"] = table["slice"] + first
         first += len(part.slices)
     tables: dict[str, ColumnArrays] = {"slices": {}}
-    for column in fields(Slices):
+    for column in fields(SliceColumns):
         arrays = [getattr(part.slices, column.name) for part in parts]
         tables["slices"][column.name] = joined(arrays, TABLE_COLUMNS["slices"][column.name])
         del arrays

@@ -1,12 +1,12 @@
-"""The recorded processes and threads, by their base names: no argument, no folder."""
+"""Names of the recorded processes and threads: base names only, without arguments and folders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_tb_profiler.importers.nsys.names import Names
+from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.nvtx import thread_names
-from torch_tb_profiler.importers.nsys.text import MAX_CHARS, executable, shown
+from torch_tb_profiler.importers.nsys.text import MAX_CHARS, executable, until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT
 
@@ -22,18 +22,18 @@ class ProcessNames:
     threads: dict[int, str]
 
 
-def read_processes(database: Database, names: Names) -> ProcessNames:
-    """What processes and threads are called. Of several names of a thread the one that the program
-    gave it counts, else the one of the highest priority; of several names of a process the last."""
+def read_processes(database: Database, names: TraceStrings) -> ProcessNames:
+    """Read the names of processes and threads. Among several names of a thread the one given by the
+    program counts, else the one with the highest priority; of a process the last."""
     processes: dict[int, str] = {}
     if PROCESSES in database.tables:
         for number, name in database.rows(PROCESSES, ["globalPid", "name"]):
             if isinstance(number, int) and isinstance(name, str):
-                processes[number] = executable(shown(name))[:MAX_CHARS]
+                processes[number] = executable(until_nul(name))[:MAX_CHARS]
     return ProcessNames(processes, _threads(database, names) | thread_names(database, names))
 
 
-def _threads(database: Database, names: Names) -> dict[int, str]:
+def _threads(database: Database, names: TraceStrings) -> dict[int, str]:
     if THREADS not in database.tables:
         return {}
     table = database.ints(THREADS, ["nameId", "priority", "globalTid"])
@@ -44,5 +44,5 @@ def _threads(database: Database, names: Names) -> dict[int, str]:
         if thread == ABSENT or name not in texts:
             continue
         if thread not in best or best[thread][0] < priority:
-            best[thread] = priority, shown(texts[name])
+            best[thread] = priority, until_nul(texts[name])
     return {thread: name for thread, (_, name) in best.items()}

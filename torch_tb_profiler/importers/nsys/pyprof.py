@@ -1,4 +1,4 @@
-"""Markers of PyProf and DLProf: dicts of Python that tell a call, its inputs and its place."""
+"""Markers of PyProf and DLProf: Python dicts with a call, its inputs and its source location."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 from torch_tb_profiler.importers.nsys.literals import dict_literal
 
-_PLACE = re.compile(r"(.+):(\d+)")
-_MOST_INPUTS = 1000
-_LONGEST_VALUE = 200
+_LOCATION = re.compile(r"(.+):(\d+)")
+_MAX_INPUTS = 1000
+_MAX_VALUE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class PyProfMarker:
-    """What a marker tells.
+    """The content of a marker.
 
     Attributes:
-        name: Of the function or method (``torch.nn.functional.linear``), or of the module.
-        is_operator: It tells a call of a function.
-        input_shape: ``"[[8, 16], []]"``; None where it tells no inputs.
+        name: Name of the function or method (``torch.nn.functional.linear``), or of the module.
+        is_operator: Whether it marks a call of a function.
+        input_shape: ``"[[8, 16], []]"``; None if it has no inputs.
         input_type: ``"['float32', 'Scalar']"``.
-        concrete_inputs: Values of inputs that are no tensors, empty texts for tensors.
+        concrete_inputs: Values of inputs that are not tensors, empty texts for tensors.
         call_stack: Frames ``file(line): ``, innermost first, joined by ``;``.
     """
 
@@ -35,25 +35,25 @@ class PyProfMarker:
     call_stack: str | None = None
 
 
-def pyprof_marker(text: str) -> PyProfMarker | None:
-    """The marker that a text is, None for other texts and damaged ones."""
-    told = dict_literal(text)
-    if told is None:
+def parse_pyprof(text: str) -> PyProfMarker | None:
+    """Parse a marker; None for other and for damaged texts."""
+    marker = dict_literal(text)
+    if marker is None:
         return None
-    module, function = _dotted(told.get("mod")), _dotted(told.get("op"))
+    module, function = _dotted(marker.get("mod")), _dotted(marker.get("op"))
     if function is not None:
-        inputs = _inputs(told.get("args"))
+        inputs = _inputs(marker.get("args"))
         name = function if module is None else f"{module}.{function}"
         return PyProfMarker(name, True, *inputs)
-    stack = _call_stack(told.get("traceMarker"))
-    place = _dotted(told.get("funcStack")) or module
+    stack = _call_stack(marker.get("traceMarker"))
+    location = _dotted(marker.get("funcStack")) or module
     if stack is not None:
-        return PyProfMarker(place or stack.partition(";")[0], False, call_stack=stack)
-    return None if place is None else PyProfMarker(place, False)
+        return PyProfMarker(location or stack.partition(";")[0], False, call_stack=stack)
+    return None if location is None else PyProfMarker(location, False)
 
 
 def _dotted(value: Any) -> str | None:
-    """A name, or the parts of one."""
+    """A name, given whole or in parts."""
     if isinstance(value, str):
         return value or None
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
@@ -62,17 +62,17 @@ def _dotted(value: Any) -> str | None:
 
 
 def _inputs(arguments: Any) -> tuple[str | None, str | None, str | None]:
-    """Shapes, types and values, as texts of lists."""
-    if not isinstance(arguments, (list, tuple)) or len(arguments) > _MOST_INPUTS:
+    """Shapes, types and values of the inputs, as texts of lists."""
+    if not isinstance(arguments, (list, tuple)) or len(arguments) > _MAX_INPUTS:
         return None, None, None
-    told = [each for each in arguments if isinstance(each, dict)]
-    if not told:
+    described = [each for each in arguments if isinstance(each, dict)]
+    if not described:
         return None, None, None
-    shapes = [_shape(each) for each in told]
+    shapes = [_shape(each) for each in described]
     types = ["Scalar" if shape is None else str(each.get("dtype") or "")
-             for each, shape in zip(told, shapes, strict=True)]  # fmt: skip
-    values = ["" if shape is not None else str(each.get("value", ""))[:_LONGEST_VALUE]
-              for each, shape in zip(told, shapes, strict=True)]  # fmt: skip
+             for each, shape in zip(described, shapes, strict=True)]  # fmt: skip
+    values = ["" if shape is not None else str(each.get("value", ""))[:_MAX_VALUE_CHARS]
+              for each, shape in zip(described, shapes, strict=True)]  # fmt: skip
     return str([shape or [] for shape in shapes]), str(types), str(values)
 
 
@@ -83,11 +83,11 @@ def _shape(argument: dict[Any, Any]) -> list[int] | None:
     return [size for size in shape if isinstance(size, int)]
 
 
-def _call_stack(places: Any) -> str | None:
+def _call_stack(locations: Any) -> str | None:
     """The frames of ``['file:line', …]``, which PyProf writes outermost first."""
-    if not isinstance(places, (list, tuple)):
+    if not isinstance(locations, (list, tuple)):
         return None
-    frames = [_frame(place) for place in _texts(places)]
+    frames = [_frame(location) for location in _texts(locations)]
     return ";".join(reversed(frames)) or None
 
 
@@ -95,7 +95,7 @@ def _texts(values: Iterable[Any]) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
-def _frame(place: str) -> str:
-    place = place.replace(";", ",")
-    found = _PLACE.fullmatch(place)
-    return place if found is None else f"{found[1]}({found[2]}): "
+def _frame(location: str) -> str:
+    location = location.replace(";", ",")
+    match = _LOCATION.fullmatch(location)
+    return location if match is None else f"{match[1]}({match[2]}): "

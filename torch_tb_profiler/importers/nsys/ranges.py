@@ -1,4 +1,4 @@
-"""NVTX: ranges of threads as operators, steps and ranges of the program, marks as instants."""
+"""Reads NVTX ranges as operators, steps and ranges of the program, and marks as instants."""
 
 from __future__ import annotations
 
@@ -12,121 +12,134 @@ from torch_tb_profiler.importers.nsys.categories import (
     count_as_operators,
     raw_categories,
 )
-from torch_tb_profiler.importers.nsys.domains import domain_names
-from torch_tb_profiler.importers.nsys.markers import Kind, Markers, read_markers
-from torch_tb_profiler.importers.nsys.names import Names
-from torch_tb_profiler.importers.nsys.nvtx import NvtxEvents, numbered, read_events
-from torch_tb_profiler.importers.nsys.parts import Part, Slices, no_slices, rows_of
-from torch_tb_profiler.importers.nsys.places import call_stacks
+from torch_tb_profiler.importers.nsys.domains import read_domains
+from torch_tb_profiler.importers.nsys.markers import MarkerKind, ParsedMarkers, parse_markers
+from torch_tb_profiler.importers.nsys.names import TraceStrings
+from torch_tb_profiler.importers.nsys.nvtx import NvtxEvents, factorize, read_events
+from torch_tb_profiler.importers.nsys.open_ranges import call_stacks
+from torch_tb_profiler.importers.nsys.parts import (
+    SliceColumns,
+    SlicePart,
+    build_table,
+    empty_slices,
+)
 from torch_tb_profiler.importers.nsys.text import UNNAMED
-from torch_tb_profiler.importers.nsys.tracks import Tracks
+from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.quality import QualityReport
 
-MOST_LANES = 32
-"""Rows of a thread for its start/end ranges; what overlaps more of them shares the last."""
+MAX_LANES = 32
+"""Most rows of a thread for its start/end ranges; further overlapping ranges share the last."""
 
 FORWARD, BACKWARD = 0, 1
-"""``forward_thread`` of operators with a sequence number: NVTX numbers no threads."""
+"""``forward_thread`` of operators with a sequence number: NVTX has no thread numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Told:
-    """What the texts of some events say, a row per event."""
+class _RangeKinds:
+    """The parsed texts of ranges, with the position of each range's text in ``markers``."""
 
-    markers: Markers
-    place: Int64
+    markers: ParsedMarkers
+    position: Int64
     kind: Int32
     category: Int32
     name_code: Int32
 
 
-def read_ranges(database: Database, names: Names, tracks: Tracks, quality: QualityReport) -> Part:
-    """The ranges of an export, with their operator rows, and marks as instants."""
+def read_ranges(
+    database: Database, names: TraceStrings, tracks: NsysTracks, quality: QualityReport
+) -> SlicePart:
+    """Read the ranges of an export with their operator rows, and the marks as instants."""
     events = read_events(database, names, quality)
     if events is None:
-        return Part(no_slices())
+        return SlicePart(empty_slices())
     ranges = events.ranges()
-    is_nested = ranges.nests()
-    told = _told(names, ranges, is_nested, quality)
-    raw = raw_categories(names, domain_names(database, events), ranges, told.kind, told.category)
-    slices = Slices.of(
-        category=told.category.astype(np.int8),
+    is_nested = ranges.is_nested()
+    kinds = _classify(names, ranges, is_nested, quality)
+    raw = raw_categories(names, read_domains(database, events), ranges, kinds.kind, kinds.category)
+    slices = SliceColumns.of(
+        category=kinds.category.astype(np.int8),
         raw_category_code=raw,
-        name_code=told.name_code,
+        name_code=kinds.name_code,
         track=_tracks(tracks, ranges, is_nested),
         start_ns=ranges.start_ns,
         end_ns=ranges.end_ns,
     )
-    tables = {"operator": _operators(names, ranges, told, is_nested)}
+    tables = {"operator": _operator_table(names, ranges, kinds, is_nested)}
     marks = events.marks()
     if len(marks):
-        tables["instants"] = rows_of(
+        tables["instants"] = build_table(
             "instants",
             len(marks),
             track=tracks.of_threads(marks.global_tid),
             name_code=_names_of(names, marks),
             time_ns=marks.start_ns,
         )
-    return Part(slices, tables)
+    return SlicePart(slices, tables)
 
 
-def _told(names: Names, ranges: NvtxEvents, is_nested: Bools, quality: QualityReport) -> _Told:
-    texts, place = numbered(ranges.text)
-    markers = read_markers(texts.fill_null("").to_list())
-    kind = markers.kind[place].astype(np.int32)
-    known, number = numbered(markers.name)
-    listed = [name or UNNAMED for name in known.to_list()]
-    name_code = names.codes(listed)[number][place]
+def _classify(
+    names: TraceStrings, ranges: NvtxEvents, is_nested: Bools, quality: QualityReport
+) -> _RangeKinds:
+    texts, position = factorize(ranges.text)
+    markers = parse_markers(texts.fill_null("").to_list())
+    kind = markers.kind[position].astype(np.int32)
+    known, number = factorize(markers.name)
+    labels = [name or UNNAMED for name in known.to_list()]
+    name_code = names.codes(labels)[number][position]
     category = categories_of(kind, is_nested)
     if not (category == Category.OPERATOR).any():
-        stands_in = count_as_operators(listed)[number][place] & is_nested
-        stands_in &= category == Category.ANNOTATION
-        category[stands_in] = Category.OPERATOR
-        quality.add("ranges_as_operators", int(stands_in.sum()))
-    return _Told(markers, place, kind, category, name_code)
+        is_substitute = count_as_operators(labels)[number][position] & is_nested
+        is_substitute &= category == Category.ANNOTATION
+        category[is_substitute] = Category.OPERATOR
+        quality.add("ranges_as_operators", int(is_substitute.sum()))
+    return _RangeKinds(markers, position, kind, category, name_code)
 
 
-def _names_of(names: Names, events: NvtxEvents) -> Int32:
-    texts, place = numbered(events.text)
-    return names.codes(text or UNNAMED for text in texts.to_list())[place]
+def _names_of(names: TraceStrings, events: NvtxEvents) -> Int32:
+    texts, position = factorize(events.text)
+    return names.codes(text or UNNAMED for text in texts.to_list())[position]
 
 
-def _tracks(tracks: Tracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
-    """Threads for ranges that nest; for others rows of their own, so many that none of them lies
-    in another."""
+def _tracks(tracks: NsysTracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
+    """Thread tracks for nested ranges; extra tracks for others, so many that none contains
+    another."""
     track = tracks.of_threads(ranges.global_tid)
-    apart = np.flatnonzero(~is_nested)
-    if not len(apart):
+    not_nested = np.flatnonzero(~is_nested)
+    if not len(not_nested):
         return track
-    start_ns, end_ns = ranges.start_ns[apart], ranges.end_ns[apart]
-    order = np.lexsort((start_ns, track[apart]))
-    lane = np.empty(len(apart), np.int64)
-    lane[order] = flat_lanes(track[apart][order], start_ns[order], end_ns[order], 0)
-    track[apart] = tracks.of_lanes(ranges.global_tid[apart], np.minimum(lane, MOST_LANES - 1))
+    start_ns, end_ns = ranges.start_ns[not_nested], ranges.end_ns[not_nested]
+    order = np.lexsort((start_ns, track[not_nested]))
+    lane = np.empty(len(not_nested), np.int64)
+    lane[order] = flat_lanes(track[not_nested][order], start_ns[order], end_ns[order], 0)
+    track[not_nested] = tracks.of_lanes(
+        ranges.global_tid[not_nested], np.minimum(lane, MAX_LANES - 1)
+    )
     return track
 
 
-def _operators(names: Names, ranges: NvtxEvents, told: _Told, is_nested: Bools) -> ColumnArrays:
-    """The rows of the operators that the texts say something of."""
-    markers, place = told.markers, told.place
-    sequence_number = markers.sequence_number[place]
+def _operator_table(
+    names: TraceStrings, ranges: NvtxEvents, kinds: _RangeKinds, is_nested: Bools
+) -> ColumnArrays:
+    """The operator rows of ranges whose text has arguments."""
+    markers, position = kinds.markers, kinds.position
+    sequence_number = markers.sequence_number[position]
     columns = {
-        column: _text_codes(names, getattr(markers, column))[place]
+        column: _text_codes(names, getattr(markers, column))[position]
         for column in ("input_shape", "input_type", "concrete_inputs", "call_stack")
     }
     columns["call_stack"] = call_stacks(
-        ranges, told.kind == Kind.CALL_STACK, is_nested, columns["call_stack"]
+        ranges, kinds.kind == MarkerKind.CALL_STACK, is_nested, columns["call_stack"]
     )
     has_value = np.flatnonzero(ranges.has_payload & (columns["concrete_inputs"] < 0))
     columns["concrete_inputs"][has_value] = names.codes(ranges.payload_texts(has_value))
     has_number = sequence_number != ABSENT
     rows = np.flatnonzero(has_number | np.any([code >= 0 for code in columns.values()], axis=0))
-    forward_thread = np.where(markers.is_backward[place], BACKWARD, FORWARD)
-    return rows_of(
+    forward_thread = np.where(markers.is_backward[position], BACKWARD, FORWARD)
+    return build_table(
         "operator",
         len(rows),
         slice=rows,
@@ -136,8 +149,8 @@ def _operators(names: Names, ranges: NvtxEvents, told: _Told, is_nested: Bools) 
     )
 
 
-def _text_codes(names: Names, texts: pl.Series) -> Int32:
+def _text_codes(names: TraceStrings, texts: pl.Series) -> Int32:
     if texts.null_count() == len(texts):
         return np.full(len(texts), -1, np.int32)
-    known, place = numbered(texts)
-    return names.codes(known.to_list())[place]
+    known, position = factorize(texts)
+    return names.codes(known.to_list())[position]

@@ -1,4 +1,4 @@
-"""From the SQLite export of Nsight Systems to event columns."""
+"""Reads an SQLite export of Nsight Systems to event columns."""
 
 from __future__ import annotations
 
@@ -9,40 +9,39 @@ import numpy as np
 
 from torch_tb_profiler.importers.durations import settle_durations
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.nsys.api_calls import Calls, read_calls, read_overhead
+from torch_tb_profiler.importers.nsys.api_calls import ApiCalls, read_calls, read_overhead
 from torch_tb_profiler.importers.nsys.device_work import (
-    Work,
+    DeviceWork,
     read_copies,
     read_graphs,
     read_kernels,
     read_sets,
 )
 from torch_tb_profiler.importers.nsys.devices import read_devices
-from torch_tb_profiler.importers.nsys.diagnostics import count_diagnostics
 from torch_tb_profiler.importers.nsys.distinct import distinct
 from torch_tb_profiler.importers.nsys.export import Export
-from torch_tb_profiler.importers.nsys.graph_nodes import owners
+from torch_tb_profiler.importers.nsys.graph_nodes import find_owners
 from torch_tb_profiler.importers.nsys.host_calls import read_host_calls
-from torch_tb_profiler.importers.nsys.info import base_ns, trace_info
-from torch_tb_profiler.importers.nsys.lacks import note_lacks
-from torch_tb_profiler.importers.nsys.large_tables import preload
+from torch_tb_profiler.importers.nsys.info import base_ns, count_diagnostics, trace_info
+from torch_tb_profiler.importers.nsys.large_tables import preload_large_tables
 from torch_tb_profiler.importers.nsys.launches import CallsByCorrelation
 from torch_tb_profiler.importers.nsys.memory_usage import read_memory
-from torch_tb_profiler.importers.nsys.names import Names
-from torch_tb_profiler.importers.nsys.parts import Part, join_parts
+from torch_tb_profiler.importers.nsys.missing_data import set_missing_reasons
+from torch_tb_profiler.importers.nsys.names import TraceStrings
+from torch_tb_profiler.importers.nsys.parts import SlicePart, join_parts
 from torch_tb_profiler.importers.nsys.processes import read_processes
 from torch_tb_profiler.importers.nsys.ranges import read_ranges
 from torch_tb_profiler.importers.nsys.samples import read_samples
 from torch_tb_profiler.importers.nsys.scheduling import read_scheduling
 from torch_tb_profiler.importers.nsys.synchronization import read_synchronization
-from torch_tb_profiler.importers.nsys.tracks import Tracks
+from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Folder, Source
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
-OWN_TABLES = (
+NSYS_TABLES = (
     "NVTX_EVENTS",
     "OSRT_API",
     "GPU_METRICS",
@@ -51,20 +50,19 @@ OWN_TABLES = (
     "TARGET_INFO_GPU",
     "ANALYSIS_DETAILS",
 )
-"""An export has one of these, or a table of CUPTI's activities."""
+"""An export has one of these tables, or a table of CUPTI activities."""
 
 ACTIVITIES = "CUPTI_ACTIVITY_KIND_"
 
 EVENTS = (("slices", "start_ns"), ("samples", "time_ns"), ("instants", "time_ns"))
-"""Tables of events; an export without any holds nothing."""
+"""Tables and columns that show whether an export has any events."""
 
 
 def read(source: Source | Folder, reading: Reading) -> EventColumns:
-    """The trace that an export holds.
+    """Read the trace of an export.
 
     Raises:
-        TraceFormatError: it is no SQLite database, or none of Nsight Systems; the error says what
-            it is.
+        TraceFormatError: it is not an SQLite database, or not one of Nsight Systems.
         StorageError, OSError: it cannot be read.
     """
     if isinstance(source, Folder):
@@ -75,50 +73,50 @@ def read(source: Source | Folder, reading: Reading) -> EventColumns:
 
 
 def read_export(path: str, name: str, reading: Reading) -> EventColumns:
-    """The trace of the export at ``path``, called ``name`` in messages; see :func:`read`."""
+    """Read the export at ``path``, which messages call ``name``; see :func:`read`."""
     with Database.open(path, name, reading) as database:
         _check(database, name)
-        preload(database)
+        preload_large_tables(database)
         columns = _columns(_export(database))
     reading.progress(os.stat(path).st_size)
     columns.quality.merge(database.quality)
     if not any(len(columns.tables[table][column]) for table, column in EVENTS):
         raise TraceFormatError(
             "no_events",
-            f"{name} is an export of Nsight Systems without events.",
+            f"{name} is an export of Nsight Systems, but has no events.",
             "Record with nsys profile --trace=cuda,nvtx,osrt, and export again with --lazy=false.",
         )
     return columns
 
 
 def _check(database: Database, name: str) -> None:
-    if any(table.startswith(ACTIVITIES) or table in OWN_TABLES for table in database.tables):
+    if any(table.startswith(ACTIVITIES) or table in NSYS_TABLES for table in database.tables):
         return
     raise TraceFormatError(
         "not_nsight",
-        f"{name} is an SQLite database, but none that Nsight Systems exported: it has none of "
+        f"{name} is an SQLite database, but not an export of Nsight Systems: it has none of "
         f"the tables {ACTIVITIES}KERNEL, NVTX_EVENTS, OSRT_API.",
         "Export the recording again: nsys export --type sqlite --lazy=false FILE.nsys-rep",
     )
 
 
 def _export(database: Database) -> Export:
-    names, devices = Names(database), read_devices(database)
-    tracks = Tracks(read_processes(database, names), devices)
+    names, devices = TraceStrings(database), read_devices(database)
+    tracks = NsysTracks(read_processes(database, names), devices)
     return Export(database, names, tracks, devices, QualityReport())
 
 
 def _columns(export: Export) -> EventColumns:
-    """Everything of an export, in the form that the trace builder takes."""
+    """Read all tables of an export to event columns."""
     calls = read_calls(export)
     work = [each(export) for each in (read_kernels, read_copies, read_sets, read_graphs)]
     ranges = read_ranges(export.database, export.names, export.tracks, export.quality)
     by_correlation = CallsByCorrelation(calls)
     launch = _launches(work, by_correlation)
-    owner = _owners(export, calls, work, ranges)
+    owner = _graph_owners(export, calls, work, ranges)
     call_count = len(calls.part.slices)
     parts = [calls.part, *(each.part for each in work), ranges]
-    parts += _others(export, calls, by_correlation)
+    parts += _read_other_parts(export, calls, by_correlation)
     size = sum(len(part.slices) for part in parts)
     del work, ranges, by_correlation
     tables = join_parts(parts)
@@ -126,7 +124,7 @@ def _columns(export: Export) -> EventColumns:
     export.quality.add("nsys_text_missing", export.names.missing_count)
     export.quality.add("text_cut", export.names.cut_count)
     count_diagnostics(export)
-    note_lacks(export)
+    set_missing_reasons(export)
     return EventColumns(
         format="nsys",
         tables=tables,
@@ -136,13 +134,15 @@ def _columns(export: Export) -> EventColumns:
         time_unit_ns=1,
         info=trace_info(export),
         quality=export.quality,
-        launch=_for_all(launch, call_count, size),
-        owner=_for_all(owner, call_count, size),
+        launch=_for_all_slices(launch, call_count, size),
+        owner=_for_all_slices(owner, call_count, size),
     )
 
 
-def _others(export: Export, calls: Calls, by_correlation: CallsByCorrelation) -> Iterator[Part]:
-    """What is neither a call into CUDA nor work nor a range."""
+def _read_other_parts(
+    export: Export, calls: ApiCalls, by_correlation: CallsByCorrelation
+) -> Iterator[SlicePart]:
+    """Read everything except CUDA calls, device work and ranges."""
     yield from read_synchronization(export)
     yield from read_overhead(export)
     yield from read_host_calls(export)
@@ -151,31 +151,33 @@ def _others(export: Export, calls: Calls, by_correlation: CallsByCorrelation) ->
     yield read_scheduling(export)
 
 
-def _launches(work: list[Work], by_correlation: CallsByCorrelation) -> list[Int64] | None:
-    """Per piece of work the row of the call that launched it, where there are several processes:
-    in one the builder finds the same. Work whose call is not in the export has no correlation id
-    any more: that of another process would be taken for it."""
+def _launches(work: list[DeviceWork], by_correlation: CallsByCorrelation) -> list[Int64] | None:
+    """Per piece of work the row of the call that launched it, if there are several processes: for a
+    single one the builder finds the same. The correlation id of work whose call is not in the
+    export is removed: it could match a call of another process."""
     processes = set(by_correlation.processes)
     processes.update(*(distinct(each.global_pid)[0].tolist() for each in work))
-    processes.discard(ABSENT)  # work whose process is not told is of the only one there is
+    processes.discard(ABSENT)  # work without a process id belongs to the only process
     if len(processes) < 2:
         return None
-    found = []
+    launches = []
     for each in work:
         slices = each.part.slices
-        found.append(by_correlation.find(each.global_pid, slices.correlation))
-        slices.correlation = np.where(found[-1] == ABSENT, ABSENT, slices.correlation)
-    return found
+        launches.append(by_correlation.find(each.global_pid, slices.correlation))
+        slices.correlation = np.where(launches[-1] == ABSENT, ABSENT, slices.correlation)
+    return launches
 
 
-def _owners(export: Export, calls: Calls, work: list[Work], ranges: Part) -> list[Int64] | None:
-    """Per piece of work of a replayed graph the row of the range that made its node."""
+def _graph_owners(
+    export: Export, calls: ApiCalls, work: list[DeviceWork], ranges: SlicePart
+) -> list[Int64] | None:
+    """Per piece of work of a replayed graph the row of the range that created its node."""
     if all((each.graph_node == ABSENT).all() for each in work):
         return None
     first = len(calls.part.slices) + sum(len(each.part.slices) for each in work)
-    found = []
+    owners = []
     for each in work:
-        rows = owners(
+        rows = find_owners(
             export.database,
             export.tracks,
             ranges,
@@ -183,15 +185,15 @@ def _owners(export: Export, calls: Calls, work: list[Work], ranges: Part) -> lis
             each.graph_node,
             quality=export.quality,
         )
-        found.append(np.where(rows == ABSENT, ABSENT, rows + first))
-    return found
+        owners.append(np.where(rows == ABSENT, ABSENT, rows + first))
+    return owners
 
 
-def _for_all(of_work: list[Int64] | None, before: int, size: int) -> Int64 | None:
-    """What is known per piece of work as a column of all slices: the calls stand before it."""
+def _for_all_slices(of_work: list[Int64] | None, before: int, size: int) -> Int64 | None:
+    """A column per piece of work as a column of all slices; the calls come before the work."""
     if of_work is None:
         return None
     column = np.full(size, ABSENT)
-    behind = np.concatenate(of_work)
-    column[before : before + len(behind)] = behind
+    values = np.concatenate(of_work)
+    column[before : before + len(values)] = values
     return column

@@ -1,4 +1,4 @@
-"""How texts of an export are shown."""
+"""Cleans up texts of an export: NUL bytes, versions of API names, paths of programs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ MAX_CHARS = 262_144
 UNNAMED = "(unnamed)"
 
 _QUOTED = re.compile(r'\s*"([^"]+)"')
-_WINDOWS = re.compile(r"\s*([A-Za-z]:\\.*?\.exe)(?![^\s\"])", re.IGNORECASE | re.DOTALL)
-"""Paths of programs that may hold blanks."""
+_WINDOWS_PATH = re.compile(r"\s*([A-Za-z]:\\.*?\.exe)(?![^\s\"])", re.IGNORECASE | re.DOTALL)
+"""Windows paths of programs; they may contain spaces."""
 
 _API_TAIL = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
 
 
-def shown(text: str) -> str:
-    """A text without NUL, which ends texts in what wrote it."""
+def until_nul(text: str) -> str:
+    """A text up to the first NUL, which ended the text in the program that wrote it."""
     return text.partition("\0")[0] if "\0" in text else text
 
 
 def api_name(text: str) -> str:
-    """A call of the CUDA API by its name in the documentation, without the version of its
-    parameters and the kind of its default stream.
+    """The documented name of a CUDA API call, without the version of its parameters and the kind of
+    its default stream.
 
     >>> api_name("cudaLaunchKernel_v7000"), api_name("cuMemcpyHtoDAsync_v2_ptsz")
     ('cudaLaunchKernel', 'cuMemcpyHtoDAsync')
@@ -32,13 +32,13 @@ def api_name(text: str) -> str:
 
 
 def executable(text: str) -> str:
-    """The base name of a program: no folder, be there blanks in its name, and no argument.
+    """The base name of a program, without folder and arguments; the name may contain spaces.
 
     >>> executable("/home/me/env/bin/python3 train.py --token=x"), executable("ray::Worker")
     ('python3', 'ray::Worker')
     >>> executable(r'"C:\\Users\\Jane Doe\\python.exe" train.py')
     'python.exe'
     """
-    quoted = _QUOTED.match(text) or _WINDOWS.match(text)
+    quoted = _QUOTED.match(text) or _WINDOWS_PATH.match(text)
     first = [quoted[1]] if quoted else text.split(maxsplit=1)
     return re.split(r"[/\\]", first[0])[-1] if first else ""

@@ -1,5 +1,5 @@
-"""The rows of a trace: a thread of the host by its ``globalTid``, a stream of a device by process,
-device, context and stream."""
+"""The tracks of a trace: host threads by ``globalTid``, streams by process, device, context and
+stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch_tb_profiler.importers.nsys.processes import ProcessNames
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Track
 
 NO_STREAM = 0xFFFFFFFF
-"""A synchronisation of a whole context has this number in place of a stream."""
+"""The ``streamId`` of a synchronization of a whole context."""
 
 StreamKey = tuple[int, int, int, int]
 """``globalPid``, number of the device in the trace, ``contextId``, ``streamId``."""
@@ -23,7 +23,7 @@ StreamKey = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class RangeLane:
-    """A row beside a thread, for ranges that do not nest on it."""
+    """An extra track of a thread, for ranges that do not nest."""
 
     thread: int
     lane: int
@@ -32,7 +32,7 @@ class RangeLane:
 Key = int | StreamKey | RangeLane
 
 
-class Tracks:
+class NsysTracks:
     """Tracks in the order in which they are first used."""
 
     def __init__(self, names: ProcessNames, devices: DeviceNumbers) -> None:
@@ -41,38 +41,38 @@ class Tracks:
         self._rows: dict[Key, int] = {}
 
     def of_threads(self, global_tids: Int64) -> Int32:
-        """Per thread its track."""
-        known, place = distinct(global_tids)
-        return np.array([self._row(key) for key in known.tolist()], np.int32)[place]
+        """The track of each thread."""
+        known, inverse = distinct(global_tids)
+        return np.array([self._row(key) for key in known.tolist()], np.int32)[inverse]
 
     def of_lanes(self, global_tids: Int64, lanes: Int64) -> Int32:
-        """Per thread and lane its track, beside the thread's own."""
-        known, place = distinct_rows(global_tids, lanes)
+        """The extra track of each thread and lane."""
+        known, inverse = distinct_rows(global_tids, lanes)
         keys = zip(*(column.tolist() for column in known), strict=True)
-        return np.array([self._row(RangeLane(*key)) for key in keys], np.int32)[place]
+        return np.array([self._row(RangeLane(*key)) for key in keys], np.int32)[inverse]
 
     def of_streams(
         self, global_pids: Int64, devices: Int64, contexts: Int64, streams: Int64
     ) -> Int32:
-        """Per piece of device work the track of its stream.
+        """The stream track of each piece of device work.
 
         Args:
-            global_pids: Process of each.
+            global_pids: Its process.
             devices: Number of its device in the trace.
             contexts: Its ``contextId``.
             streams: Its ``streamId``.
         """
-        known, place = distinct_rows(global_pids, devices, contexts, streams)
+        known, inverse = distinct_rows(global_pids, devices, contexts, streams)
         keys = zip(*(column.tolist() for column in known), strict=True)
-        return np.array([self._row(key) for key in keys], np.int32)[place]
+        return np.array([self._row(key) for key in keys], np.int32)[inverse]
 
     def process_of(self, track: int) -> int:
-        """The ``globalPid`` behind a track; :data:`ABSENT` is none."""
+        """The ``globalPid`` of a track; :data:`ABSENT` for none."""
         key = tuple(self._rows)[track]
         return key[0] if isinstance(key, tuple) else _thread_of(key) & ~0xFFFFFF
 
     def tracks(self) -> list[Track]:
-        """All of them, named."""
+        """All tracks, with names."""
         hosts = {
             host_of(key[0] if isinstance(key, tuple) else _thread_of(key)) for key in self._rows
         }
@@ -80,17 +80,17 @@ class Tracks:
         processes: dict[int, set[int]] = {}
         for pid, device, _, _ in self._streams():
             processes.setdefault(device, set()).add(pid)
-        made = []
+        tracks = []
         for key in self._rows:
             if isinstance(key, tuple):
                 pid, device, _, stream = key
-                has_twins = contexts[pid, device, stream] > 1
-                made.append(self._stream(key, has_twins, len(processes[device]) > 1))
+                is_ambiguous = contexts[pid, device, stream] > 1
+                tracks.append(self._stream(key, is_ambiguous, len(processes[device]) > 1))
             elif isinstance(key, RangeLane):
-                made.append(self._range_lane(key, len(hosts) > 1))
+                tracks.append(self._range_lane(key, len(hosts) > 1))
             else:
-                made.append(self._thread(key, len(hosts) > 1))
-        return made
+                tracks.append(self._thread(key, len(hosts) > 1))
+        return tracks
 
     def _streams(self) -> list[StreamKey]:
         return [key for key in self._rows if isinstance(key, tuple)]
@@ -115,22 +115,22 @@ class Tracks:
         track.tid = f"{track.tid} ranges{number}"
         return track
 
-    def _stream(self, key: StreamKey, has_twins: bool, shares_device: bool) -> Track:
+    def _stream(self, key: StreamKey, is_ambiguous: bool, shares_device: bool) -> Track:
         pid, device, context, stream = key
-        words = ["no stream" if stream in (ABSENT, NO_STREAM) else f"stream {stream}"]
-        words += [f"context {context}"] * (has_twins and context != ABSENT)
-        words += [f"process {pid_of(pid)}"] * (shares_device and pid != ABSENT)
+        labels = ["no stream" if stream in (ABSENT, NO_STREAM) else f"stream {stream}"]
+        labels += [f"context {context}"] * (is_ambiguous and context != ABSENT)
+        labels += [f"process {pid_of(pid)}"] * (shares_device and pid != ABSENT)
         return Track(
             pid="" if device == ABSENT else str(device),
             tid="" if stream in (ABSENT, NO_STREAM) else str(stream),
             process_name=self._devices.names.get(device),
             process_label=None if device == ABSENT else f"GPU {device}",
-            thread_name=", ".join(words),
+            thread_name=", ".join(labels),
         )
 
     @staticmethod
     def pid_text(key: int, several_hosts: bool) -> str:
-        """How the process of a ``globalTid`` is written: with its host where there are several."""
+        """The text of the process of a ``globalTid``: with its host if there are several hosts."""
         return f"{host_of(key)}.{pid_of(key)}" if several_hosts else str(pid_of(key))
 
 

@@ -1,4 +1,4 @@
-"""What an export does not hold, and why: tables that nothing was recorded into."""
+"""What an export does not contain, with reasons: from its missing and empty tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch_tb_profiler.importers.nsys.nvtx import EVENTS
 from torch_tb_profiler.importers.nsys.samples import GPU_METRICS
 from torch_tb_profiler.trace.info import What
 
-TABLES: tuple[tuple[What, str], ...] = (
+NEEDED_TABLES: tuple[tuple[What, str], ...] = (
     ("kernels", KERNELS),
     ("copies", COPY_TABLE),
     ("runtime", CALLS),
@@ -23,42 +23,42 @@ TABLES: tuple[tuple[What, str], ...] = (
     ("ranges", EVENTS),
     ("operators", EVENTS),
 )
-"""What each table would tell."""
+"""(kind of data, the table that holds it)."""
 
 GRAPH_LAUNCH = "cudaGraphLaunch"
 
-NEVER: tuple[tuple[What, str], ...] = (
+NEVER_RECORDED: tuple[tuple[What, str], ...] = (
     ("occupancy", "Nsight Systems does not record the occupancy of kernels."),
     ("python", "Nsight Systems does not record Python frames as events."),
     ("call_stacks", "Call stacks of Nsight Systems are not read."),
 )
-"""What no export tells, or is not read of any."""
+"""(kind of data that no export has or that is not read, the reason)."""
 
 
-def note_lacks(export: Export) -> None:
-    """Put into ``export.lacks`` what its tables do not tell."""
-    for what, reason in NEVER:
-        export.lacks.setdefault(what, reason)
-    for what, table in TABLES:
-        why = _why_empty(export, table)
-        if why is not None:
-            export.lacks.setdefault(what, why)
+def set_missing_reasons(export: Export) -> None:
+    """Fill ``export.missing_reasons`` from the tables of the export."""
+    for what, reason in NEVER_RECORDED:
+        export.missing_reasons.setdefault(what, reason)
+    for what, table in NEEDED_TABLES:
+        empty_reason = _empty_reason(export, table)
+        if empty_reason is not None:
+            export.missing_reasons.setdefault(what, empty_reason)
     graphs = export.quality.counts.get("graph_without_kernels", 0)
     if graphs:
-        export.lacks["graph_kernels"] = (
+        export.missing_reasons["graph_kernels"] = (
             f"{graphs} launches of CUDA graphs were recorded as a whole, without their kernels: "
             "capture again with --cuda-graph-trace=node."
         )
         if not export.has(KERNELS):
-            export.lacks["kernels"] = export.lacks["graph_kernels"]
+            export.missing_reasons["kernels"] = export.missing_reasons["graph_kernels"]
     elif GRAPH_LAUNCH in export.names.strings and records_graphs_whole(export):
-        export.lacks["graph_kernels"] = (
+        export.missing_reasons["graph_kernels"] = (
             "The program launches CUDA graphs, which were not recorded kernel by kernel: "
             "capture again with --cuda-graph-trace=node."
         )
 
 
-def _why_empty(export: Export, table: str) -> str | None:
+def _empty_reason(export: Export, table: str) -> str | None:
     if table not in export.database.tables:
         return f"Not traced: the table {table} is absent."
     return None if export.database.count(table) else f"Not traced: the table {table} is empty."
