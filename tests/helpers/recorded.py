@@ -13,7 +13,7 @@ from msgspec import structs
 from tests.helpers.traces import Event, columns
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import SAMPLE_COLUMNS, EventColumns
-from torch_tb_profiler.trace.info import NotRecorded, What
+from torch_tb_profiler.trace.info import Capability, NotRecorded
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
@@ -33,7 +33,7 @@ def recorded(
     *,
     samples: Iterable[Sample] = (),
     side: Iterable[SideTable] = (),
-    not_recorded: Mapping[What, str] | None = None,
+    not_recorded: Mapping[Capability, str] | None = None,
     **info: Any,
 ) -> Trace:
     """The Trace of hand-made events, with what is said beside them; ``info`` are other fields of

@@ -13,7 +13,7 @@ from torch_tb_profiler.knowledge.recorders import (
     recorder_named,
     recorders,
 )
-from torch_tb_profiler.trace.info import WHATS
+from torch_tb_profiler.trace.info import CAPABILITIES
 
 
 def test_what_recorders_record_is_what_recordings_may_lack() -> None:
@@ -21,7 +21,7 @@ def test_what_recorders_record_is_what_recordings_may_lack() -> None:
     for recorder in recorders().values():
         assert set(recorder.records) <= own
         assert not any(phrase.endswith(".") for phrase in recorder.records.values())
-    assert own >= set(WHATS)
+    assert own >= set(CAPABILITIES)
 
 
 def test_each_recorder_has_one_entry() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT
-from torch_tb_profiler.trace.constants import constant, is_constant, joined, rows_at
+from torch_tb_profiler.trace.constants import concatenate, constant, is_constant, rows_at
 from torch_tb_profiler.trace.nulls import to_frame
 
 
@@ -21,13 +21,13 @@ def test_rows_of_constants_are_constant() -> None:
 def test_constants_stay_so_when_they_are_joined() -> None:
     absent = constant(np.nan, 2, np.float64)
     none = np.empty(0)
-    assert is_constant(joined([absent, none, absent], np.float64))
-    assert len(joined([absent, none, absent], np.float64)) == 4
-    both = joined([constant(1, 2, np.int32), constant(2, 1, np.int32)], np.int32)
+    assert is_constant(concatenate([absent, none, absent], np.float64))
+    assert len(concatenate([absent, none, absent], np.float64)) == 4
+    both = concatenate([constant(1, 2, np.int32), constant(2, 1, np.int32)], np.int32)
     assert both.tolist() == [1, 1, 2]
     assert both.dtype == np.dtype(np.int32)
-    assert joined([np.array([3]), constant(3, 1, np.int64)], np.int64).tolist() == [3, 3]
-    assert joined([], np.int8).tolist() == []
+    assert concatenate([np.array([3]), constant(3, 1, np.int64)], np.int64).tolist() == [3, 3]
+    assert concatenate([], np.int8).tolist() == []
 
 
 def test_constants_and_absent_columns_of_frames() -> None:

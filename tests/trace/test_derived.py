@@ -81,7 +81,7 @@ def test_what_was_computed_can_be_dropped_and_computed_again() -> None:
     values = iter(([2], [3]))
     content: PerTrace[list[int]] = PerTrace(lambda _trace: [9])
     computed: PerTrace[list[int]] = PerTrace(lambda _trace: next(values))
-    content.give(recorded, [1])
+    content.provide(recorded, [1])
     assert computed(recorded) == [2]
     derived = recorded.derived
     assert (derived.count, derived.computed, derived.given) == (1, [[2]], [[1]])
@@ -113,9 +113,9 @@ def test_dropping_while_others_compute_disturbs_nobody() -> None:
 def test_a_handle_tells_whether_its_value_is_there() -> None:
     recorded = trace([op("x", 0, 1)])
     computed, given = PerTrace(lambda _trace: 1), PerTrace(lambda _trace: 2)
-    assert not computed.is_kept(recorded)
+    assert not computed.is_computed(recorded)
     computed(recorded)
-    given.give(recorded, 3)
-    assert computed.is_kept(recorded)
+    given.provide(recorded, 3)
+    assert computed.is_computed(recorded)
     recorded.derived.drop()
-    assert (computed.is_kept(recorded), given.is_kept(recorded)) == (False, True)
+    assert (computed.is_computed(recorded), given.is_computed(recorded)) == (False, True)

@@ -77,7 +77,7 @@ from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note, Table, TableSpec
 
@@ -205,7 +205,7 @@ def examined(trace: Trace, selection: Selection) -> Examined:
     return _examine(trace, selection)
 
 
-@per_cut
+@per_split
 def _examined_whole(trace: Trace) -> Examined:
     return _examine(trace, Selection())
 
@@ -249,7 +249,7 @@ class _LastRunAdvice:
     answer: tuple[Matching, tuple[Note, ...]] | None = None
 
 
-@per_cut
+@per_split
 def _last_run_advice(_trace: Trace) -> _LastRunAdvice:
     """What the first trace of a run keeps."""
     return _LastRunAdvice()

@@ -14,14 +14,14 @@ from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, u
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 WAITING = "waiting_ranks"
 """The finding whose parameters say how many calls tell something."""
 
 
-@per_cut
+@per_split
 def timed_calls(trace: Trace) -> pl.DataFrame:
     """The calls that have a time: the columns of ``RECORDS`` with ``from_ns`` and ``end_ns`` (first
     and last moment in which it ran), ``dur_ns`` and ``least_ns``, the shortest duration of a call

@@ -24,7 +24,7 @@ from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -52,7 +52,7 @@ RANGE_CATEGORIES = (Category.DATALOADER, Category.OPTIMIZER)
 """Ranges that the profiler itself records: few among many slices."""
 
 
-@per_cut
+@per_split
 def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
     """The slices of each of :data:`RANGE_CATEGORIES`."""
     return {of: trace.slices.filter(pl.col("category") == of) for of in RANGE_CATEGORIES}

@@ -23,7 +23,7 @@ EVIDENCE = TableSpec(
 def detect(context: Context) -> Finding | None:
     """Kernels ran, and the recording holds no operator at all, for no reason of its own. (Kernels
     of graphs have none of their own where everything is recorded.)"""
-    lacks = {each.what for each in context.trace.meta.info.not_recorded}
+    lacks = {each.capability for each in context.trace.meta.info.not_recorded}
     if "operators" in lacks or tells_use(context.trace):
         return None
     kernels = context.work.filter("is_kernel")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 
 MAX_CANDIDATES = 2**25
 """Pairs of work and calls that are looked at; beyond, the work with most candidates is left out."""
@@ -99,7 +99,7 @@ class _Candidates:
         known = calls.correlation
         of_graph = np.bincount(np.searchsorted(known, known), calls.is_graph)[first[rows]] > 0
         unit_key = np.where(of_graph, -1 - work.place[rows], rows)
-        self._head, self._unit_of_row = number_pairs(first[rows], unit_key)
+        self._head, self._unit_of_row = dense_pair_ids(first[rows], unit_key)
         self._start_ns = np.full(len(self._head), np.iinfo(np.int64).max)
         np.minimum.at(self._start_ns, self._unit_of_row, work.start_ns[rows])
         heads = rows[self._head]
@@ -169,7 +169,7 @@ class _Candidates:
         size = int(where.max()) + 1
         at = where[self._is_regular]
         needed = np.bincount(at, minlength=size)
-        _, group_at = number_pairs(at, self._group[self._is_regular])
+        _, group_at = dense_pair_ids(at, self._group[self._is_regular])
         repeated = np.bincount(group_at)[group_at] > 1
         needed[at[repeated]] = -1
         regular = self._is_regular[unit]
@@ -226,7 +226,7 @@ class _Candidates:
         the stream follow one another as their calls do."""
         units = np.flatnonzero(ordered >= 0)
         group, track = self._group[units], self._track[units]
-        _, number = number_pairs(group, track)
+        _, number = dense_pair_ids(group, track)
         here, there = np.bincount(number)[number], np.bincount(group)[group]
         units = units[here == there]
         units = units[np.lexsort((self._row[units], self._start_ns[units], self._track[units]))]

@@ -33,7 +33,7 @@ def rows_at(column: Column, rows: Int64) -> Column:
     )
 
 
-def joined(parts: Sequence[Column], dtype: type[np.generic]) -> Column:
+def concatenate(parts: Sequence[Column], dtype: type[np.generic]) -> Column:
     """Columns one behind the other; a constant where all of them are the same one."""
     filled = [part for part in parts if len(part)]
     if filled and all(is_constant(part) and _is_same(part[0], filled[0][0]) for part in filled):

@@ -35,21 +35,21 @@ class PerTrace(Generic[T]):
     be dropped (:meth:`DerivedValues.drop`) when memory is short, and is computed again then.
     """
 
-    def __init__(self, compute: Callable[[Trace], T], *, of_cut: bool = False) -> None:
+    def __init__(self, compute: Callable[[Trace], T], *, depends_on_steps: bool = False) -> None:
         self.compute = compute
-        self.of_cut = of_cut
+        self.depends_on_steps = depends_on_steps
         update_wrapper(self, compute)
 
     def __call__(self, trace: Trace) -> T:
         """The value of ``trace``."""
         return trace.derived.value(self, trace)
 
-    def give(self, trace: Trace, value: T) -> None:
+    def provide(self, trace: Trace, value: T) -> None:
         """Let ``value`` be that of ``trace``: a part of it that its tables do not tell, and that
         is never dropped."""
-        trace.derived.give(self, value)
+        trace.derived.provide(self, value)
 
-    def is_kept(self, trace: Trace) -> bool:
+    def is_computed(self, trace: Trace) -> bool:
         """Whether the value of ``trace`` is there already."""
         return trace.derived.keeps(self)
 
@@ -59,10 +59,10 @@ def per_trace(compute: Callable[[Trace], T]) -> PerTrace[T]:
     return PerTrace(compute)
 
 
-def per_cut(compute: Callable[[Trace], T]) -> PerTrace[T]:
+def per_split(compute: Callable[[Trace], T]) -> PerTrace[T]:
     """Decorator: as :func:`per_trace`, of a value that depends on the steps of the trace
     (``trace.steps``, ``trace.slices["step"]``)."""
-    return PerTrace(compute, of_cut=True)
+    return PerTrace(compute, depends_on_steps=True)
 
 
 class DerivedValues:
@@ -80,12 +80,12 @@ class DerivedValues:
         self._locks: dict[PerTrace[Any], threading.RLock] = {}
         self._recording = recording
 
-    def of_cut(self) -> DerivedValues:
+    def for_split(self) -> DerivedValues:
         """A place for the values of the same recording, cut into other steps."""
         return DerivedValues(self._recording or self)
 
     def _place(self, handle: PerTrace[Any]) -> DerivedValues:
-        return self if handle.of_cut or self._recording is None else self._recording
+        return self if handle.depends_on_steps or self._recording is None else self._recording
 
     @property
     def given(self) -> list[Any]:
@@ -119,7 +119,7 @@ class DerivedValues:
         """Whether there is a value of ``handle``."""
         return self._place(handle)._kept(handle) is not _ABSENT
 
-    def give(self, handle: PerTrace[T], value: T) -> None:
+    def provide(self, handle: PerTrace[T], value: T) -> None:
         """Keep a value that cannot be computed again."""
         self._place(handle)._given[handle] = value
 

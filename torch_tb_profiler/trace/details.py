@@ -20,7 +20,7 @@ from torch_tb_profiler.trace.constants import constant, rows_at
 from torch_tb_profiler.trace.devices import WorkPlaces
 from torch_tb_profiler.trace.forward import forward_of
 from torch_tb_profiler.trace.links import DeviceWork
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import DEVICE_WORK
 from torch_tb_profiler.trace.nesting import Forest
 from torch_tb_profiler.trace.nulls import (
@@ -124,8 +124,8 @@ def count_shared_memory(
     if not slices.has_several_processes:
         return
     process = slices.process_of_track[memory["track"]]
-    _, device = number_pairs(memory["device_type"], memory["device"])
-    one, _ = number_pairs(device, process)
+    _, device = dense_pair_ids(memory["device_type"], memory["device"])
+    one, _ = dense_pair_ids(device, process)
     shared = np.bincount(device[one][process[one] != NO_PROCESS]) > 1
     quality.add("memory_of_several_processes", int(shared.sum()))
 

@@ -22,7 +22,7 @@ from torch_tb_profiler.trace.columns import (
 )
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.limits import MAX_DEVICES
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import DEVICES, TRACKS
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.processes import NO_PROCESS
@@ -144,7 +144,7 @@ def places_of_work(
     place = np.zeros(len(work), np.int64)
     if slices.has_several_processes:
         pid = tracks["pid"].rank("dense").to_numpy()
-        _, place = number_pairs(pid[track], pair[0])
+        _, place = dense_pair_ids(pid[track], pair[0])
     return WorkPlaces(pair[0], pair[1], place, row)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
 _Thread = tuple[int, int]
@@ -42,7 +42,7 @@ def forward_of(events: EventColumns, slices: OrderedSlices, operators: ColumnArr
     no_track = len(events.tracks)
     process = slices.process_of(operators["slice"][backward])
     thread = operators["forward_thread"][backward]
-    one, row = number_pairs(process, thread)
+    one, row = dense_pair_ids(process, thread)
     threads = zip(process[one].tolist(), thread[one].tolist(), strict=True)
     home_track = np.array([home.get(each, no_track) for each in threads], np.int32)[row]
     places = np.concatenate((track[numbered], home_track))

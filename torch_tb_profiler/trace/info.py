@@ -187,27 +187,27 @@ class ProgramSettings(_Facts, frozen=True):
     environment: dict[str, str] | None = None
 
 
-What = Literal[
+Capability = Literal[
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "memory",
     "runtime", "kernels", "copies", "occupancy", "blocks_per_sm", "shared_memory", "registers",
     "launches", "communication", "collective_sizes", "graph_kernels", "device_properties",
     "counters", "flops", "steps", "ranges", "gpu_metrics",
     "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
 ]  # fmt: skip
-"""What a recording may lack, in the words of :class:`NotRecorded`."""
+"""What a recording may or may not contain, as named by :class:`NotRecorded`."""
 
-WHATS: tuple[What, ...] = get_args(What)
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 
 
 class NotRecorded(_Facts, frozen=True):
-    """Something that is null in a recording, and the recording's own reason.
+    """Data that a recording lacks, with the recording's own reason.
 
     Attributes:
-        what: What it lacks.
-        reason: A sentence for people, without anything of the program's own.
+        capability: What it lacks; ``what`` in the cache.
+        reason: A sentence for people, without any text of the recorded program.
     """
 
-    what: What
+    capability: Capability = msgspec.field(name="what")
     reason: str
 
 

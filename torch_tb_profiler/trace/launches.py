@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.candidates import Launchable, Launchers, infer_launches
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -70,7 +70,7 @@ def find_launches(
     )
     wanted = np.where(given < 0, slices.correlation[work], 0)
     known, process = slices.correlation[first], slices.process_of(first)
-    row, is_ambiguous = place_in(known, wanted), np.zeros(len(work), np.bool_)
+    row, is_ambiguous = positions_in(known, wanted), np.zeros(len(work), np.bool_)
     if len(first) and process.min() < process.max() and wanted.any():
         rows = slices.rows_in_file
         launchers = _launchers(slices, first, rows, strings)

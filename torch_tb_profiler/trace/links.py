@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATE
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.constants import is_constant
 from torch_tb_profiler.trace.launches import are_launching, find_launches
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.operator_ids import OperatorIds
 from torch_tb_profiler.trace.ordering import OrderedSlices
@@ -198,7 +198,7 @@ def _nearest_operator(slices: OrderedSlices, nodes: Forest, place: Int64) -> Int
 
 def _operators_of_all(nodes: Forest, operators: Bools) -> Int64:
     """Per node of the forest the operator it is or lies in, else -1; however deep it lies."""
-    up = place_in(nodes.ids, nodes.parent)
+    up = positions_in(nodes.ids, nodes.parent)
     up[operators[nodes.ids]] = np.flatnonzero(operators[nodes.ids])
     up = np.append(up, -1)
     while not np.array_equal(up, further := up[up]):

@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.columns import Int64
 _Integers = npt.NDArray[np.integer]
 
 
-def place_in(known: Int64, wanted: Int64) -> Int64:
+def positions_in(known: Int64, wanted: Int64) -> Int64:
     """Per wanted value its place in ``known``, ascending and distinct; -1 where it is not there."""
     if len(known) == 0:
         return np.full(len(wanted), -1, np.int64)
@@ -22,7 +22,7 @@ NARROW = 1 << 20
 """Pairs of values so close to each other are numbered by a table instead of by sorting."""
 
 
-def number_pairs(left: _Integers, right: _Integers) -> tuple[Int64, Int64]:
+def dense_pair_ids(left: _Integers, right: _Integers) -> tuple[Int64, Int64]:
     """Position of one example of each distinct pair (left, right), in their order, and per
     position the number of its pair there."""
     narrow = _narrow_keys(left, right)

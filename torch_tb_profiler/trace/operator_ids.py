@@ -6,7 +6,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES
 from torch_tb_profiler.trace.columns import Int32, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.processes import NO_PROCESS
 
@@ -25,17 +25,17 @@ class OperatorIds:
         self._several = len(process) > 0 and process.min() != process.max()
         if self._several:
             self._processes = int(process.max()) + 1
-            key = place_in(self._ids, external_id) * self._processes + process
+            key = positions_in(self._ids, external_id) * self._processes + process
             self._keys, first, count = np.unique(key, return_index=True, return_counts=True)
             self._node_of_key = np.where(count == 1, nodes[first], -1)
 
     def find(self, external_id: Int64, process: Int32) -> Int64:
         """Per (external id, process) its node, or -1."""
-        number = place_in(self._ids, external_id)
+        number = positions_in(self._ids, external_id)
         node = np.where(number >= 0, np.append(self._node, -1)[number], -1)
         if not self._several:
             return node
         is_known = (number >= 0) & (process < self._processes)
-        place = place_in(self._keys, np.where(is_known, number * self._processes + process, -1))
+        place = positions_in(self._keys, np.where(is_known, number * self._processes + process, -1))
         in_process = np.where(place >= 0, self._node_of_key[place], -1)
         return np.where(process == NO_PROCESS, node, in_process)

@@ -26,7 +26,7 @@ from torch_tb_profiler.importers.registry import import_source
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
-from torch_tb_profiler.trace.info import WHATS, JobInfo, ProcessGroup
+from torch_tb_profiler.trace.info import CAPABILITIES, JobInfo, ProcessGroup
 
 Write = Callable[[Path, Run], Path]
 BOTH = pytest.mark.parametrize("write", [write_text, write_database])
@@ -78,12 +78,12 @@ def test_both_kinds_are_the_database_with_a_note(tmp_path: Path) -> None:
 def test_levels_and_options_say_what_they_lack(tmp_path: Path) -> None:
     folder = tmp_path / "a_ascend_pt"
     write_text(folder, Run(), level="ProfilerLevel.Level0", record_shapes=False)
-    reasons = {each.what: each.reason for each in read_folder(folder).info.not_recorded}
+    reasons = {each.capability: each.reason for each in read_folder(folder).info.not_recorded}
     assert reasons["communication"] == reasons["collective_sizes"] == "needs Level1"
     assert reasons["input_shapes"] == "needs record_shapes=True"
     assert "call_stacks" not in reasons
     assert "kernels" not in reasons
-    assert reasons.keys() <= set(WHATS)
+    assert reasons.keys() <= set(CAPABILITIES)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_events_are_those_of_the_trace_and_the_rest_is_the_journals(tmp_path: Pa
     assert with_run.info.recorder == "torch.profiler"
     assert with_run.info.host_name == "node1"
     assert with_run.info.job == whole.info.job
-    assert [(each.what, each.reason) for each in with_run.info.not_recorded] == [
+    assert [(each.capability, each.reason) for each in with_run.info.not_recorded] == [
         ("gpu_samples", "No GPU.")
     ]
     told, expected = frames(with_run), frames(whole)

@@ -18,7 +18,7 @@ def test_no_timeline_is_made_up() -> None:
     assert trace.slices.is_empty()
     assert trace.steps.is_empty()
     assert set(trace.side) == {"pipeline", "queue_sizes"}
-    reasons = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    reasons = {each.capability: each.reason for each in trace.meta.info.not_recorded}
     assert "no timeline" in reasons["kernels"]
 
 

@@ -66,7 +66,7 @@ def test_steps_are_tied_by_a_reduction_that_both_tell() -> None:
     # A file that tells another beginning of the timeline contradicts it: nothing is tied.
     trace = opened(made({**files, "min_cycle_counter_0.txt": "5000.0"}))
     assert trace.steps["name"].to_list() == ["0"]
-    assert "steps" in {each.what for each in trace.meta.info.not_recorded}
+    assert "steps" in {each.capability for each in trace.meta.info.not_recorded}
 
 
 def test_transfers_are_called_as_their_names_say() -> None:
@@ -94,7 +94,7 @@ def test_rows_of_other_kinds() -> None:
     assert of_track[kinds["AI CPU"]] == Category.KERNEL
     assert of_track[kinds["Host CPU"]] == Category.OPERATOR
     assert of_track[kinds["Merged Computation Op"]] == Category.DEVICE_OTHER
-    reasons = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    reasons = {each.capability: each.reason for each in trace.meta.info.not_recorded}
     assert reasons["occupancy"] == reasons["blocks_per_sm"] == "an NPU has no such measure"
 
 

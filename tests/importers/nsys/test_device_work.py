@@ -73,7 +73,7 @@ def test_nothing_known_of_the_device_is_null(tmp_path: Path) -> None:
     row = trace.device_work.row(0, named=True)
     assert row["blocks_per_sm"] is None
     assert row["shared_memory_bytes"] is None
-    reasons = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    reasons = {each.capability: each.reason for each in trace.meta.info.not_recorded}
     assert reasons["device_properties"] == "Not traced: the table TARGET_INFO_GPU is absent."
     assert reasons["runtime"] == "Not traced: the table CUPTI_ACTIVITY_KIND_RUNTIME is absent."
     assert "occupancy" in reasons
@@ -136,7 +136,7 @@ def test_a_graph_without_its_kernels(tmp_path: Path) -> None:
     assert trace.strings[trace.slices["name_code"][row["launch"]]] == "cudaGraphLaunch"
     assert trace.quality.counts["graph_without_kernels"] == 2
     assert trace.quality.counts["graph_without_time"] == 1
-    reasons = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    reasons = {each.capability: each.reason for each in trace.meta.info.not_recorded}
     assert reasons["graph_kernels"] == reasons["kernels"]
     assert reasons["graph_kernels"].startswith("2 launches of CUDA graphs")
     assert "--cuda-graph-trace=node" in reasons["graph_kernels"]
@@ -188,4 +188,6 @@ def test_graphs_of_which_nothing_was_recorded(tmp_path: Path) -> None:
     mode = [{"name": "CUDA_GRAPH_TRACE_OPTIONS:MODE", "value": "Graph"}]
     for settings, is_expected in ((mode, True), ([], False)):
         columns = columns_of(tmp_path, {**tables, "META_DATA_CAPTURE": [*settings, {"name": "x"}]})
-        assert ("graph_kernels" in {each.what for each in columns.info.not_recorded}) is is_expected
+        assert (
+            "graph_kernels" in {each.capability for each in columns.info.not_recorded}
+        ) is is_expected

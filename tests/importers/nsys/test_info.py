@@ -10,7 +10,7 @@ import pytest
 from tests.importers.nsys.exports import CALL, KERNEL, call, columns_of, kernel, strings
 from torch_tb_profiler.importers import TraceFormatError
 from torch_tb_profiler.knowledge.recorders import recorder_named
-from torch_tb_profiler.trace.info import WHATS
+from torch_tb_profiler.trace.info import CAPABILITIES
 
 BASE: dict[str, Any] = {"StringIds": strings("f"), KERNEL: [kernel(0, 5)]}
 
@@ -75,8 +75,10 @@ def test_complaints(tmp_path: Path, severity: int, text: str | None, code: str |
 
 def test_missing_and_empty_tables(tmp_path: Path) -> None:
     tables = {**BASE, "NVTX_EVENTS": ["start", "end"], CALL: [call(0, 1, 1)]}
-    reasons = {each.what: each.reason for each in columns_of(tmp_path, tables).info.not_recorded}
-    assert set(reasons) <= set(WHATS)
+    reasons = {
+        each.capability: each.reason for each in columns_of(tmp_path, tables).info.not_recorded
+    }
+    assert set(reasons) <= set(CAPABILITIES)
     assert reasons["operators"] == "Not traced: the table NVTX_EVENTS is empty."
     assert reasons["copies"] == "Not traced: the table CUPTI_ACTIVITY_KIND_MEMCPY is absent."
     assert "kernels" not in reasons

@@ -76,7 +76,7 @@ def test_what_is_lost_is_told(twins: Twins) -> None:
     protobuf, json = twins
     for table in LOST_TABLES:
         assert not rows(protobuf, table)
-    told = {lack.what for lack in protobuf.info.not_recorded}
+    told = {lack.capability for lack in protobuf.info.not_recorded}
     assert {"shared_memory", "occupancy", "blocks_per_sm", "memory"} <= told
     assert protobuf.base_ns == json.base_ns
     assert (protobuf.format, protobuf.info.recorder) == ("pftrace", "torch.profiler")

@@ -184,11 +184,11 @@ def test_a_window_without_an_end_lasts_on_and_without_a_timer_no_step_is_warm_up
 
 def test_reasons_are_the_recorders_own_else_say_where_operators_are() -> None:
     run = Run(windows=((1, 2),), missing=(("gpu_samples", "No GPU."), ("unheard of", "x")))
-    told = {each.what: each.reason for each in journal_columns(run).info.not_recorded}
+    told = {each.capability: each.reason for each in journal_columns(run).info.not_recorded}
     assert told["gpu_samples"] == "No GPU."
     assert "the other spans" in told["operators"]
     timed = Run(missing=(("operators", "Only times were asked for."),))
-    told = {each.what: each.reason for each in journal_columns(timed).info.not_recorded}
+    told = {each.capability: each.reason for each in journal_columns(timed).info.not_recorded}
     assert told["operators"] == "Only times were asked for."
     assert "no window" in told["memory"]
 

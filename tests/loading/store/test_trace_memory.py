@@ -76,7 +76,7 @@ def test_of_a_large_collection_a_part_is_measured() -> None:
 def test_what_cannot_be_made_again_is_content() -> None:
     recorded = trace([op("x", 0, 1)])
     before = memory_of(recorded).content_bytes
-    PerTrace(lambda _trace: np.empty(0)).give(recorded, np.zeros(1000))
+    PerTrace(lambda _trace: np.empty(0)).provide(recorded, np.zeros(1000))
     assert memory_of(recorded).content_bytes - before == pytest.approx(8000, rel=0.05)
     assert memory_of(recorded).derived_bytes == 0
 

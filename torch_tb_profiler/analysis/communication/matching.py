@@ -27,7 +27,7 @@ from torch_tb_profiler.analysis.communication.records import (
     records,
 )
 from torch_tb_profiler.knowledge import communication
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 NO_PARTNER = "no other worker has this call"
@@ -66,7 +66,7 @@ class _LastMatching:
     answer: tuple[Mapping[str, Records], Matching] | None = None
 
 
-@per_cut
+@per_split
 def _last_matching(_trace: Trace) -> _LastMatching:
     """What the first trace of a run keeps, for as long as the same traces are asked about."""
     return _LastMatching()

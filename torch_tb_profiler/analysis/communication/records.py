@@ -29,7 +29,7 @@ from torch_tb_profiler.analysis.communication.metadata import (
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 COALESCED, EXCHANGE = "coalesced", "send_recv"
@@ -82,7 +82,7 @@ class Records:
         return union(self.start_ns, self.end_ns)
 
 
-@per_cut
+@per_split
 def records(trace: Trace) -> Records:
     """The communication of a trace; made once."""
     calls = host_calls(trace)

@@ -21,7 +21,7 @@ from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import in_selection, slice_steps
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 _SUMS = (
@@ -141,7 +141,7 @@ def _key(trace: Trace, key: str) -> Int64:
     return codes
 
 
-@per_cut
+@per_split
 def _steps(trace: Trace) -> Int64:
     steps: Int64 = slice_steps(trace)[holding_calls(trace).slice].astype(np.int64)
     return steps

@@ -21,7 +21,7 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, k
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask, in_selection
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 _DIRECTIONS = (None, "forward", "backward")
@@ -61,7 +61,7 @@ def _names(trace: Trace) -> _Names:
     return _Names(code, of_call, of_work, self_ns)
 
 
-@per_cut
+@per_split
 def _when(trace: Trace) -> pl.DataFrame:
     """Step (-1 for none) and start of each call of the call tree."""
     calls = trace.slices.select("step", "start_ns")[call_tree(trace).slice]

@@ -21,7 +21,7 @@ from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
 from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.knowledge.operator_types import TYPES, operator_type
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 NOT_TOLD, FORWARD, BACKWARD = 0, 1, 2
@@ -125,7 +125,7 @@ class OperatorIdentity:
         return path
 
 
-@per_cut
+@per_split
 def operator_identity(trace: Trace) -> OperatorIdentity:
     """The operators of ``trace``, cut into its iterations; made once for each cut."""
     places = operator_places(trace)

@@ -24,7 +24,7 @@ from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.iterations.windows import all_windows, iterations
 from torch_tb_profiler.analysis.steps.masks import device_work_steps, slice_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 _SHOWN = 40
@@ -117,7 +117,7 @@ def _calls(trace: Trace) -> pl.DataFrame:
     return pl.DataFrame(frame)
 
 
-@per_cut
+@per_split
 def _places(trace: Trace) -> tuple[Int64, Int64]:
     """Per row of :func:`_calls` its iteration, of ``all_windows``, and its operator: that of
     ``operator_identity``, or -2 - the name of what launched the work."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.model import Trace
 
 MAX_CLIMBS = 1000
@@ -56,7 +56,7 @@ def inside_own_group(calls: pl.DataFrame, keys: Sequence[str]) -> tuple[Bools, B
         return in_call, in_any
     groups = [calls[key].to_numpy() for key in keys]
     counts = calls["calls"].to_numpy() > 0
-    above = place_in(slices, around[rows])
+    above = positions_in(slices, around[rows])
     for _ in range(MAX_CLIMBS):
         inside = above >= 0
         rows, above = rows[inside], above[inside]
@@ -66,5 +66,5 @@ def inside_own_group(calls: pl.DataFrame, keys: Sequence[str]) -> tuple[Bools, B
         in_any[rows[is_same]] = True
         is_done = is_same & counts[above]
         in_call[rows[is_done]] = True
-        rows, above = rows[~is_done], place_in(slices, around[above[~is_done]])
+        rows, above = rows[~is_done], positions_in(slices, around[above[~is_done]])
     return in_call, in_any

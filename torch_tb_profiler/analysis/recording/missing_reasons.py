@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from torch_tb_profiler.knowledge.recorders import Recorder, recorder_named
-from torch_tb_profiler.trace.info import What
+from torch_tb_profiler.trace.info import Capability
 from torch_tb_profiler.trace.model import Trace
 
-Lacking = What | Literal["garbage_collection", "cudnn_setting"]
+Lacking = Capability | Literal["garbage_collection", "cudnn_setting"]
 """What a recording may lack: also what only findings look for."""
 
 
@@ -19,7 +19,7 @@ def recorder(trace: Trace) -> Recorder:
 
 def own_reason(trace: Trace, *whats: Lacking) -> str | None:
     """Why a recording lacks the first of ``whats`` that it has a reason of its own for."""
-    own = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    own = {each.capability: each.reason for each in trace.meta.info.not_recorded}
     return next((_sentence(own[what]) for what in whats if what in own), None)
 
 

@@ -22,7 +22,7 @@ from torch_tb_profiler.analysis.steps.phases.boundaries import (
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import PHASES_BY_NAME
 from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int8, Int32, Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 _NO_NUMBERS = np.empty(0, np.int32)
@@ -159,13 +159,13 @@ def _mask(trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64) ->
     return mask
 
 
-@per_cut
+@per_split
 def slice_steps(trace: Trace) -> Int32:
     """Per slice its row of ``trace.steps``, -1 for none; made once."""
     return indices(trace.slices["step"]).astype(np.int32)
 
 
-@per_cut
+@per_split
 def device_work_steps(trace: Trace) -> Int32:
     """The same per row of ``trace.device_work``; made once."""
     steps: Int32 = slice_steps(trace)[trace.device_work["slice"].to_numpy()]

@@ -15,7 +15,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 
 NONE = -1
 
@@ -40,7 +40,7 @@ class SlicesWithId:
         """Per wanted id the first row that has it; :data:`NONE` if no row has it or the id is
         absent."""
         known, first = np.unique(self.ids, return_index=True)
-        rows = np.append(self.rows[first], NONE)[place_in(known, wanted)]
+        rows = np.append(self.rows[first], NONE)[positions_in(known, wanted)]
         return np.where(wanted == ABSENT, NONE, rows)
 
 
@@ -118,7 +118,7 @@ def starting_at(slices: SliceTimes, rows: Int64, track: Int32, time_ns: Int64) -
     order, keys, clock = _by_start(slices, rows)
     matches = np.full(len(time_ns), NONE, np.int64)
     for shift in (1, -1, 0):
-        position = place_in(keys, clock.keys(track, time_ns + shift))
+        position = positions_in(keys, clock.keys(track, time_ns + shift))
         matches = np.where(position >= 0, np.append(rows[order], NONE)[position], matches)
     return matches
 

@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     empty_table,
 )
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 
 LAYER, DEVICE = 5, 31
 """A process number is (…, layer, device); these are the bits of the layer and the mask of the
@@ -85,9 +85,9 @@ def _numbers(series: Int64, value: Float64, strings: Strings) -> Int64:
 
 def _distinct(keys: Keys) -> tuple[Int64, Int64]:
     """Position of an example of each series, and per value the number of its series."""
-    _, outer = number_pairs(keys[0], keys[1])
-    _, inner = number_pairs(keys[2], keys[3])
-    return number_pairs(outer, inner)
+    _, outer = dense_pair_ids(keys[0], keys[1])
+    _, inner = dense_pair_ids(keys[2], keys[3])
+    return dense_pair_ids(outer, inner)
 
 
 def _is_used(keys: Keys, first: Int64, inverse: Int64, value: Float64) -> Bools:

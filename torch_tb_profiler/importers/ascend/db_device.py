@@ -22,7 +22,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     Track,
 )
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 
 TASKS, COMPUTE, OPERATIONS, PARTS = (
     "TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_OP", "COMMUNICATION_TASK_INFO",
@@ -64,7 +64,7 @@ def read_tasks(database: Database, texts: DatabaseTexts, tracks: TrackNumbers) -
         COMPUTE, ("name", "globalTaskId", "blockDim", "blockNum", "taskType", "opType")
     )
     known, first = np.unique(compute["globalTaskId"], return_index=True)
-    row = np.append(first, -1)[place_in(known, stored["globalTaskId"])]
+    row = np.append(first, -1)[positions_in(known, stored["globalTaskId"])]
     is_kernel = row >= 0
     name_id = np.where(is_kernel, np.append(compute["name"], ABSENT)[row], stored["taskType"])
     name = texts.codes(name_id)
@@ -226,7 +226,7 @@ def read_collective_parts(
     work."""
     stored = database.ints(PARTS, ("globalTaskId", "taskType", "planeId"))
     known, first = np.unique(tasks.task, return_index=True)
-    position = place_in(known, stored["globalTaskId"])
+    position = positions_in(known, stored["globalTaskId"])
     is_known = position >= 0
     row = first[position[is_known]]
     distinct, inverse = np.unique(stored["planeId"][is_known], return_inverse=True)

@@ -19,7 +19,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     Track,
 )
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 
 STRING_IDS = "STRING_IDS"
 
@@ -50,7 +50,7 @@ class DatabaseTexts:
 
     def texts(self, ids: Int64) -> list[str | None]:
         """The texts of distinct ids; None for ids without a text."""
-        positions = place_in(self._known, ids).tolist()
+        positions = positions_in(self._known, ids).tolist()
         rows = [None if position < 0 else int(self._first[position]) for position in positions]
         texts: list[str | None] = self._values.gather(pl.Series(rows, dtype=pl.Int64)).to_list()
         return texts

@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 
 from torch_tb_profiler.trace.info import (
+    Capability,
     JobInfo,
     NotRecorded,
     ProcessGroup,
     RecordingSettings,
     TraceInfo,
-    What,
 )
 from torch_tb_profiler.trace.limits import MAX_RANKS
 
 MAX_GROUPS = 4096
 LEVELS = ("level_none", "level0", "level1", "level2")
-NOT_ON_NPU: tuple[What, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
+NOT_ON_NPU: tuple[Capability, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
 NOT_ON_NPU_REASON = "an NPU has no such metric"
-NEEDED_OPTIONS: dict[What, tuple[str, str]] = {
+NEEDED_OPTIONS: dict[Capability, tuple[str, str]] = {
     "input_shapes": ("record_shapes", "needs record_shapes=True"),
     "input_types": ("record_shapes", "needs record_shapes=True"),
     "call_stacks": ("with_stack", "needs with_stack=True"),
@@ -31,7 +31,7 @@ NEEDED_OPTIONS: dict[What, tuple[str, str]] = {
 }
 """What is missing → the option that was off, and the reason to show."""
 
-NEEDED_LEVELS: tuple[tuple[int, tuple[What, ...], str], ...] = (
+NEEDED_LEVELS: tuple[tuple[int, tuple[Capability, ...], str], ...] = (
     (1, ("kernels", "copies", "launches"), "needs Level0"),
     (2, ("communication", "collective_sizes", "runtime"), "needs Level1"),
 )
@@ -103,7 +103,7 @@ def _groups(metadata: Any) -> tuple[ProcessGroup, ...]:
 def _not_recorded(
     common: Mapping[str, Any], experimental: Mapping[str, Any]
 ) -> tuple[NotRecorded, ...]:
-    reasons: dict[What, str] = dict.fromkeys(NOT_ON_NPU, NOT_ON_NPU_REASON)
+    reasons: dict[Capability, str] = dict.fromkeys(NOT_ON_NPU, NOT_ON_NPU_REASON)
     for what, (option, reason) in NEEDED_OPTIONS.items():
         if common.get(option) is False:
             reasons[what] = reason

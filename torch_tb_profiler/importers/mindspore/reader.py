@@ -26,7 +26,7 @@ from torch_tb_profiler.trace.columns import (
     EventColumns,
     empty_table,
 )
-from torch_tb_profiler.trace.info import NotRecorded, TraceInfo, What
+from torch_tb_profiler.trace.info import Capability, NotRecorded, TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 
 FORMAT = "mindspore"
@@ -40,15 +40,15 @@ NOT_OF_NPU = "an NPU has no such measure"
 NO_MEMORY = "of MindSpore's files memory_usage_*.pb alone tells of memory, and it is not read"
 NO_STEPS = "nothing ties MindSpore's step trace to the clock of its timeline"
 
-_OF_EVENTS: tuple[What, ...] = (
+_OF_EVENTS: tuple[Capability, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
     "kernels", "copies", "launches", "communication", "steps", "ranges", "counters",
 )  # fmt: skip
-_OF_HOST: tuple[What, ...] = (
+_OF_HOST: tuple[Capability, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
     "launches",
 )  # fmt: skip
-_OF_GPU: tuple[What, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
+_OF_GPU: tuple[Capability, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
 
 
 def read(source: AnySource, reading: Reading) -> EventColumns:

@@ -11,7 +11,7 @@ from torch_tb_profiler.importers.nsys.text import UNNAMED
 from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import Int32, Int64
-from torch_tb_profiler.trace.info import NotRecorded, What
+from torch_tb_profiler.trace.info import Capability, NotRecorded
 from torch_tb_profiler.trace.quality import QualityReport
 
 
@@ -33,7 +33,7 @@ class Export:
     tracks: NsysTracks
     devices: DeviceNumbers
     quality: QualityReport
-    missing_reasons: dict[What, str] = field(default_factory=dict)
+    missing_reasons: dict[Capability, str] = field(default_factory=dict)
 
     def has(self, table: str) -> bool:
         """Whether the table exists and has rows."""

@@ -17,7 +17,7 @@ from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
-from torch_tb_profiler.trace.lookup import number_pairs, place_in
+from torch_tb_profiler.trace.lookup import dense_pair_ids, positions_in
 from torch_tb_profiler.trace.quality import QualityReport
 
 TABLES = ("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS")
@@ -110,18 +110,18 @@ def find_creations(nodes: GraphNodeRows, process: Int64, number: Int64) -> Int64
     original = nodes.original
     has_original = (original != ABSENT) & (original != 0) & (original != nodes.number)
     ids = np.concatenate((nodes.number, np.where(has_original, original, nodes.number), number))
-    _, key = number_pairs(np.concatenate((nodes.process, nodes.process, process)), ids)
+    _, key = dense_pair_ids(np.concatenate((nodes.process, nodes.process, process)), ids)
     size = len(nodes)
     # Among several rows of a node its creation counts first, then the earliest row.
     order = np.lexsort((nodes.start_ns, has_original, key[:size]))
     known, first = np.unique(key[:size][order], return_index=True)
     row_of = np.append(order[first], -1)
-    up = np.where(has_original, row_of[place_in(known, key[size : 2 * size])], np.arange(size))
+    up = np.where(has_original, row_of[positions_in(known, key[size : 2 * size])], np.arange(size))
     up = np.append(up, -1)
     for _ in range(size.bit_length()):
         up = up[up]
     is_end = np.append(~has_original & (nodes.start_ns != ABSENT), False)
-    end = up[row_of[place_in(known, key[2 * size :])]]
+    end = up[row_of[positions_in(known, key[2 * size :])]]
     return np.where(is_end[end], end, -1)
 
 

@@ -10,7 +10,7 @@ from torch_tb_profiler.importers.nsys.api_calls import ApiCalls
 from torch_tb_profiler.importers.nsys.distinct import distinct
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 
 
 class CallsByCorrelation:
@@ -40,7 +40,7 @@ class CallsByCorrelation:
         for pid, rows in _by_process(global_pid, np.arange(len(correlation))):
             if pid in self._rows:
                 known, calls = self._rows[pid]
-                position = place_in(known, correlation[rows])
+                position = positions_in(known, correlation[rows])
                 launch[rows] = np.where(position >= 0, np.append(calls, ABSENT)[position], ABSENT)
         return launch
 

@@ -10,9 +10,9 @@ from torch_tb_profiler.importers.nsys.info import records_graphs_whole
 from torch_tb_profiler.importers.nsys.memory_usage import USAGE
 from torch_tb_profiler.importers.nsys.nvtx import EVENTS
 from torch_tb_profiler.importers.nsys.samples import GPU_METRICS
-from torch_tb_profiler.trace.info import What
+from torch_tb_profiler.trace.info import Capability
 
-NEEDED_TABLES: tuple[tuple[What, str], ...] = (
+NEEDED_TABLES: tuple[tuple[Capability, str], ...] = (
     ("kernels", KERNELS),
     ("copies", COPY_TABLE),
     ("runtime", CALLS),
@@ -27,7 +27,7 @@ NEEDED_TABLES: tuple[tuple[What, str], ...] = (
 
 GRAPH_LAUNCH = "cudaGraphLaunch"
 
-NEVER_RECORDED: tuple[tuple[What, str], ...] = (
+NEVER_RECORDED: tuple[tuple[Capability, str], ...] = (
     ("occupancy", "Nsight Systems does not record the occupancy of kernels."),
     ("python", "Nsight Systems does not record Python frames as events."),
     ("call_stacks", "Call stacks of Nsight Systems are not read."),

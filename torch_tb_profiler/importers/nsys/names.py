@@ -14,7 +14,7 @@ from torch_tb_profiler.importers.nsys.distinct import distinct
 from torch_tb_profiler.importers.nsys.text import MAX_CHARS, until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 
 STRINGS = "StringIds"
 
@@ -81,7 +81,7 @@ class TraceStrings:
         if self._known is None:
             self._known = self._read()
         known, texts = self._known
-        positions = place_in(known, wanted)
+        positions = positions_in(known, wanted)
         self.missing_count += int((positions < 0).sum())
         return {
             id_: text

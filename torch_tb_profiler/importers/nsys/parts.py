@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     empty_table,
 )
-from torch_tb_profiler.trace.constants import constant, joined
+from torch_tb_profiler.trace.constants import concatenate, constant
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ def join_parts(parts: list[SlicePart]) -> dict[str, ColumnArrays]:
     tables: dict[str, ColumnArrays] = {"slices": {}}
     for column in fields(SliceColumns):
         arrays = [getattr(part.slices, column.name) for part in parts]
-        tables["slices"][column.name] = joined(arrays, TABLE_COLUMNS["slices"][column.name])
+        tables["slices"][column.name] = concatenate(arrays, TABLE_COLUMNS["slices"][column.name])
         del arrays
         for part in parts:
             setattr(part.slices, column.name, np.empty(0, np.int64))
@@ -131,7 +131,7 @@ def join_parts(parts: list[SlicePart]) -> dict[str, ColumnArrays]:
             continue
         given = [part.tables.pop(name) for part in parts if name in part.tables]
         tables[name] = {
-            column: joined([table.pop(column) for table in given], dtype)
+            column: concatenate([table.pop(column) for table in given], dtype)
             for column, dtype in columns.items()
         }
     return tables

@@ -6,9 +6,9 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns
-from torch_tb_profiler.trace.info import NotRecorded, What
+from torch_tb_profiler.trace.info import Capability, NotRecorded
 
-NEVER: tuple[tuple[What, str], ...] = (
+NEVER: tuple[tuple[Capability, str], ...] = (
     ("python", "Paddle's profiler does not record Python frames."),
     (
         "modules",
@@ -23,7 +23,7 @@ NEVER: tuple[tuple[What, str], ...] = (
 )
 """What it has no place for."""
 
-INPUTS: dict[What, tuple[str, str]] = {
+INPUTS: dict[Capability, tuple[str, str]] = {
     "input_shapes": (
         "input_shape_code",
         "This recording of Paddle holds no shapes of inputs: it was made without "
@@ -49,7 +49,7 @@ ON_HOST_ONLY = (
     "The recording holds neither calls into a device's runtime nor device work: the host alone "
     "was recorded (ProfilerTarget.CPU), or Paddle was built without support of the device."
 )
-OF_DEVICES: tuple[What, ...] = (
+OF_DEVICES: tuple[Capability, ...] = (
     "runtime", "kernels", "copies", "launches", "occupancy", "blocks_per_sm", "shared_memory",
     "registers",
 )  # fmt: skip

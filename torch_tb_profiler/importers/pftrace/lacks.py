@@ -9,9 +9,9 @@ import numpy as np
 from torch_tb_profiler.importers.pftrace.details import is_present
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ColumnArrays
-from torch_tb_profiler.trace.info import NotRecorded, What
+from torch_tb_profiler.trace.info import Capability, NotRecorded
 
-NOT_KEPT: tuple[tuple[What, str, str, str], ...] = (
+NOT_KEPT: tuple[tuple[Capability, str, str, str], ...] = (
     (
         "shared_memory",
         "device",

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from torch_tb_profiler.importers.recorder.journal import Header, Journal
 from torch_tb_profiler.importers.recorder.settings import settings_of
-from torch_tb_profiler.trace.info import WHATS, JobInfo, NotRecorded, TraceInfo, What
+from torch_tb_profiler.trace.info import CAPABILITIES, Capability, JobInfo, NotRecorded, TraceInfo
 
 RECORDER = "torch-tb-profiler record"
 
-OF_RECORDER: Mapping[str, tuple[What, ...]] = {
+OF_RECORDER: Mapping[str, tuple[Capability, ...]] = {
     "timer": ("throughput",),
     "window": ("operators", "kernels"),
 }
 """What the recorder says is missing → what that is of a recording, where the words differ."""
 
-OF_WINDOWS: tuple[What, ...] = (
+OF_WINDOWS: tuple[Capability, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "memory",
     "runtime", "kernels", "copies", "occupancy", "blocks_per_sm", "shared_memory", "registers",
     "launches", "communication", "collective_sizes", "graph_kernels", "flops",
@@ -32,7 +32,7 @@ NO_WINDOW = "no window of torch.profiler was recorded, and this file holds the r
 def trace_info(journal: Journal) -> TraceInfo:
     """What a journal says of the whole run."""
     header = journal.header or Header()
-    told = {each.what: each for each in not_recorded(journal)}
+    told = {each.capability: each for each in not_recorded(journal)}
     has_window = any(window.state == "written" for window in journal.windows.values())
     reason = IN_WINDOWS if has_window else NO_WINDOW
     for what in OF_WINDOWS:
@@ -50,9 +50,9 @@ def trace_info(journal: Journal) -> TraceInfo:
 
 def not_recorded(journal: Journal) -> Iterator[NotRecorded]:
     """The recorder's own reasons, the first of each thing."""
-    told: set[What] = set()
+    told: set[Capability] = set()
     for what, reason in journal.missing:
-        for each in OF_RECORDER.get(what, tuple(known for known in WHATS if known == what)):
+        for each in OF_RECORDER.get(what, tuple(known for known in CAPABILITIES if known == what)):
             if each not in told:
                 told.add(each)
                 yield NotRecorded(each, reason)

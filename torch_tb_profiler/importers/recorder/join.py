@@ -13,12 +13,12 @@ from torch_tb_profiler.importers.recorder.settings import joined, settings_of
 from torch_tb_profiler.importers.recorder.side import side_tables
 from torch_tb_profiler.importers.recorder.texts import Texts
 from torch_tb_profiler.trace.columns import EventColumns
-from torch_tb_profiler.trace.info import What
+from torch_tb_profiler.trace.info import Capability
 
 KEY = "torch_tb_profiler"
 """The key of the outermost object that holds the blocks."""
 
-BESIDE_EVENTS: tuple[What, ...] = (
+BESIDE_EVENTS: tuple[Capability, ...] = (
     "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
 )  # fmt: skip
 """What only the recorder records: of what its reasons count beside the events of a trace."""
@@ -44,7 +44,7 @@ def join_run(columns: EventColumns, blocks: Sequence[dict[str, Any]]) -> None:
         columns.quality.add("samples_own_clock", 0 if columns.base_ns else count)
     columns.side = (*columns.side, *side_tables(journal, base_ns, RECORDER))
     header, info = journal.header or Header(), columns.info
-    reasons = (each for each in not_recorded(journal) if each.what in BESIDE_EVENTS)
+    reasons = (each for each in not_recorded(journal) if each.capability in BESIDE_EVENTS)
     columns.info = msgspec.structs.replace(
         info,
         host_name=info.host_name or header.host,

@@ -22,7 +22,7 @@ from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_f
 from torch_tb_profiler.importers.snapshot.window import Window
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, EventColumns, Track, empty_table
-from torch_tb_profiler.trace.info import NotRecorded, TraceInfo, What
+from torch_tb_profiler.trace.info import Capability, NotRecorded, TraceInfo
 from torch_tb_profiler.trace.side_tables import SideTable
 
 FORMAT = "snapshot"
@@ -33,7 +33,7 @@ HOST = -1
 NO_EVENTS = "a memory snapshot tells of memory, not of what ran"
 NO_SNAPSHOT = "Memory snapshots are written by torch.cuda.memory._dump_snapshot(PATH)."
 
-_LACKS: tuple[What, ...] = (
+_LACKS: tuple[Capability, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
     "kernels", "copies", "launches", "communication", "counters", "device_properties",
 )  # fmt: skip
@@ -118,7 +118,7 @@ def _columns(snapshot: dict[str, Any], machine: Machine) -> EventColumns:
         time_unit_ns=1000,
         info=TraceInfo(
             recorder=RECORDER,
-            not_recorded=tuple(NotRecorded(what=what, reason=NO_EVENTS) for what in _LACKS),
+            not_recorded=tuple(NotRecorded(capability=what, reason=NO_EVENTS) for what in _LACKS),
         ),
     )
     frames: dict[str, pl.DataFrame] = {

@@ -148,12 +148,12 @@ def _small_trace(
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or without any the host's work: a summary need not tell which.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
-    kernel_kinds.give(trace, kinds)
-    records.give(trace, calls)
-    kernel_paces.give(trace, frames["paces"])
-    clocks.give(trace, frames["clocks"])
-    role_intervals.give(trace, tuple(intervals[role] for role in TIMED_ROLES))
-    host_computation.give(trace, empty())
+    kernel_kinds.provide(trace, kinds)
+    records.provide(trace, calls)
+    kernel_paces.provide(trace, frames["paces"])
+    clocks.provide(trace, frames["clocks"])
+    role_intervals.provide(trace, tuple(intervals[role] for role in TIMED_ROLES))
+    host_computation.provide(trace, empty())
     return trace
 
 

@@ -163,7 +163,7 @@ def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     make = cast(TraceView, spec.function)
     if spec.name != "overview":
         return make(trace, selection)
-    if exclusive_intervals.is_kept(trace):
+    if exclusive_intervals.is_computed(trace):
         # What takes long is there: two threads would mostly wait for each other's turn.
         return _with_findings(make(trace, selection), advice.examined(trace, selection))
     with ThreadPoolExecutor(1, "advice") as beside:

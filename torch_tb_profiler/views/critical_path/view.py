@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.idle.critical_path.path import critical_path as 
 from torch_tb_profiler.analysis.operators.calls import no_operators
 from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.critical_path.columns import (
@@ -73,7 +73,7 @@ class _Kept:
         self.views: OrderedDict[tuple[int, ...], tuple[list[CriticalPath], View]] = OrderedDict()
 
 
-@per_cut
+@per_split
 def _kept(_trace: Trace) -> _Kept:
     return _Kept()
 

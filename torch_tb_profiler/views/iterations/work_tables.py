@@ -28,7 +28,7 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.windows import iteration_numbers
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
@@ -212,7 +212,7 @@ def _paths(trace: Trace, operator: Int64) -> dict[int, str | None]:
 def _argument_texts(trace: Trace, slices: Int64) -> dict[str, pl.Series]:
     """What is recorded of the arguments of operators; of -1 nothing."""
     arguments = trace.operators
-    place = place_in(arguments["slice"].to_numpy(), slices)
+    place = positions_in(arguments["slice"].to_numpy(), slices)
     at = pl.Series(place, dtype=pl.Int64).set(pl.Series(place < 0), None)
     texts = {}
     for key in ("input_type", "input_shape", "concrete_inputs"):

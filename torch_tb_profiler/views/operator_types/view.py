@@ -83,7 +83,7 @@ def _operator_types(trace: Trace, selection: Selection) -> View:
     )
 
 
-_WHOLE = PerTrace(partial(_operator_types, selection=Selection()), of_cut=True)
+_WHOLE = PerTrace(partial(_operator_types, selection=Selection()), depends_on_steps=True)
 """The view of the whole trace, which most questions are about."""
 
 

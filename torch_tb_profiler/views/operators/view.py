@@ -70,7 +70,9 @@ def _operators(trace: Trace, selection: Selection, group_by: str) -> View:
 
 
 _WHOLE = {
-    group_by: PerTrace(partial(_operators, selection=Selection(), group_by=group_by), of_cut=True)
+    group_by: PerTrace(
+        partial(_operators, selection=Selection(), group_by=group_by), depends_on_steps=True
+    )
     for group_by in GROUP_BYS
 }
 """The view of the whole trace, which most questions are about; made once for each grouping."""

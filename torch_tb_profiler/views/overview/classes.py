@@ -142,7 +142,7 @@ def _class_tables(trace: Trace, selection: Selection) -> tuple[tuple[Table, Tabl
     return tables, _efficiency(trace, of_operators)
 
 
-_OF_ALL = PerTrace(partial(_class_tables, selection=Selection()), of_cut=True)
+_OF_ALL = PerTrace(partial(_class_tables, selection=Selection()), depends_on_steps=True)
 """Those of the whole trace, which most questions are about; made once."""
 
 

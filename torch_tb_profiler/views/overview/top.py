@@ -173,7 +173,7 @@ def _top_operators(trace: Trace, selection: Selection) -> Table:
     return _filled(TOP_OPERATORS, rows, device | launch | _NOT_TOLD)
 
 
-_OF_ALL = PerTrace(partial(_top_operators, selection=Selection()), of_cut=True)
+_OF_ALL = PerTrace(partial(_top_operators, selection=Selection()), depends_on_steps=True)
 """Those of the whole trace, which most questions are about; made once."""
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSeries, samples
 from torch_tb_profiler.knowledge.resources import DEVICES, HOST, kind_of
-from torch_tb_profiler.trace.info import What
+from torch_tb_profiler.trace.info import Capability
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import own_reason, why
 from torch_tb_profiler.views.schema import Note
 
 NOTHING = "The recording holds no samples of the host or of devices, and no counter of their use."
-SAMPLED: dict[What, tuple[str, str]] = {
+SAMPLED: dict[Capability, tuple[str, str]] = {
     "host_samples": (HOST, "host and processes"),
     "gpu_samples": (DEVICES, "GPUs"),
 }

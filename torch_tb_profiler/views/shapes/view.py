@@ -81,7 +81,7 @@ def _shapes(trace: Trace, selection: Selection) -> View:
     )
 
 
-_WHOLE = PerTrace(partial(_shapes, selection=Selection()), of_cut=True)
+_WHOLE = PerTrace(partial(_shapes, selection=Selection()), depends_on_steps=True)
 """The view of the whole trace, which most questions are about."""
 
 

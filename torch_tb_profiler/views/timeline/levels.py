@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, climb
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.index import Lanes, Timeline, joined_lanes, timeline
@@ -140,7 +140,7 @@ def _calls(
     placed = climb(hierarchy, np.where(place >= 0, call, -1))
     kept = (placed.node < hierarchy.first_outside) & (depth[placed.node] < MAX_LEVELS)
     element, node, of_call = placed.element[kept], placed.node[kept], placed.call[kept]
-    example, number = number_pairs(place[element], of_call)
+    example, number = dense_pair_ids(place[element], of_call)
     first = np.full(len(example), np.iinfo(np.int64).max)
     last = np.full(len(example), np.iinfo(np.int64).min)
     np.minimum.at(first, number, start_ns[element])

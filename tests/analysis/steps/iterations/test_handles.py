@@ -79,7 +79,7 @@ def recordings(samples: Path) -> list[Trace]:
 
 def test_shared_values_do_not_depend_on_steps(recordings: list[Trace]) -> None:
     wrong = []
-    shared = {name: handle for name, handle in handles().items() if not handle.of_cut}
+    shared = {name: handle for name, handle in handles().items() if not handle.depends_on_steps}
     assert len(shared) > 30
     for trace in recordings:
         first, last = host_range(trace)

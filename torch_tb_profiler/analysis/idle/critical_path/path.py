@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.idle.critical_path.build import StepBounds, Step
 from torch_tb_profiler.analysis.idle.critical_path.graph import Plan, Ties, Walk, plan, ties, walk
 from torch_tb_profiler.analysis.idle.critical_path.parts import Part
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 KEPT_STEPS = 8
@@ -67,7 +67,7 @@ class _Kept:
         self.paths: OrderedDict[StepBounds, CriticalPath] = OrderedDict()
 
 
-@per_cut
+@per_split
 def _kept(_trace: Trace) -> _Kept:
     return _Kept()
 

@@ -12,7 +12,7 @@ import numpy as np
 from torch_tb_profiler.analysis.kernels.compiled.compilations import compilations
 from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -31,7 +31,7 @@ class Recompilations:
     compiling_ns: Int64
 
 
-@per_cut
+@per_split
 def recompilations(trace: Trace) -> Recompilations:
     """The compilations of each step; made once for each cut."""
     found = compilations(trace)

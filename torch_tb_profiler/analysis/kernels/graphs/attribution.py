@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.kernels.graphs.launches import GraphLaunches, gr
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.lookup import number_pairs, place_in
+from torch_tb_profiler.trace.lookup import dense_pair_ids, positions_in
 from torch_tb_profiler.trace.model import Trace
 
 NONE, INLINE, FILE, CAPTURE, CREATION, SOURCE = range(6)
@@ -97,7 +97,7 @@ def _tell_inline(trace: Trace, launches: GraphLaunches, told: _Told) -> None:
     if stated.is_empty():
         return
     known = stated["slice"].to_numpy()
-    rows = place_in(known, trace.device_work["slice"].to_numpy()[launches.row])
+    rows = positions_in(known, trace.device_work["slice"].to_numpy()[launches.row])
     at = np.flatnonzero(rows >= 0)
     written = indices(stated["annotation_code"])
     names = {
@@ -114,14 +114,14 @@ def _tell_files(trace: Trace, launches: GraphLaunches, told: _Told) -> None:
     graph, node = indices(side.frame["graph"]), indices(side.frame["node"])
     size = len(graph)
     wanted_graph = launches.graph[launches.launch]
-    _, key = number_pairs(
+    _, key = dense_pair_ids(
         np.concatenate((graph, wanted_graph)), np.concatenate((node, launches.node))
     )
     known, first = np.unique(key[:size], return_index=True)
     codes = np.array(
         [told.code(annotation_text(text)) for text in side.frame["annotation"].to_list()], np.int64
     )
-    place = place_in(known, key[size:])
+    place = positions_in(known, key[size:])
     has_key = (wanted_graph >= 0) & (launches.node >= 0) & (place >= 0)
     at = np.flatnonzero(has_key)
     told.tell(at, codes[first[place[at]]], FILE)

@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 
 GRAPH_LAUNCH = re.compile(r"(cuda|hip|cu)GraphLaunch(_|$)")
@@ -128,7 +128,7 @@ def _grouped(trace: Trace, rows: Int64, launch: Int64) -> tuple[Int64, Int64]:
     start_ns = work["start_ns"].to_numpy()[rows]
     has_launch = launch[rows] >= 0
     correlation = _correlations(trace, work["slice"].to_numpy()[rows])
-    _, number = number_pairs(
+    _, number = dense_pair_ids(
         np.where(has_launch, launch[rows], -1 - correlation),
         np.where(has_launch, -1, indices(work["device"])[rows]),
     )

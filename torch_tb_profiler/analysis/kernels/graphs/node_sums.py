@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
 from torch_tb_profiler.analysis.kernels.graphs.times import graph_times
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -43,9 +43,9 @@ class _Groups:
 def _groups(trace: Trace) -> _Groups:
     launches, nodes, told = graph_launches(trace), graph_nodes(trace), attribution(trace)
     names = trace.device_work["name_code"].to_numpy()[launches.row]
-    _, group = number_pairs(nodes.node, names)
+    _, group = dense_pair_ids(nodes.node, names)
     for column in (told.part, told.operator, told.source):
-        example, group = number_pairs(group, column)
+        example, group = dense_pair_ids(group, column)
     order = in_groups(group)
     dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
     return _Groups(

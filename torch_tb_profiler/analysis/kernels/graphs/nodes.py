@@ -12,7 +12,7 @@ import numpy as np
 from torch_tb_profiler.analysis.kernels.graphs.launches import GraphLaunches, graph_launches
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.lookup import number_pairs
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -60,14 +60,14 @@ def graph_nodes(trace: Trace) -> GraphNodes:
     names = trace.device_work["name_code"].to_numpy()[launches.row].astype(np.int64)
     alike = _alike(launches, names)
     known = launches.graph
-    _, graph = number_pairs(known, np.where(known >= 0, -1, alike))
+    _, graph = dense_pair_ids(known, np.where(known >= 0, -1, alike))
     graph = _in_order(graph)
     of_row = graph[launches.launch]
     occurrence = _occurrence(launches.launch, names)
     is_numbered = launches.node >= 0
-    _, told = number_pairs(names, np.where(is_numbered, -1, occurrence))
+    _, told = dense_pair_ids(names, np.where(is_numbered, -1, occurrence))
     key = np.where(is_numbered, launches.node, -1 - told)
-    example, node = number_pairs(of_row, key)
+    example, node = dense_pair_ids(of_row, key)
     place = np.arange(len(launches.row)) - launches.first[launches.launch] + 1
     number = np.where(is_numbered[example], launches.node[example], place[example])
     recorded = np.full(int(graph.max(initial=-1)) + 1, -1)
@@ -83,7 +83,7 @@ def _alike(launches: GraphLaunches, names: Int64) -> Int64:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     sums = np.add.reduceat(mixed, launches.first[:-1])
-    _, alike = number_pairs(sums.view(np.int64), np.diff(launches.first))
+    _, alike = dense_pair_ids(sums.view(np.int64), np.diff(launches.first))
     return alike
 
 
@@ -97,7 +97,7 @@ def _in_order(numbers: Int64) -> Int64:
 
 def _occurrence(launch: Int64, names: Int64) -> Int64:
     """Per row how many rows of its launch before it have its name."""
-    _, pair = number_pairs(launch, names)
+    _, pair = dense_pair_ids(launch, names)
     order = np.argsort(pair, kind="stable")
     starts = np.flatnonzero(np.diff(pair[order], prepend=-1))
     within = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))

@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.kernels.sequences.repeated import Run, repeated
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 FUSIBLE = (
@@ -55,7 +55,7 @@ class Occurrences:
     gap_ns: Int64
 
 
-@per_cut
+@per_split
 def occurrences(trace: Trace) -> Occurrences:
     """The sequences of a trace."""
     order, begins, ends, head = _runs(trace)

@@ -25,7 +25,7 @@ from torch_tb_profiler.analysis.steps.masks import (
 )
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.model import Trace
 
 MEASURES = ("cpu", "gpu", "cpu_overhead", "gpu_idle")
@@ -223,7 +223,7 @@ def _less(whole: Measured, part: Measured, windows: StepWindows) -> Measured:
     """``whole`` less what ``part`` has of the same node and iteration."""
     count = max(len(windows.names), 1)
     keys = whole.node * count + whole.iteration
-    place = place_in(keys, part.node * count + part.iteration)
+    place = positions_in(keys, part.node * count + part.iteration)
     ns = whole.ns.copy()
     np.subtract.at(ns, place[place >= 0], part.ns[place >= 0])
     return Measured(whole.node, whole.iteration, np.maximum(ns, 0))

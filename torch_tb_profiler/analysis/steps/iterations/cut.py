@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.steps.iterations.key_node import cuts, instances
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node
 from torch_tb_profiler.analysis.steps.iterations.recut import edges_between, recut
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 MAX_ITERATIONS = 100_000
@@ -77,7 +77,7 @@ def _cuts(_trace: Trace) -> _Cuts:
     return _Cuts()
 
 
-@per_cut
+@per_split
 def cut_of(_trace: Trace) -> Cut:
     """How ``trace`` was cut: by its own steps, unless it comes from :func:`cut`."""
     return Cut(CutBy("steps"))
@@ -147,5 +147,5 @@ def cut_at(trace: Trace, times_ns: Int64, how: Cut, *, of_ranks: bool = False) -
     """``trace`` cut at moments (ascending, trace time), which were found as ``how`` says, maybe on
     several ranks."""
     made = recut(trace, edges_between(trace, times_ns, of_ranks=of_ranks))
-    cut_of.give(made, how)
+    cut_of.provide(made, how)
     return made

@@ -86,7 +86,7 @@ def recut(trace: Trace, edges: Edges) -> Trace:
         steps=_steps_table(trace, edges, step),
         slices=trace.slices.with_columns(numbers.set(numbers < 0, None)),
         quality=quality,
-        derived=trace.derived.of_cut(),
+        derived=trace.derived.for_split(),
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_cut
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -32,7 +32,7 @@ class Iterations:
     lengths_ns: Int64
 
 
-@per_cut
+@per_split
 def all_windows(trace: Trace) -> StepWindows:
     """Every iteration, whether its end was recorded or not."""
     try:
@@ -41,7 +41,7 @@ def all_windows(trace: Trace) -> StepWindows:
         return step_windows(trace, Selection())
 
 
-@per_cut
+@per_split
 def iteration_numbers(trace: Trace) -> list[int | None]:
     """Per window of :func:`all_windows` the number that its name is: in every format there is
     names are numbers."""
