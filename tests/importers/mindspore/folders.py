@@ -1,4 +1,4 @@
-"""Files of MindSpore's profiler as folders: those in ``tests/data``, and made ones."""
+"""Folders of MindSpore's profiler: those in ``tests/data``, and synthetic ones."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ def recorded(folder: str, device: int) -> Folder:
     return Folder(folder, files)
 
 
-def made(files: Mapping[str, str | bytes]) -> Folder:
+def folder_of(files: Mapping[str, str | bytes]) -> Folder:
     """A folder with these files."""
-    return Folder("made", {name: partial(_in_memory, name, text) for name, text in files.items()})
+    return Folder(
+        "synthetic", {name: partial(_in_memory, name, text) for name, text in files.items()}
+    )
 
 
 def opened(folder: Folder) -> Trace:

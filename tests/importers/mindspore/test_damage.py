@@ -1,10 +1,10 @@
-"""Half a folder, other heads, cut files: what is there is read, what is not is said."""
+"""Incomplete folders, other headers, truncated files: the rest is read, issues are counted."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.importers.mindspore.folders import made, opened, recorded
+from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.mindspore.reader import read
 from torch_tb_profiler.importers.protocol import Reading
@@ -13,7 +13,7 @@ STEPS = "step_trace_raw_0_detail_time.csv"
 HEAD = "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail\n"
 
 
-def test_no_timeline_is_made_up() -> None:
+def test_without_a_timeline_there_are_no_events() -> None:
     trace = opened(recorded("minddata_pipelines", 0))
     assert trace.slices.is_empty()
     assert trace.steps.is_empty()
@@ -25,7 +25,7 @@ def test_no_timeline_is_made_up() -> None:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"readme.txt": "x"}, "none of its files"),
+        ({"readme.txt": "x"}, "no file has a name"),
         ({STEPS: ""}, "none of the files could be read"),
         ({STEPS: "a,b\n1,2\n"}, "none of the files could be read"),
         ({"timeline_display_0.json": "[]", "flops_summary_0.json": "{"}, "none of the files"),
@@ -33,7 +33,7 @@ def test_no_timeline_is_made_up() -> None:
 )
 def test_a_folder_without_anything_is_no_trace(files: dict[str, str], problem: str) -> None:
     with pytest.raises(TraceFormatError, match=problem) as caught:
-        read(made(files), Reading())
+        read(folder_of(files), Reading())
     assert caught.value.code == "not_a_trace"
     assert caught.value.hint
 
@@ -49,7 +49,7 @@ def test_a_damaged_file_costs_its_own_table_alone() -> None:
         "ascend_timeline_display_0.json": b"not json",
     }
     files = {name: b"".join(source().unpacked()) for name, source in folder.files.items()}
-    trace = opened(made(files | broken))
+    trace = opened(folder_of(files | broken))
     assert set(trace.side) == {
         "recorded_step_trace", "recorded_flops", "pipeline", "queue_sizes", "recorded_shapes",
     }  # fmt: skip
@@ -67,20 +67,20 @@ def test_rows_that_are_cut_or_no_numbers_are_left_out_and_counted() -> None:
         + "4,x,300,100,1,1,1,1,1\n"
         + "5,400,50"
     )
-    trace = opened(made({STEPS: text}))
+    trace = opened(folder_of({STEPS: text}))
     first, second = trace.side["recorded_step_trace"].frame.rows(named=True)
     assert first["total_us"] == 1
     assert [second[key] for key in ("total_us", "interval_us", "tail_us")] == [None, None, None]
     assert trace.quality.counts["side_row_left_out"] == 3
 
 
-def test_a_mean_of_other_steps_is_said() -> None:
+def test_a_mean_of_other_steps_is_counted() -> None:
     rows = "".join(f"{n},{n * 100},{n * 100 + 90},90,1,1,1,1,1\n" for n in (1, 2, 3))
     assert (
         "recorded_mean_differs"
-        in opened(made({STEPS: HEAD + rows + "0,1,1,70,1,1,1,1,1\n"})).quality.counts
+        in opened(folder_of({STEPS: HEAD + rows + "0,1,1,70,1,1,1,1,1\n"})).quality.counts
     )
-    whole = opened(made({STEPS: HEAD + rows + "-,1,1,90,1,1,1,1,1\n"}))
+    whole = opened(folder_of({STEPS: HEAD + rows + "-,1,1,90,1,1,1,1,1\n"}))
     assert "recorded_mean_differs" not in whole.quality.counts
     assert whole.side["recorded_step_trace"].frame.height == 3
 
@@ -94,7 +94,7 @@ def test_files_of_one_device_are_one_trace() -> None:
         "step_trace_raw_detail_time.csv": row,
         "minddata_aicpu_x.txt": "GetNext 1 2 3",
     }
-    trace = opened(made(files))
+    trace = opened(folder_of(files))
     assert trace.side["recorded_step_trace"].source == "step_trace_raw_1_detail_time.csv"
     assert trace.quality.counts["other_device_files"] == 2
 
@@ -102,7 +102,7 @@ def test_files_of_one_device_are_one_trace() -> None:
 def test_numbers_beyond_sense_and_deep_json() -> None:
     deep = "[" * 100_000
     trace = opened(
-        made(
+        folder_of(
             {
                 "flops_scope_0.json": deep,
                 "flops_summary_0.json": '{"FLOPs": 1e999999, "FLOPS": ' + "9" * 5000 + "}",
@@ -118,16 +118,16 @@ def test_numbers_beyond_sense_and_deep_json() -> None:
 
 
 def test_progress_counts_the_bytes_of_all_files() -> None:
-    told: list[int] = []
-    read(recorded("run_1_excerpt", 1), Reading(progress=told.append))
-    assert told == sorted(told)
-    assert told[-1] > 20_000
+    progress: list[int] = []
+    read(recorded("run_1_excerpt", 1), Reading(progress=progress.append))
+    assert progress == sorted(progress)
+    assert progress[-1] > 20_000
 
 
 SECRET = "AKIA-planted-/home/somebody"
 
 
-def test_what_nobody_asked_for_stays_in_the_files() -> None:
+def test_unknown_columns_are_not_read() -> None:
     """Secrets where a table has no column: other keys, other columns, damaged rows, arguments."""
     folder = recorded("profiler", 0)
     files = {name: b"".join(source().unpacked()) for name, source in folder.files.items()}
@@ -142,10 +142,10 @@ def test_what_nobody_asked_for_stays_in_the_files() -> None:
             files[name] = text.replace(b'"args": {', b'"args": {"env": "%s", ' % SECRET.encode())
         else:
             files[name] = text.rstrip(b"\n") + f"\n{SECRET} {SECRET}\n".encode()
-    trace = opened(made(files))
+    trace = opened(folder_of(files))
     assert len(trace.side) == 6
-    told = [trace.meta, trace.quality, trace.tracks.rows(), *trace.strings]
-    told += [table.frame.rows() for table in trace.side.values()]
-    assert "planted" not in repr(told)
+    stored = [trace.meta, trace.quality, trace.tracks.rows(), *trace.strings]
+    stored += [table.frame.rows() for table in trace.side.values()]
+    assert "planted" not in repr(stored)
     assert trace.quality.counts["side_row_left_out"] >= 3
     assert "step_trace_raw_0_detail_time.csv" in trace.quality.examples["side_row_left_out"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.discovered import discover
-from tests.importers.mindspore.folders import DATA, made, opened
-from torch_tb_profiler.importers.mindspore import texts
+from tests.importers.mindspore.folders import DATA, folder_of, opened
+from torch_tb_profiler.importers.mindspore import parsing
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.cache import load_trace, save_trace
 
@@ -25,9 +25,9 @@ def test_each_device_of_a_folder_is_a_worker() -> None:
     }
 
 
-def test_a_recording_without_events_is_kept(tmp_path: Path) -> None:
+def test_a_recording_without_events_is_cached(tmp_path: Path) -> None:
     text = (DATA / "profiler" / "pipeline_profiling_0.json").read_bytes()
-    trace = opened(made({"pipeline_profiling_0.json": text}))
+    trace = opened(folder_of({"pipeline_profiling_0.json": text}))
     save_trace(trace, tmp_path)
     again = load_trace(tmp_path)
     assert again.slices.is_empty()
@@ -37,10 +37,10 @@ def test_a_recording_without_events_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_beyond_sense_is_cut_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "MAX_FILE_BYTES", 200)
+    monkeypatch.setattr(parsing, "MAX_FILE_BYTES", 200)
     rows = "step_num,start_point,end_point,total\n" + "1,100,200,100\n" * 50
     trace = opened(
-        made(
+        folder_of(
             {
                 "step_trace_raw_0_detail_time.csv": rows,
                 "flops_summary_0.json": '{"FLOPs": 1, "x": "' + "y" * 300 + '"}',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tests.importers.mindspore.folders import made, opened, recorded
+from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.trace.info import ProcessGroup
 from torch_tb_profiler.trace.model import Trace
 
@@ -44,7 +44,7 @@ def test_transfers_by_name_count_inside_their_step() -> None:
         "stream_36_0_AllReduce-op4542,stream_36_0_AllReduce-op4542_start_point,"
         "stream_36_0_AllReduce-op4542_end_point\n1,1000,2000,1000,300,800,1100,400,1800,2200\n"
     )
-    trace = opened(made({"step_trace_raw_0_detail_time.csv": text}))
+    trace = opened(folder_of({"step_trace_raw_0_detail_time.csv": text}))
     assert rows(trace, "recorded_step_trace")["communication_us"].to_list() == [1 + 2]
 
 
@@ -53,7 +53,7 @@ def test_steps_of_inference_have_a_forward_pass_alone() -> None:
         "step_num,start_point,end_point,total,fp_point,iteration_interval,fp\n1,10,60,50,20,10,40\n"
     )
     (step,) = rows(
-        opened(made({"step_trace_raw_3_detail_time.csv": text})), "recorded_step_trace"
+        opened(folder_of({"step_trace_raw_3_detail_time.csv": text})), "recorded_step_trace"
     ).rows(named=True)
     assert step == {
         "step": "1",
@@ -73,7 +73,7 @@ def test_operators_of_the_ai_core() -> None:
     assert (matmul["calls"], matmul["total_us"], matmul["pct"]) == (9, 1085.0, 73.8)
     cast = operators.filter(name="Default/Cast-op10").row(0, named=True)
     assert (cast["type"], cast["calls"], cast["mean_us"]) == ("Cast", 1, 4.66)
-    # 0.00177 ms a call, three calls; its type is told by its name.
+    # 0.00177 ms a call, three calls; its type comes from its name.
     excerpt = rows(opened(recorded("run_1_excerpt", 1)), "recorded_operators")
     moved = excerpt.filter(name="Default/TensorMove-op89").row(0, named=True)
     assert (moved["mean_us"], moved["total_us"], moved["calls"]) == (1.77, 5.31, 3)
@@ -81,10 +81,10 @@ def test_operators_of_the_ai_core() -> None:
     assert of_type["total_us"] == 5.31
 
 
-def test_operators_of_the_text_file_where_no_other_tells_them() -> None:
+def test_operators_of_the_text_file_where_no_other_has_them() -> None:
     text = recorded("run_1_excerpt", 1).files["output_op_compute_time_1.txt"]()
     lines = b"".join(text.unpacked())
-    trace = opened(made({"output_op_compute_time_1.txt": lines}))
+    trace = opened(folder_of({"output_op_compute_time_1.txt": lines}))
     first = rows(trace, "recorded_operators").row(0, named=True)
     assert first["name"] == "Default/AssignAdd-op414"
     assert (first["type"], first["mean_us"], first["calls"]) == ("AssignAdd", 1.688, None)
@@ -98,7 +98,7 @@ def test_operators_of_the_ai_cpu() -> None:
         "serial_number,op_type,total_time,dispatch_time,run_start,run_end\n"
         "1,InitData,0.159,0.1,1,2\n2,GetNext,0.518,0.01,3,4\n3,GetNext,0.3,0.01,5,6\n"
     )
-    operators = rows(opened(made({"aicpu_intermediate_0.csv": text})), "recorded_operators")
+    operators = rows(opened(folder_of({"aicpu_intermediate_0.csv": text})), "recorded_operators")
     get_next = operators.filter(type="GetNext").row(0, named=True)
     assert get_next == {
         "unit": "AI CPU",
@@ -121,9 +121,9 @@ def test_operators_of_the_host() -> None:
         "op_total_time(ms),op_avg_time(ms),total_proportion,subgraph,pid\n"
         "Host,Cast,Cast-op1,Default/Cast-op1,4,0.08,0.02,0.4,Default,12\n",
     }
-    trace = opened(made(files))
-    told = rows(trace, "recorded_operators").select("unit", "type", "name", "calls", "total_us")
-    assert told.rows() == [
+    trace = opened(folder_of(files))
+    samples = rows(trace, "recorded_operators").select("unit", "type", "name", "calls", "total_us")
+    assert samples.rows() == [
         ("host CPU", "Cast", None, 4, 80.0),
         ("host CPU", "Cast", "Default/Cast-op1", 4, 80.0),
     ]
@@ -164,7 +164,7 @@ def test_pipeline_with_its_queues_and_cpu() -> None:
 
 def test_pipeline_of_the_json_file() -> None:
     text = recorded("profiler", 0).files["pipeline_profiling_0.json"]()
-    trace = opened(made({"pipeline_profiling_0.json": b"".join(text.unpacked())}))
+    trace = opened(folder_of({"pipeline_profiling_0.json": b"".join(text.unpacked())}))
     pipeline = rows(trace, "pipeline")
     assert pipeline["type"].to_list() == ["Batch", "Map", "Map", "ImageFolder", "EpochCtrl"]
     assert pipeline["parent"].to_list() == [4, 0, 1, 2, None]
@@ -179,29 +179,29 @@ def test_queues_of_the_host_and_of_the_device() -> None:
         "get_us": 0.0, "push_us": 4000.0, "total_us": 4000.0,
     }  # fmt: skip
     lines = "GetNext_dequeue_wait 100 138 7\nOther 1 2 3\nGetNext_dequeue_wait 200 260 0\n"
-    on_npu = rows(opened(made({"minddata_aicpu_0.txt": lines})), "queues")
+    on_npu = rows(opened(folder_of({"minddata_aicpu_0.txt": lines})), "queues")
     assert on_npu.select("queue", "step", "size", "total_us").rows() == [
         ("device", 1, 7, 38.0),
         ("device", 2, 0, 60.0),
     ]
-    on_gpu = rows(opened(made({"minddata_getnext_profiling_0.txt": lines})), "queues")
+    on_gpu = rows(opened(folder_of({"minddata_getnext_profiling_0.txt": lines})), "queues")
     assert on_gpu["total_us"].to_list() == [0.038, 0.06], "these are nanoseconds"
 
 
 def test_samples_of_the_cpu_keep_their_times() -> None:
     trace = opened(recorded("profiler", 0))
-    told = {
+    samples = {
         (trace.text(source), trace.text(metric), trace.text(unit), time_ns): value
         for source, metric, unit, time_ns, value in trace.samples.rows()
     }
-    assert told["host", "CPU user", "%", 20_000_000] == 20
-    assert told["host", "CPU I/O wait", "%", 30_000_000] == 10
-    assert told["host", "context switches", "", 30_000_000] == 30
-    assert told["process", "CPU system", "%", 10_000_000] == 10
-    assert told["Shuffle (1)", "CPU user", "%", 30_000_000] == 30
+    assert samples["host", "CPU user", "%", 20_000_000] == 20
+    assert samples["host", "CPU I/O wait", "%", 30_000_000] == 10
+    assert samples["host", "context switches", "", 30_000_000] == 30
+    assert samples["process", "CPU system", "%", 10_000_000] == 10
+    assert samples["Shuffle (1)", "CPU user", "%", 30_000_000] == 30
 
 
-def test_queue_sizes_at_each_look() -> None:
+def test_queue_sizes_at_each_sample() -> None:
     sizes = rows(opened(recorded("profiler", 0)), "queue_sizes")
     assert sizes.filter(operation=2).rows() == [(2, 0, 10), (2, 10_000, 20), (2, 20_000, 30)]
     assert set(sizes["operation"].to_list()) == {1, 2, 3}

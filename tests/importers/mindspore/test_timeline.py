@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from tests.importers.mindspore.folders import made, opened, recorded
+from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import Category
 
@@ -57,14 +57,14 @@ def reduced(ts_us: float) -> str:
     )  # fmt: skip
 
 
-def test_steps_are_tied_by_a_reduction_that_both_tell() -> None:
+def test_steps_are_aligned_by_a_reduction_that_both_have() -> None:
     trace_file = HEAD + REDUCTION + "1,1000,2000,1000,1000,1500,0,500,500,1300,1400,100\n"
     files = {"step_trace_raw_0_detail_time.csv": trace_file, "timeline_display_0.json": reduced(5)}
-    steps = opened(made(files)).steps
+    steps = opened(folder_of(files)).steps
     assert steps["name"].to_list() == ["1"]
     assert steps["start_ns"].to_list() == [5000 - 3000]
     # A file that tells another beginning of the timeline contradicts it: nothing is tied.
-    trace = opened(made({**files, "min_cycle_counter_0.txt": "5000.0"}))
+    trace = opened(folder_of({**files, "min_cycle_counter_0.txt": "5000.0"}))
     assert trace.steps["name"].to_list() == ["0"]
     assert "steps" in {each.capability for each in trace.meta.info.not_recorded}
 
@@ -75,9 +75,9 @@ def test_transfers_are_called_as_their_names_say() -> None:
         {"name": name, "ph": "X", "tid": 7, "ts": 10.0 * n, "dur": 5.0, "pid": 10000}
         for n, name in enumerate(names)
     ]
-    trace = opened(made({"timeline_display_0.json": json.dumps(events)}))
-    told = [trace.text(code) for code in trace.collectives["collective_code"].to_list()]
-    assert told == ["all_reduce", "AllGather", "Send"]
+    trace = opened(folder_of({"timeline_display_0.json": json.dumps(events)}))
+    kinds = [trace.text(code) for code in trace.collectives["collective_code"].to_list()]
+    assert kinds == ["all_reduce", "AllGather", "Send"]
     assert kernel_kinds(trace).is_communication.all()
 
 
@@ -88,25 +88,25 @@ def test_rows_of_other_kinds() -> None:
         {"name": "Default/Add-op1", "ph": "X", "tid": "3", "ts": 1.0, "dur": 5.0, "pid": 11000},
         {"name": "computing", "ph": "X", "tid": "0", "ts": 1.0, "dur": 5.0, "pid": 2},
     ]
-    trace = opened(made({"ascend_timeline_display_4.json": json.dumps(events)}))
+    trace = opened(folder_of({"ascend_timeline_display_4.json": json.dumps(events)}))
     kinds = dict(zip(trace.tracks["process_name"], trace.tracks["track"], strict=True))
     of_track = dict(trace.slices.select("track", "category").rows())
     assert of_track[kinds["AI CPU"]] == Category.KERNEL
     assert of_track[kinds["Host CPU"]] == Category.OPERATOR
     assert of_track[kinds["Merged Computation Op"]] == Category.DEVICE_OTHER
     reasons = {each.capability: each.reason for each in trace.meta.info.not_recorded}
-    assert reasons["occupancy"] == reasons["blocks_per_sm"] == "an NPU has no such measure"
+    assert reasons["occupancy"] == reasons["blocks_per_sm"] == "an NPU has no such metric"
 
 
 def test_a_timeline_of_a_gpu() -> None:
     text = recorded("profiler", 0).files["gpu_timeline_display_0.json"]()
-    trace = opened(made({"gpu_timeline_display_0.json": b"".join(text.unpacked())}))
+    trace = opened(folder_of({"gpu_timeline_display_0.json": b"".join(text.unpacked())}))
     assert trace.device_work.select("device", "stream", "dur_ns").rows() == [(0, 17, 5792)]
     assert trace.slices["category"].to_list().count(Category.OPERATOR) == 1
     assert trace.meta.base_ns == 1600695893 * 10**9
 
 
-def test_no_step_is_made_up_where_there_is_no_timeline() -> None:
+def test_without_a_timeline_there_are_no_steps() -> None:
     alone = opened(recorded("profiler", 10))
     assert len(alone.side["recorded_step_trace"].frame) > 1
     assert alone.steps.is_empty()

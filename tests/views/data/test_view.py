@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import kernel, op, slice_event, step, trace
-from tests.importers.mindspore.folders import made, opened, recorded
+from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.view import SPEC, data
@@ -61,7 +61,7 @@ def test_the_queue_before_the_model_tells_who_waited() -> None:
         "minddata_pipeline_raw_0.csv": "op_id,op_type,num_workers,parent_id\n"
         "0,Batch,2,\n1,Map,3,0\n2,TFReader,4,1\n3,Repeat,9,2\n",
     }
-    view = data(opened(made(files)), Selection())
+    view = data(opened(folder_of(files)), Selection())
     stages = {row["stage"]: row for row in view.tables["stages"].frame.rows(named=True)}
     assert {name: stages[name]["workers"] for name in ("fetch", "transform", "collate")} == {
         "fetch": 4, "transform": 3, "collate": 2,
@@ -85,14 +85,14 @@ def test_the_queue_before_the_model_tells_who_waited() -> None:
 
 def test_a_queue_of_one_batch_is_a_point() -> None:
     files = {"device_queue_profiling_0.txt": queue_file([3])}
-    (line,) = data(opened(made(files)), Selection()).series["queue_sizes"].lines
+    (line,) = data(opened(folder_of(files)), Selection()).series["queue_sizes"].lines
     assert (line.x, line.y) == ([1], [3])
 
 
 @pytest.mark.parametrize(("sizes", "slow"), [([0, 0, 1, 1], True), ([0, 1, 1, 1], False)])
 def test_a_queue_that_is_often_empty_is_processing(sizes: list[int], slow: bool) -> None:
     files = {"device_queue_profiling_0.txt": queue_file(sizes)}
-    codes = {note.code for note in data(opened(made(files)), Selection()).notes}
+    codes = {note.code for note in data(opened(folder_of(files)), Selection()).notes}
     assert ("data_processing_slow" in codes) is slow
 
 
@@ -100,7 +100,7 @@ def test_a_bottleneck_that_nobody_feels_is_no_warning() -> None:
     pipeline = recorded("minddata_pipelines", 0).files["minddata_pipeline_raw_0.csv"]()
     text = b"".join(pipeline.unpacked())
     for sizes, severity in (([4, 4], "info"), ([0, 0], "warning")):
-        folder = made(
+        folder = folder_of(
             {"minddata_pipeline_raw_0.csv": text, "device_queue_profiling_0.txt": queue_file(sizes)}
         )
         notes = data(opened(folder), Selection()).notes
@@ -117,7 +117,7 @@ def test_recorded_files_and_a_program_that_takes_itself() -> None:
     }  # fmt: skip
     assert view.series["queue_fill"].lines[0].y == [10 / 64 * 100, 20 / 64 * 100, 30 / 64 * 100]
     lines = "0 0 1 7 1\n1 8 1 0 1\n0 0 2 1 2\n1 8 2 5 2\n"
-    own = data(opened(made({"dataset_iterator_profiling_0.txt": lines})), Selection())
+    own = data(opened(folder_of({"dataset_iterator_profiling_0.txt": lines})), Selection())
     stages = {row["stage"]: row for row in own.tables["stages"].frame.rows(named=True)}
     assert stages["wait"]["time_total_us"] == 8000
     assert own.tables["waits"].frame["wait_us"].to_list() == [7000]
@@ -128,7 +128,7 @@ def test_a_selection_narrows_what_has_its_steps() -> None:
     files = {name: b"".join(source().unpacked()) for name, source in
              recorded("run_1_excerpt", 1).files.items()}  # fmt: skip
     files["device_queue_profiling_1.txt"] = queue_file([1, 0, 3]).encode()
-    both = opened(made(files))
+    both = opened(folder_of(files))
     assert timed.steps["name"].to_list() == both.steps["name"].to_list() == ["1", "2", "3"]
     chosen = data(both, Selection(steps="2"))
     assert chosen.tables["queue"].frame["size"].to_list() == [0]

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.helpers.traces import call, kernel, op, step, trace
-from tests.importers.mindspore.folders import made, opened, recorded
+from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.views.schema import View
@@ -123,7 +123,9 @@ def test_a_file_of_dynamic_shapes() -> None:
 def test_a_time_that_is_not_told_is_not_0() -> None:
     calls = {"1": [{"step": 1, "op_type": "Add", "op_name": "Add-op1", "shape_info": ["[2]"]}]}
     text = json.dumps({"operator": calls})
-    (row,) = rows(shapes(opened(made({"dynamic_shape_info_0.json": text})), Selection()), "types")
+    (row,) = rows(
+        shapes(opened(folder_of({"dynamic_shape_info_0.json": text})), Selection()), "types"
+    )
     assert (row["calls"], row["time_us"], row["mean_us"]) == (1, None, None)
 
 

@@ -1,6 +1,8 @@
-"""The files that MindSpore's profiler wrote into one folder until 2.3, for MindSpore Insight.
+"""MindSpore until 2.3: the files that its profiler wrote into one folder, for MindSpore Insight.
 
-They carry the number of a device at the end of their names: those of one device are one trace.
+Names end with the number of a device; the files of one device are one trace. The timeline goes
+through ``importers.kineto``, all other files become side tables and samples. Format:
+``docs/format-mindspore.md``. Nothing outside the importers, ``storage`` and ``trace`` is imported.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from torch_tb_profiler.importers.protocol import Importer
 
 
 def _never(_head: bytes, _name: str) -> bool:
-    """No file alone is a trace."""
+    """Always false: a single file is not a trace."""
     return False
 
 
 FORMAT = Importer(
     name="mindspore",
-    title="files of MindSpore's profiler, of one folder",
+    title="a folder with files of MindSpore's profiler",
     label="MindSpore",
     module="torch_tb_profiler.importers.mindspore.reader",
     sniff=_never,

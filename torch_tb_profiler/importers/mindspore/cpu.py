@@ -1,4 +1,4 @@
-"""``minddata_cpu_utilization_*.json``: what the CPU did while data was loaded.
+"""``minddata_cpu_utilization_*.json``: CPU utilization while data was loaded.
 
 Format: docs/format-mindspore.md#cpu.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from torch_tb_profiler.importers.mindspore.numbers import decimal, mean, number, whole
-from torch_tb_profiler.importers.mindspore.texts import UnreadableError, child, objects
+from torch_tb_profiler.importers.mindspore.numbers import decimal, integer, mean, number
+from torch_tb_profiler.importers.mindspore.parsing import UnreadableFileError, child, objects
 from torch_tb_profiler.trace.quality import QualityReport
 
 PERCENT = "%"
@@ -26,12 +26,12 @@ _METRICS = (
     ("runable_processes", "runnable processes", ""),
     ("context_switch_count", "context switches", ""),
 )
-"""Key of a list of values, the metric, its unit."""
+"""(key of a list of values, metric, unit)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One value of a source at a time."""
+class CpuSample:
+    """A value of a metric at a time."""
 
     source: str
     metric: str
@@ -41,64 +41,65 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuUse:
-    """What was read: samples, and per operation of the pipeline the mean of its share of the
-    CPU."""
+class CpuUtilization:
+    """Samples, and per operation of the data pipeline its mean CPU utilization in percent."""
 
-    samples: list[Sample] = field(default_factory=list)
-    of_operations: dict[int, float] = field(default_factory=dict)
+    samples: list[CpuSample] = field(default_factory=list)
+    operation_pct: dict[int, float] = field(default_factory=dict)
 
 
-def read_cpu(value: Any, types: Mapping[int, str], quality: QualityReport) -> CpuUse:
-    """The samples, at the file's own times (ms of a clock of its own).
+def read_cpu_utilization(
+    value: Any, types: Mapping[int, str], quality: QualityReport
+) -> CpuUtilization:
+    """Read the samples, at the times of the file (ms of a separate clock).
 
     Args:
-        value: The file.
-        types: Types of the operations of the pipeline, by number.
-        quality: Told of values without a time.
+        value: The parsed file.
+        types: Operation number → type.
+        quality: Gets the number of values without a time.
 
     Raises:
-        UnreadableError: it holds no times.
+        UnreadableFileError: it has no times.
     """
     stamps = child(value, "time_stamp")
     times = [decimal(stamp) for stamp in stamps] if isinstance(stamps, list) else []
     if not times:
-        raise UnreadableError("it holds no times")
-    use = CpuUse()
+        raise UnreadableFileError("it has no times")
+    utilization = CpuUtilization()
     for source, key in ((HOST, "device_info"), (PROCESS, "process_info")):
-        use.samples.extend(_samples(source, child(value, key), times, quality))
+        utilization.samples.extend(_samples(source, child(value, key), times, quality))
     for each in objects(child(value, "op_info")):
-        operation = whole(each.get("op_id"))
+        operation = integer(each.get("op_id"))
         if operation is None:
             quality.add("side_row_left_out")
             continue
         metrics = each.get("metrics")
         source = f"{types.get(operation, 'operation')} ({operation})"
-        use.samples.extend(_samples(source, metrics, times, quality))
-        share = _mean_share(metrics)
-        if share is not None:
-            use.of_operations[operation] = share
-    return use
+        utilization.samples.extend(_samples(source, metrics, times, quality))
+        mean_pct = _mean_utilization(metrics)
+        if mean_pct is not None:
+            utilization.operation_pct[operation] = mean_pct
+    return utilization
 
 
 def _samples(
-    source: str, told: object, times: list[Decimal | None], quality: QualityReport
-) -> Iterator[Sample]:
+    source: str, lists: object, times: list[Decimal | None], quality: QualityReport
+) -> Iterator[CpuSample]:
     for key, metric, unit in _METRICS:
-        values = child(told, key)
+        values = child(lists, key)
         if not isinstance(values, list):
             continue
         quality.add("side_row_left_out", max(0, len(values) - len(times)))
-        for time_ms, told_value in zip(times, values, strict=False):
-            sampled = number(told_value)
+        for time_ms, raw in zip(times, values, strict=False):
+            sampled = number(raw)
             if time_ms is None or sampled is None:
                 quality.add("side_row_left_out")
             else:
-                yield Sample(source, metric, unit, int(time_ms.scaleb(6)), sampled)
+                yield CpuSample(source, metric, unit, int(time_ms.scaleb(6)), sampled)
 
 
-def _mean_share(metrics: object) -> float | None:
-    """The mean of user and system together."""
+def _mean_utilization(metrics: object) -> float | None:
+    """Mean user plus mean system utilization, in percent."""
     parts = []
     for key in ("user_utilization", "sys_utilization"):
         values = child(metrics, key)

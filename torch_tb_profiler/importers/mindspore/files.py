@@ -1,4 +1,4 @@
-"""Which files there are, by their names, and which of them are those of one device.
+"""The kinds of files, by their names, and the files of one device.
 
 Format: docs/format-mindspore.md#files.
 """
@@ -13,7 +13,7 @@ from typing import Literal
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.storage.names import NamePattern
 
-Kind = Literal[
+FileKind = Literal[
     "step_trace", "aicore_types", "aicore_names", "aicpu", "compute_time", "host_types",
     "host_names", "framework",
     "flops", "flops_scope", "flops_summary", "pipeline_raw", "pipeline", "cpu_utilization",
@@ -21,7 +21,7 @@ Kind = Literal[
     "cycles", "ascend_timeline", "gpu_timeline", "timeline", "memory_usage", "unread",
 ]  # fmt: skip
 
-NAMES: tuple[tuple[str, Kind], ...] = (
+NAMES: tuple[tuple[str, FileKind], ...] = (
     ("step_trace_raw_*_detail_time.csv", "step_trace"),
     ("aicore_intermediate_*_type.csv", "aicore_types"),
     ("aicore_intermediate_*_detail.csv", "aicore_names"),
@@ -54,11 +54,11 @@ NAMES: tuple[tuple[str, Kind], ...] = (
     ("output_timeline_data_*.txt", "unread"),
     ("output_op_compute_time_detail_*.txt", "unread"),
 )
-"""Names of files, ``*`` for the number of the device, and what they hold. What is unread tells
-again what others do."""
+"""(file name with ``*`` for the device number, kind). Files of the kind ``unread`` repeat the data
+of others."""
 
 _NEVER = "(?:(?!)(?P<stamp>))?"
-"""Nothing in these names says when they were written."""
+"""An empty group: these names have no time stamp."""
 
 
 def _pattern(shown: str) -> NamePattern:
@@ -67,18 +67,20 @@ def _pattern(shown: str) -> NamePattern:
     return NamePattern(shown, re.compile(text, re.ASCII))
 
 
-_PATTERNS: tuple[tuple[NamePattern, Kind], ...] = tuple((_pattern(n), kind) for n, kind in NAMES)
+_PATTERNS: tuple[tuple[NamePattern, FileKind], ...] = tuple(
+    (_pattern(n), kind) for n, kind in NAMES
+)
 
 MEMBERS: tuple[NamePattern, ...] = tuple(pattern for pattern, _ in _PATTERNS)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class DeviceFile:
     """A file of a device.
 
     Attributes:
-        name: Its own name, without folders.
-        open: Begins to read it.
+        name: Its base name.
+        open: Opens it.
     """
 
     name: str
@@ -90,45 +92,45 @@ class DeviceFiles:
     """The files of one device.
 
     Attributes:
-        device: Its number, as the names have it.
-        members: The file of each kind there is.
-        left_out: Names of files of other devices, or that hold the same in another folder.
+        device: The number in the names of the files.
+        by_kind: Kind → its file.
+        left_out: Names of files of other devices, and of duplicates in other folders.
     """
 
     device: int
-    members: Mapping[Kind, Member]
+    by_kind: Mapping[FileKind, DeviceFile]
     left_out: tuple[str, ...]
 
 
-def files_of_device(files: Mapping[str, Callable[[], Source]]) -> DeviceFiles | None:
-    """The files of the device with the smallest number; None where none is of any.
+def select_device_files(files: Mapping[str, Callable[[], Source]]) -> DeviceFiles | None:
+    """The files of the device with the smallest number; None if no file belongs to a device.
 
     Args:
-        files: Path → what begins to read the file.
+        files: Path → function that opens the file.
     """
-    found: dict[int, dict[Kind, Member]] = {}
+    by_device: dict[int, dict[FileKind, DeviceFile]] = {}
     left_out: list[str] = []
     for path in sorted(files, key=lambda path: (path.count("/"), path)):
         name = path.rpartition("/")[2]
-        told = _told(name)
-        if told is None:
+        parsed = _parse_name(name)
+        if parsed is None:
             continue
-        device, kind = told
-        members = found.setdefault(device, {})
-        if kind in members and kind != "unread":
+        device, kind = parsed
+        by_kind = by_device.setdefault(device, {})
+        if kind in by_kind and kind != "unread":
             left_out.append(path)
             continue
-        members[kind] = Member(name, files[path])
-    if not found:
+        by_kind[kind] = DeviceFile(name, files[path])
+    if not by_device:
         return None
-    device = min(found)
-    for number, members in found.items():
+    device = min(by_device)
+    for number, by_kind in by_device.items():
         if number != device:
-            left_out.extend(member.name for member in members.values())
-    return DeviceFiles(device, found[device], tuple(left_out))
+            left_out.extend(file.name for file in by_kind.values())
+    return DeviceFiles(device, by_device[device], tuple(left_out))
 
 
-def _told(name: str) -> tuple[int, Kind] | None:
+def _parse_name(name: str) -> tuple[int, FileKind] | None:
     for pattern, kind in _PATTERNS:
         parsed = pattern.parse(name)
         if parsed is not None:

@@ -1,4 +1,4 @@
-"""FLOPs per operator, per scope and of the model.
+"""FLOPs of operators, scopes and the model.
 
 Format: docs/format-mindspore.md#flops.
 """
@@ -9,42 +9,42 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch_tb_profiler.importers.mindspore.numbers import BILLIONS, MILLIONS, number
-from torch_tb_profiler.importers.mindspore.texts import (
-    UnreadableError,
+from torch_tb_profiler.importers.mindspore.parsing import (
+    UnreadableFileError,
     child,
+    column_key,
     csv_lines,
-    key_of,
-    name_of,
     objects,
+    parse_name,
 )
 from torch_tb_profiler.trace.quality import QualityReport
 
 _NAME_KEYS = ("full_kernel_name", "op_full_name", "full_op_name", "op_name")
-_OF_ONE_KIND = 4
-_OF_BOTH_KINDS = 7
+_COLUMNS_OF_ONE_KIND = 4
+_COLUMNS_OF_BOTH_KINDS = 7
 
 
 def read_flops(text: str, quality: QualityReport) -> Iterator[dict[str, object]]:
-    """``flops_*.txt``: a name, then FLOPs (10⁶), FLOPS (10⁹ a second) and utilization (%), once or
-    for cube and vector apart. Titles differ by case alone, so the place of a column counts.
+    """``flops_*.txt``: a name, then FLOPs (10⁶), FLOPS (10⁹ per second) and utilization (%), in
+    total or for cube and vector units. Titles differ only in case, so columns are read by position.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
     lines = csv_lines(text, quality)
-    head = next(lines, [])
-    columns = len(head)
-    is_known = bool(head) and key_of(head[0]) in _NAME_KEYS
-    if not is_known or columns not in (_OF_ONE_KIND, _OF_BOTH_KINDS):
-        raise UnreadableError("its head is none of an operator and its FLOPs")
-    kinds = (None,) if columns == _OF_ONE_KIND else ("cube", "vector")
+    header = next(lines, [])
+    columns = len(header)
+    is_known = bool(header) and column_key(header[0]) in _NAME_KEYS
+    if not is_known or columns not in (_COLUMNS_OF_ONE_KIND, _COLUMNS_OF_BOTH_KINDS):
+        raise UnreadableFileError("its header does not have an operator and its FLOPs")
+    kinds = (None,) if columns == _COLUMNS_OF_ONE_KIND else ("cube", "vector")
     for cells in lines:
-        name = name_of(cells[0])
+        name = parse_name(cells[0])
         if len(cells) < columns or name is None:
             quality.add("side_row_left_out")
             continue
-        for place, kind in enumerate(kinds):
-            flops, per_s, utilization = cells[1 + 3 * place : 4 + 3 * place]
+        for position, kind in enumerate(kinds):
+            flops, per_s, utilization = cells[1 + 3 * position : 4 + 3 * position]
             yield {
                 "level": "operator",
                 "name": name,
@@ -56,36 +56,36 @@ def read_flops(text: str, quality: QualityReport) -> Iterator[dict[str, object]]
 
 
 def read_scopes(value: Any) -> Iterator[dict[str, object]]:
-    """``flops_scope_*.json``: links from a scope to those inside it, with their FLOPs (10⁶).
+    """``flops_scope_*.json``: links from a scope to the scopes inside it, with their FLOPs (10⁶).
 
     Raises:
-        UnreadableError: it holds no links.
+        UnreadableFileError: it has no links.
     """
     links = objects(child(child(value, "data"), "links"))
     if not links:
-        raise UnreadableError("it holds no links of scopes")
+        raise UnreadableFileError("it has no links of scopes")
     for link in links:
         yield {
             "level": "scope",
-            "name": name_of(link.get("target")),
-            "parent": name_of(link.get("source")),
+            "name": parse_name(link.get("target")),
+            "parent": parse_name(link.get("source")),
             "flops": number(link.get("value"), MILLIONS),
         }
 
 
-def read_summary(value: Any) -> Iterator[dict[str, object]]:
-    """``flops_summary_*.json``: the model, of both kinds of cores or of each.
+def read_model_flops(value: Any) -> Iterator[dict[str, object]]:
+    """``flops_summary_*.json``: the model, in total or for cube and vector units.
 
     Raises:
-        UnreadableError: it holds none.
+        UnreadableFileError: it has no FLOPs.
     """
-    told = False
+    has_flops = False
     for kind, ending in ((None, ""), ("cube", "_cube"), ("vector", "_vec")):
         keys = [f"{key}{ending}" for key in ("FLOPs", "FLOPS", "FLOPS_Utilization")]
         flops, per_s, utilization = (child(value, key) for key in keys)
         if flops is None and per_s is None:
             continue
-        told = True
+        has_flops = True
         yield {
             "level": "model",
             "kind": kind,
@@ -93,5 +93,5 @@ def read_summary(value: Any) -> Iterator[dict[str, object]]:
             "flops_per_s": number(per_s, BILLIONS),
             "utilization_pct": number(utilization),
         }
-    if not told:
-        raise UnreadableError("it holds no FLOPs")
+    if not has_flops:
+        raise UnreadableFileError("it has no FLOPs")

@@ -1,4 +1,4 @@
-"""``parallel_strategy_*.json``: which rank the device was, and which ranks shared its stage.
+"""``parallel_strategy_*.json``: the rank of the device, and the ranks of each stage.
 
 The graph in the file is not read. Format: docs/format-mindspore.md#job.
 """
@@ -7,32 +7,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch_tb_profiler.importers.mindspore.numbers import whole
-from torch_tb_profiler.importers.mindspore.texts import UnreadableError, child, name_of, objects
+from torch_tb_profiler.importers.mindspore.numbers import integer
+from torch_tb_profiler.importers.mindspore.parsing import (
+    UnreadableFileError,
+    child,
+    objects,
+    parse_name,
+)
 from torch_tb_profiler.trace.info import JobInfo, ProcessGroup
 from torch_tb_profiler.trace.limits import MAX_RANKS
 
 
 def read_job(value: Any) -> JobInfo:
-    """The job: a group per stage.
+    """Read the job, with a process group for each stage.
 
     Raises:
-        UnreadableError: it holds no configuration.
+        UnreadableFileError: it has no configuration.
     """
     config = child(value, "config")
     if not isinstance(config, dict):
-        raise UnreadableError("it holds no configuration")
+        raise UnreadableFileError("it has no configuration")
     groups = tuple(
         ProcessGroup(
             name=f"stage {stage}",
-            description=name_of(config.get("parallelType")),
+            description=parse_name(config.get("parallelType")),
             size=len(ranks),
             ranks=ranks,
         )
         for stage, each in enumerate(objects(config.get("stageDevices")))
         if (ranks := _ranks(each))
     )
-    rank = whole(config.get("rankId"))
+    rank = integer(config.get("rankId"))
     return JobInfo(
         rank=rank if rank is not None and 0 <= rank < MAX_RANKS else None,
         group_count=len(groups) or None,
@@ -41,5 +46,5 @@ def read_job(value: Any) -> JobInfo:
 
 
 def _ranks(stage: object) -> tuple[int, ...]:
-    told = [whole(each.get("size")) for each in objects(child(stage, "dim"))]
-    return tuple(rank for rank in told[:MAX_RANKS] if rank is not None and 0 <= rank < MAX_RANKS)
+    ranks = [integer(each.get("size")) for each in objects(child(stage, "dim"))]
+    return tuple(rank for rank in ranks[:MAX_RANKS] if rank is not None and 0 <= rank < MAX_RANKS)

@@ -1,4 +1,4 @@
-"""Operators as the files sum them: by type and by name, of the AI Core and of the AI CPU.
+"""Operator times by type and by name, on the AI Core, the AI CPU and the host.
 
 Format: docs/format-mindspore.md#operators.
 """
@@ -9,44 +9,44 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from torch_tb_profiler.importers.mindspore.numbers import MS, decimal, mean, number, whole
-from torch_tb_profiler.importers.mindspore.texts import csv_rows, name_of
+from torch_tb_profiler.importers.mindspore.numbers import MS, decimal, integer, mean, number
+from torch_tb_profiler.importers.mindspore.parsing import csv_rows, parse_name
 from torch_tb_profiler.trace.quality import QualityReport
 
 AI_CORE = "AI Core"
 AI_CPU = "AI CPU"
 HOST_CPU = "host CPU"
 
-_OLD_NAMES = {
+_COLUMN_ALIASES = {
     "op_type": "kernel_type",
     "full_op_name": "full_kernel_name",
-    "full_kernel_time": "full_kernel_name",  # as some wrote it
+    "full_kernel_time": "full_kernel_name",  # a misspelling of some releases
     "op_name": "full_kernel_name",
 }
-_NUMBERED = re.compile(r"(.+)-op[0-9]+")
+_NAME_WITH_NUMBER = re.compile(r"(.+)-op[0-9]+")
 _TIME_LINE = re.compile(r"(?P<name>\S.*?)\s+(?P<time>[0-9.eE+-]+)\s+(?P<stream>[0-9]+)\s*")
 
 
-def type_of(name: str) -> str:
-    """The type of an operator by its name: ``Default/conv1-Conv2d/Cast-op12`` is a Cast."""
-    own = name.rpartition("/")[2]
-    match = _NUMBERED.fullmatch(own)
-    return match[1] if match else own
+def type_from_name(name: str) -> str:
+    """The type of an operator from its name: ``Default/conv1-Conv2d/Cast-op12`` is a Cast."""
+    base_name = name.rpartition("/")[2]
+    match = _NAME_WITH_NUMBER.fullmatch(base_name)
+    return match[1] if match else base_name
 
 
 def read_types(text: str, quality: QualityReport) -> Iterator[dict[str, object]]:
     """``aicore_intermediate_*_type.csv``: total time of each type, in ms.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
-    names = _OLD_NAMES | {"execution_time": "total_time"}
+    names = _COLUMN_ALIASES | {"execution_time": "total_time"}
     for cells in csv_rows(text, ("kernel_type", "total_time"), quality, names):
-        kernel_type, total = name_of(cells["kernel_type"]), decimal(cells["total_time"])
+        kernel_type, total = parse_name(cells["kernel_type"]), decimal(cells["total_time"])
         if kernel_type is None or total is None:
             quality.add("side_row_left_out")
             continue
-        calls = whole(cells.get("execution_frequency"))
+        calls = integer(cells.get("execution_frequency"))
         yield {
             "unit": AI_CORE,
             "type": kernel_type,
@@ -63,21 +63,21 @@ def read_names(
     """``aicore_intermediate_*_detail.csv``: mean time of each operator, in ms.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
-    for cells in csv_rows(text, ("full_kernel_name", "execution_time"), quality, _OLD_NAMES):
-        name, mean_ms = name_of(cells["full_kernel_name"]), decimal(cells["execution_time"])
+    for cells in csv_rows(text, ("full_kernel_name", "execution_time"), quality, _COLUMN_ALIASES):
+        name, mean_ms = parse_name(cells["full_kernel_name"]), decimal(cells["execution_time"])
         if name is None or mean_ms is None:
             quality.add("side_row_left_out")
             continue
-        yield _of_name(name, mean_ms, whole(cells.get("execution_frequency")), types)
+        yield _named_row(name, mean_ms, integer(cells.get("execution_frequency")), types)
 
 
 def read_compute_times(
     text: str, types: Mapping[str, str], quality: QualityReport
 ) -> Iterator[dict[str, object]]:
-    """``output_op_compute_time_*.txt``: mean time of each operator, in ms, in columns of text; how
-    often it was called stands nowhere."""
+    """``output_op_compute_time_*.txt``: mean time of each operator, in ms, in columns of text; the
+    number of calls is not recorded."""
     lines = [line for line in text.splitlines() if line.strip()]
     for line in lines:
         match = _TIME_LINE.fullmatch(line)
@@ -86,15 +86,15 @@ def read_compute_times(
             if not line.startswith(("=", "-", "op_name")):
                 quality.add("side_row_left_out")
         elif match["name"] != "total op":
-            yield _of_name(match["name"][:4096], mean_ms, None, types)
+            yield _named_row(match["name"][:4096], mean_ms, None, types)
 
 
-def _of_name(
+def _named_row(
     name: str, mean_ms: Decimal, calls: int | None, types: Mapping[str, str]
 ) -> dict[str, object]:
     return {
         "unit": AI_CORE,
-        "type": types.get(name) or type_of(name),
+        "type": types.get(name) or type_from_name(name),
         "name": name,
         "calls": calls,
         "total_us": None if calls is None else number(mean_ms * calls, MS),
@@ -106,32 +106,32 @@ def read_framework(text: str, quality: QualityReport) -> dict[str, str]:
     """``framework_raw_*.csv``: the type of each operator, by its full name.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
     names = {"full_op_name": "full_kernel_name", "op_type": "kernel_type"}
     types = {}
     for cells in csv_rows(text, ("full_kernel_name", "kernel_type"), quality, names):
-        name, kernel_type = name_of(cells["full_kernel_name"]), name_of(cells["kernel_type"])
+        name, kernel_type = parse_name(cells["full_kernel_name"]), parse_name(cells["kernel_type"])
         if name is not None and kernel_type is not None:
             types[name] = kernel_type
     return types
 
 
 def read_aicpu(text: str, quality: QualityReport) -> list[dict[str, object]]:
-    """``aicpu_intermediate_*.csv``: a row per call, in ms; summed by type.
+    """``aicpu_intermediate_*.csv``: a row per call, in ms; the result is summed by type.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
     calls: dict[str, list[Decimal]] = {}
     names = {"op_type": "kernel_type", "op_name": "kernel_type", "node_name": "kernel_type"}
     for cells in csv_rows(text, ("kernel_type", "total_time"), quality, names):
-        kernel_type, time_ms = name_of(cells["kernel_type"]), decimal(cells["total_time"])
+        kernel_type, time_ms = parse_name(cells["kernel_type"]), decimal(cells["total_time"])
         if kernel_type is None or time_ms is None:
             quality.add("side_row_left_out")
             continue
         calls.setdefault(kernel_type, []).append(time_ms)
-    whole_ms = sum((time for times in calls.values() for time in times), Decimal(0))
+    total_ms = sum((time for times in calls.values() for time in times), Decimal(0))
     return [
         {
             "unit": AI_CPU,
@@ -141,7 +141,7 @@ def read_aicpu(text: str, quality: QualityReport) -> list[dict[str, object]]:
             "mean_us": number(mean(times), MS),
             "min_us": number(min(times), MS),
             "max_us": number(max(times), MS),
-            "pct": number(sum(times, Decimal(0)) / whole_ms, 2) if whole_ms else None,
+            "pct": number(sum(times, Decimal(0)) / total_ms, 2) if total_ms else None,
         }
         for kernel_type, times in calls.items()
     ]
@@ -151,29 +151,33 @@ def read_host_types(text: str, quality: QualityReport) -> Iterator[dict[str, obj
     """``cpu_op_type_info_*.csv``: operators on the host by type, in ms.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
     for cells in csv_rows(text, ("op_type", "type_occurrences", "total_compute_time"), quality):
-        yield from _of_host(cells, "type_occurrences", "total_compute_time", quality)
+        yield from _host_rows(cells, "type_occurrences", "total_compute_time", quality)
 
 
 def read_host_names(text: str, quality: QualityReport) -> Iterator[dict[str, object]]:
     """``cpu_op_detail_info_*.csv``: operators on the host by name, in ms.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
     needed = ("op_type", "full_op_name", "op_occurrences", "op_total_time")
     for cells in csv_rows(text, needed, quality, {"op_full_name": "full_op_name"}):
-        for row in _of_host(cells, "op_occurrences", "op_total_time", quality):
-            yield {**row, "name": name_of(cells["full_op_name"])}
+        for row in _host_rows(cells, "op_occurrences", "op_total_time", quality):
+            yield {**row, "name": parse_name(cells["full_op_name"])}
 
 
-def _of_host(
+def _host_rows(
     cells: Mapping[str, str], count: str, time: str, quality: QualityReport
 ) -> Iterator[dict[str, object]]:
-    """The row of an operator or a type; none, which is counted, where its cells are damaged."""
-    op_type, calls, total = name_of(cells["op_type"]), whole(cells[count]), decimal(cells[time])
+    """The row of an operator or a type; none if its cells are damaged, which is counted."""
+    op_type, calls, total = (
+        parse_name(cells["op_type"]),
+        integer(cells[count]),
+        decimal(cells[time]),
+    )
     if op_type is None or not calls or total is None:
         quality.add("side_row_left_out")
         return

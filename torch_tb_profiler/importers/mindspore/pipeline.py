@@ -1,4 +1,4 @@
-"""MindData's pipeline: its operations, the queues between them, and their use of the CPU.
+"""MindData's data pipeline: its operations, and the queues between them.
 
 Format: docs/format-mindspore.md#data-pipeline.
 """
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from torch_tb_profiler.importers.mindspore.numbers import MS, RATIO, decimal, mean, number, whole
-from torch_tb_profiler.importers.mindspore.texts import (
-    UnreadableError,
+from torch_tb_profiler.importers.mindspore.numbers import MS, RATIO, decimal, integer, mean, number
+from torch_tb_profiler.importers.mindspore.parsing import (
+    UnreadableFileError,
     child,
     csv_rows,
-    name_of,
     objects,
+    parse_name,
 )
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -25,19 +25,19 @@ _LIST = re.compile(r"[0-9.eE+-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation of the pipeline.
+class PipelineOperation:
+    """An operation of the data pipeline.
 
     Attributes:
         number: Its id; the last operation has the smallest.
         type: ``"Map"``.
-        workers: Its threads.
-        parent: The operation that takes what this one makes.
-        sizes: Of the queue behind it, whenever it was looked at.
-        interval_ms: How often that was.
-        queue_mean: Mean of the sizes as the file tells it.
-        capacity: Of the queue; None where none is behind it.
-        queue_pct: Mean share of the queue that is full.
+        workers: Number of its threads.
+        parent: The operation that consumes its output.
+        sizes: Sampled sizes of its output queue.
+        interval_ms: Sampling interval.
+        queue_mean: Mean size of the queue, as recorded.
+        capacity: Capacity of the queue; None without a queue.
+        queue_pct: Mean utilization of the queue.
     """
 
     number: int
@@ -66,26 +66,26 @@ class Operation:
         }
 
 
-def read_raw_pipeline(text: str, quality: QualityReport) -> list[Operation]:
+def read_raw_pipeline(text: str, quality: QualityReport) -> list[PipelineOperation]:
     """``minddata_pipeline_raw_*.csv``.
 
     Raises:
-        UnreadableError: it has another head.
+        UnreadableFileError: it has another header.
     """
     operations = []
     for cells in csv_rows(text, ("op_id", "op_type"), quality):
-        operation, kind = whole(cells["op_id"]), name_of(cells["op_type"])
+        operation, kind = integer(cells["op_id"]), parse_name(cells["op_type"])
         if operation is None or kind is None:
             quality.add("side_row_left_out")
             continue
-        capacity = whole(cells.get("output_queue_length")) or None
+        capacity = integer(cells.get("output_queue_length")) or None
         sizes = _LIST.findall(cells.get("output_queue_size", ""))
         operations.append(
-            Operation(
+            PipelineOperation(
                 operation,
                 kind,
-                whole(cells.get("num_workers")),
-                whole(cells.get("parent_id")),
+                integer(cells.get("num_workers")),
+                integer(cells.get("parent_id")),
                 tuple(size for size in map(decimal, sizes) if size is not None),
                 decimal(cells.get("sample_interval")),
                 number(cells.get("output_queue_average_size")) if capacity else None,
@@ -93,78 +93,80 @@ def read_raw_pipeline(text: str, quality: QualityReport) -> list[Operation]:
                 number(cells.get("output_queue_usage_rate"), RATIO) if capacity else None,
             )
         )
-    return _without_repeated(operations, quality)
+    return _unique_operations(operations, quality)
 
 
-def read_pipeline(value: Any, quality: QualityReport) -> list[Operation]:
-    """``pipeline_profiling_*.json``, whose operations name their children and queue sizes.
+def read_pipeline(value: Any, quality: QualityReport) -> list[PipelineOperation]:
+    """``pipeline_profiling_*.json``, whose operations have their children and queue sizes.
 
     Raises:
-        UnreadableError: it holds no operations.
+        UnreadableFileError: it has no operations.
     """
-    told = objects(child(value, "op_info"))
-    if not told:
-        raise UnreadableError("it holds no operations")
+    entries = objects(child(value, "op_info"))
+    if not entries:
+        raise UnreadableFileError("it has no operations")
     interval_ms = decimal(child(value, "sampling_interval"))
     parents: dict[int, int] = {}
-    for each in told:
-        own, children = whole(each.get("op_id")), each.get("children")
-        for inner in children if isinstance(children, list) else ():
-            number_of_child = whole(inner)
-            if own is not None and number_of_child is not None:
-                parents.setdefault(number_of_child, own)
+    for each in entries:
+        number, children = integer(each.get("op_id")), each.get("children")
+        for child_id in children if isinstance(children, list) else ():
+            child_number = integer(child_id)
+            if number is not None and child_number is not None:
+                parents.setdefault(child_number, number)
     operations = []
-    for each in told:
+    for each in entries:
         operation = _operation(each, parents, interval_ms)
         if operation is None:
             quality.add("side_row_left_out")
         else:
             operations.append(operation)
-    return _without_repeated(operations, quality)
+    return _unique_operations(operations, quality)
 
 
 def _operation(
-    told: Mapping[str, Any], parents: Mapping[int, int], interval_ms: Decimal | None
-) -> Operation | None:
-    own, kind = whole(told.get("op_id")), name_of(told.get("op_type"))
-    if own is None or kind is None:
+    entry: Mapping[str, Any], parents: Mapping[int, int], interval_ms: Decimal | None
+) -> PipelineOperation | None:
+    operation_number, kind = integer(entry.get("op_id")), parse_name(entry.get("op_type"))
+    if operation_number is None or kind is None:
         return None
-    queue = child(told.get("metrics"), "output_queue")
-    capacity = whole(child(queue, "length")) or None
-    listed = child(queue, "size")
-    sizes = map(decimal, listed if isinstance(listed, list) else ())
+    queue = child(entry.get("metrics"), "output_queue")
+    capacity = integer(child(queue, "length")) or None
+    raw_sizes = child(queue, "size")
+    sizes = map(decimal, raw_sizes if isinstance(raw_sizes, list) else ())
     known = [size for size in sizes if size is not None]
-    middle = mean(known) if capacity else None
-    return Operation(
-        own,
+    mean_size = mean(known) if capacity else None
+    return PipelineOperation(
+        operation_number,
         kind.removesuffix("Op") or kind,
-        whole(told.get("num_workers")),
-        parents.get(own),
+        integer(entry.get("num_workers")),
+        parents.get(operation_number),
         tuple(known),
         interval_ms,
-        number(middle),
+        number(mean_size),
         capacity,
-        None if middle is None or capacity is None else number(middle / capacity, RATIO),
+        None if mean_size is None or capacity is None else number(mean_size / capacity, RATIO),
     )
 
 
-def _without_repeated(operations: Sequence[Operation], quality: QualityReport) -> list[Operation]:
-    """Each operation once, the first of its number, in order of numbers."""
-    by_number: dict[int, Operation] = {}
+def _unique_operations(
+    operations: Sequence[PipelineOperation], quality: QualityReport
+) -> list[PipelineOperation]:
+    """Operations in order of their numbers; the first of each number."""
+    by_number: dict[int, PipelineOperation] = {}
     for operation in operations:
         by_number.setdefault(operation.number, operation)
     quality.add("side_row_left_out", len(operations) - len(by_number))
     return [by_number[each] for each in sorted(by_number)]
 
 
-def queue_sizes(operations: Sequence[Operation]) -> Iterator[dict[str, object]]:
-    """The rows of the side table ``queue_sizes``: every look at every queue."""
+def queue_sizes(operations: Sequence[PipelineOperation]) -> Iterator[dict[str, object]]:
+    """The rows of the side table ``queue_sizes``: every sample of every queue."""
     for operation in operations:
         if operation.capacity is None or operation.interval_ms is None:
             continue
-        for place, size in enumerate(operation.sizes):
+        for position, size in enumerate(operation.sizes):
             yield {
                 "operation": operation.number,
-                "time_us": number(place * operation.interval_ms, MS),
+                "time_us": number(position * operation.interval_ms, MS),
                 "size": float(size),
             }

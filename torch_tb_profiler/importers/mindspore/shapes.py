@@ -1,4 +1,4 @@
-"""``dynamic_shape_info_*.json``: time and shapes of each operator in each iteration.
+"""``dynamic_shape_info_*.json``: time and input shapes of each operator call.
 
 Format: docs/format-mindspore.md#shapes.
 """
@@ -8,30 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from torch_tb_profiler.importers.mindspore.numbers import number, whole
-from torch_tb_profiler.importers.mindspore.texts import (
+from torch_tb_profiler.importers.mindspore.numbers import integer, number
+from torch_tb_profiler.importers.mindspore.parsing import (
     MAX_TEXT_CHARS,
-    UnreadableError,
+    UnreadableFileError,
     child,
-    name_of,
     objects,
+    parse_name,
 )
 from torch_tb_profiler.trace.quality import QualityReport
 
 
 def read_shapes(value: Any, quality: QualityReport) -> Iterator[dict[str, object]]:
-    """A row per call, in the order of the file. Times are µs.
+    """Read a row per call, in file order. Times are µs.
 
     Raises:
-        UnreadableError: it holds no operators.
+        UnreadableFileError: it has no operators.
     """
     iterations = child(value, "operator")
     if not isinstance(iterations, dict):
-        raise UnreadableError("it holds no operators")
+        raise UnreadableFileError("it has no operators")
     for key, calls in iterations.items():
         for call in objects(calls):
-            iteration = whole(call.get("step", key))
-            kind, name = name_of(call.get("op_type")), name_of(call.get("op_name"))
+            iteration = integer(call.get("step", key))
+            kind, name = parse_name(call.get("op_type")), parse_name(call.get("op_name"))
             if iteration is None or (kind is None and name is None):
                 quality.add("side_row_left_out")
                 continue
@@ -44,14 +44,14 @@ def read_shapes(value: Any, quality: QualityReport) -> Iterator[dict[str, object
             }
 
 
-def _shapes(told: object) -> str | None:
-    """``["[32, 1]", "[8]"]`` → ``"[[32, 1], [8]]"``; None where nothing was recorded."""
-    if not isinstance(told, list) or not told:
+def _shapes(shapes: object) -> str | None:
+    """``["[32, 1]", "[8]"]`` → ``"[[32, 1], [8]]"``; None if no shapes were recorded."""
+    if not isinstance(shapes, list) or not shapes:
         return None
-    return f"[{', '.join(_shape(shape) for shape in told)}]"[:MAX_TEXT_CHARS]
+    return f"[{', '.join(_shape(shape) for shape in shapes)}]"[:MAX_TEXT_CHARS]
 
 
-def _shape(told: object) -> str:
-    if isinstance(told, list):
-        return f"[{', '.join(str(whole(each)) for each in told)}]"
-    return told if isinstance(told, str) else "[]"
+def _shape(shape: object) -> str:
+    if isinstance(shape, list):
+        return f"[{', '.join(str(integer(each)) for each in shape)}]"
+    return shape if isinstance(shape, str) else "[]"

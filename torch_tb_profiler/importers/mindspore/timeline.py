@@ -1,7 +1,7 @@
-"""``*timeline_display_*.json``: the events, where there are any, read as any Chrome JSON.
+"""``*timeline_display_*.json``: the events, read as Chrome JSON.
 
-Rows have numbers in place of names; what they stand for, and where steps begin on their clock, is
-settled here. Format: docs/format-mindspore.md#timeline.
+Rows have numbers instead of names: this module names them, and aligns the clock of the recorded
+steps. Format: docs/format-mindspore.md#timeline.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto import reader as chrome_json
 from torch_tb_profiler.importers.kineto.categories import category_without_word
-from torch_tb_profiler.importers.mindspore.operators import type_of
-from torch_tb_profiler.importers.mindspore.step_trace import Step
-from torch_tb_profiler.importers.mindspore.texts import key_of
+from torch_tb_profiler.importers.mindspore.operators import type_from_name
+from torch_tb_profiler.importers.mindspore.parsing import column_key
+from torch_tb_profiler.importers.mindspore.step_trace import RecordedStep
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
@@ -32,26 +32,26 @@ from torch_tb_profiler.trace.columns import (
 AI_CPU_ROWS = "9000"
 TRANSFER_ROWS = "10000"
 HOST_CPU_ROWS = "11000"
-"""Process ids by which the files tell rows of the AI CPU, of collectives and of the host."""
+"""Process ids of the rows of the AI CPU, of collectives and of the host."""
 
-DERIVED = ("steps", "merged", "pure communication", "free time", "scope", "operators overlap")
-"""Beginnings of names of rows that tell again what others do."""
+DERIVED_ROWS = ("steps", "merged", "pure communication", "free time", "scope", "operators overlap")
+"""Prefixes of the names of rows that repeat the data of other rows."""
 
-NUMBERED_TRANSFER = re.compile(r"stream_[0-9]+_(?:[0-9]+_)?(.+)")
+TRANSFER_NAME = re.compile(r"stream_[0-9]+_(?:[0-9]+_)?(.+)")
 
 TICK_NS = 10
 CLOCK_TOLERANCE_NS = 1000
 
 
 def read_timeline(source: Source, reading: Reading, *, device: int, is_gpu: bool) -> EventColumns:
-    """The events of one device, its rows named.
+    """Read the events of one device, and name its rows.
 
     Raises:
-        TraceFormatError: it holds no event array.
+        TraceFormatError: it has no event array.
         StorageError, OSError: it cannot be read.
     """
     columns = chrome_json.read(source, reading)
-    kinds = [_settle(track, device, is_gpu=is_gpu) for track in columns.tracks]
+    kinds = [_classify_track(track, device, is_gpu=is_gpu) for track in columns.tracks]
     slices = columns.tables["slices"]
     slices["category"] = _categories(slices, columns.strings, kinds)
     columns.quality.counts.pop("missing_category", None)
@@ -60,8 +60,9 @@ def read_timeline(source: Source, reading: Reading, *, device: int, is_gpu: bool
     return columns
 
 
-def _settle(track: Track, device: int, *, is_gpu: bool) -> Category | None:
-    """Name a row; the category of what stands on it, None where its names tell."""
+def _classify_track(track: Track, device: int, *, is_gpu: bool) -> Category | None:
+    """Name a row in place; returns the category of its events, None if it depends on their
+    names."""
     thread = (track.thread_name or track.tid).lower()
     process = (track.process_name or "").lower()
     label = f"{'GPU' if is_gpu else 'NPU'} {device}"
@@ -69,7 +70,7 @@ def _settle(track: Track, device: int, *, is_gpu: bool) -> Category | None:
         track.process_name = track.process_name or "Host CPU"
         return Category.OPERATOR
     track.process_label = label
-    if thread.startswith(DERIVED) or process.startswith(DERIVED):
+    if thread.startswith(DERIVED_ROWS) or process.startswith(DERIVED_ROWS):
         return Category.DEVICE_OTHER
     if track.pid == TRANSFER_ROWS or "communication" in process:
         track.process_name = track.process_name or "Communication"
@@ -83,8 +84,8 @@ def _settle(track: Track, device: int, *, is_gpu: bool) -> Category | None:
 def _categories(
     slices: ColumnArrays, strings: Sequence[str], kinds: Sequence[Category | None]
 ) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
-    of_track = np.array([-1 if kind is None else int(kind) for kind in kinds], np.int8)
-    category = of_track[slices["track"]]
+    by_track = np.array([-1 if kind is None else int(kind) for kind in kinds], np.int8)
+    category = by_track[slices["track"]]
     rows = np.flatnonzero(category < 0)
     codes, inverse = np.unique(slices["name_code"][rows], return_inverse=True)
     by_name = [
@@ -97,7 +98,7 @@ def _categories(
 def _device_rows(slices: ColumnArrays, tracks: Sequence[Track], device: int) -> ColumnArrays:
     work = np.flatnonzero(np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES]))
     streams = np.array([_stream(track) for track in tracks], np.int64)
-    table = _filled("device", len(work))
+    table = _absent_table("device", len(work))
     table["slice"] = work
     table["device"] = np.full(len(work), device, np.int64)
     table["stream"] = streams[slices["track"][work]] if len(tracks) else table["stream"]
@@ -112,9 +113,9 @@ def _stream(track: Track) -> int:
 
 
 def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> ColumnArrays:
-    """What stands on rows of collectives is what its name says, or an all-reduce; its size is not
-    told."""
-    of_track = np.array(
+    """The collective table of the rows of collectives: the kind comes from the name; sizes are not
+    recorded."""
+    is_collective = np.array(
         [
             kind is None and track.pid == TRANSFER_ROWS
             for track, kind in zip(columns.tracks, kinds, strict=True)
@@ -122,15 +123,19 @@ def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> Col
         np.bool_,
     )
     slices = columns.tables["slices"]
-    rows = np.flatnonzero(of_track[slices["track"]]) if len(of_track) else np.empty(0, np.int64)
+    rows = (
+        np.flatnonzero(is_collective[slices["track"]])
+        if len(is_collective)
+        else np.empty(0, np.int64)
+    )
     if not len(rows):
         return empty_table("collective")
-    table = _filled("collective", len(rows))
+    table = _absent_table("collective", len(rows))
     table["slice"] = rows
     names, inverse = np.unique(slices["name_code"][rows], return_inverse=True)
-    told = [_collective(columns.strings[code]) for code in names.tolist()]
-    texts = list(dict.fromkeys(told))
-    codes = [len(columns.strings) + texts.index(text) for text in told]
+    kinds_by_name = [_collective(columns.strings[code]) for code in names.tolist()]
+    texts = list(dict.fromkeys(kinds_by_name))
+    codes = [len(columns.strings) + texts.index(text) for text in kinds_by_name]
     columns.strings.extend(texts)
     table["collective_code"] = np.array(codes, np.int32)[inverse]
     return table
@@ -138,14 +143,14 @@ def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> Col
 
 def _collective(name: str) -> str:
     """``stream_36_0_AllReduce-op4542`` is AllReduce, ``stream_520_parallel_0`` an all-reduce."""
-    match = NUMBERED_TRANSFER.fullmatch(name)
+    match = TRANSFER_NAME.fullmatch(name)
     if match is None:
-        return type_of(name)
-    return "all_reduce" if match[1].startswith("parallel_") else type_of(match[1])
+        return type_from_name(name)
+    return "all_reduce" if match[1].startswith("parallel_") else type_from_name(match[1])
 
 
-def _filled(name: str, count: int) -> ColumnArrays:
-    """A table of so many rows in which nothing is told."""
+def _absent_table(name: str, count: int) -> ColumnArrays:
+    """A table with ``count`` rows in which every value is absent."""
     table: ColumnArrays = {}
     for column, dtype in TABLE_COLUMNS[name].items():
         absent = ABSENT if dtype is np.int64 else np.nan if dtype is np.float64 else -1
@@ -153,17 +158,17 @@ def _filled(name: str, count: int) -> ColumnArrays:
     return table
 
 
-def add_steps(columns: EventColumns, steps: Sequence[Step], zero_tick: int | None) -> bool:
-    """Add the recorded steps as steps of the trace, where both clocks can be told to agree.
+def add_steps(columns: EventColumns, steps: Sequence[RecordedStep], zero_tick: int | None) -> bool:
+    """Add the recorded steps as steps of the trace, if the clocks of both can be aligned.
 
     Args:
         columns: The events, changed in place.
         steps: The recorded steps.
-        zero_tick: The tick at which the timeline's clock begins, None where no file says it.
+        zero_tick: The tick at which the timeline's clock begins, None if unknown.
 
     Returns:
-        Whether they were added: every transfer that both tell of begins at the same time in both,
-        and where there is none, a file tells the tick.
+        Whether they were added. The clocks are aligned if every transfer that both have begins at
+        the same time in both, or, without such transfers, if the tick is known.
     """
     slices = columns.tables["slices"]
     starts = _first_starts(slices, columns.strings, steps)
@@ -183,27 +188,27 @@ def add_steps(columns: EventColumns, steps: Sequence[Step], zero_tick: int | Non
 
 
 def _first_starts(
-    slices: ColumnArrays, strings: Sequence[str], steps: Sequence[Step]
+    slices: ColumnArrays, strings: Sequence[str], steps: Sequence[RecordedStep]
 ) -> Mapping[str, int]:
-    """Where the first slice of each transfer begins on the timeline, by its name as a key."""
+    """Transfer name (as key) → start of its first slice on the timeline."""
     names = {name for step in steps[:1] for name in step.transfers}
     starts = {}
     for code, name in enumerate(strings):
-        if key_of(name) in names:
+        if column_key(name) in names:
             rows = np.flatnonzero(slices["name_code"] == code)
             if len(rows):
-                starts[key_of(name)] = int(slices["start_ns"][rows].min())
+                starts[column_key(name)] = int(slices["start_ns"][rows].min())
     return starts
 
 
-def _append_steps(columns: EventColumns, steps: Sequence[Step], zero_ns: int) -> None:
+def _append_steps(columns: EventColumns, steps: Sequence[RecordedStep], zero_ns: int) -> None:
     slices, count = columns.tables["slices"], len(steps)
     columns.tracks.append(Track("steps", "0", process_name="Recorded steps"))
     first_code = len(columns.strings)
     columns.strings.extend(f"ProfilerStep#{step.number}" for step in steps)
     start = np.array([step.start * TICK_NS - zero_ns for step in steps], np.int64)
     end = np.array([step.end * TICK_NS - zero_ns for step in steps], np.int64)
-    added = _filled("slices", count)
+    added = _absent_table("slices", count)
     added["category"] = np.full(count, Category.STEP, np.int8)
     added["name_code"] = np.arange(first_code, first_code + count, dtype=np.int32)
     added["track"] = np.full(count, len(columns.tracks) - 1, np.int32)
@@ -216,11 +221,11 @@ def _append_steps(columns: EventColumns, steps: Sequence[Step], zero_ns: int) ->
 
 
 def _owners(slices: ColumnArrays, start: Int64, end: Int64, before: int) -> Int64:
-    """Per slice the row of the step in which it begins, if it is work of the device."""
+    """Per slice the row of the step in which it begins, if it is device work."""
     order = np.argsort(start, kind="stable")
-    place = np.searchsorted(start[order], slices["start_ns"], "right") - 1
-    step = order[place]
-    inside = (place >= 0) & (slices["start_ns"] < end[step])
+    position = np.searchsorted(start[order], slices["start_ns"], "right") - 1
+    step = order[position]
+    inside = (position >= 0) & (slices["start_ns"] < end[step])
     inside &= np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES])
     owners: Int64 = np.where(inside, before + step, ABSENT)
     return owners

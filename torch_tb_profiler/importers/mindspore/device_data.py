@@ -1,0 +1,230 @@
+"""The data of one device, and how each kind of file is read into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from torch_tb_profiler.importers.mindspore import flops, operators, pipeline, queues
+from torch_tb_profiler.importers.mindspore.cpu import CpuSample, read_cpu_utilization
+from torch_tb_profiler.importers.mindspore.files import FileKind
+from torch_tb_profiler.importers.mindspore.job import read_job
+from torch_tb_profiler.importers.mindspore.numbers import integer
+from torch_tb_profiler.importers.mindspore.shapes import read_shapes
+from torch_tb_profiler.importers.mindspore.step_trace import RecordedStep, read_step_trace
+from torch_tb_profiler.trace.info import JobInfo
+from torch_tb_profiler.trace.quality import QualityReport
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
+
+
+@dataclass(slots=True)
+class SideTableRows:
+    """Collects the rows of side tables.
+
+    Attributes:
+        quality: Issues of the data.
+        rows: Side table → its rows, each with some of the table's columns.
+        sources: Side table → names of the files its rows come from.
+    """
+
+    quality: QualityReport
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, table: str, source: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add the rows of a file to a side table; the file is a source only if it has rows."""
+        count = len(self.rows.setdefault(table, []))
+        self.rows[table].extend(rows)
+        if len(self.rows[table]) > count and source not in self.sources.get(table, ()):
+            self.sources.setdefault(table, []).append(source)
+
+    def side_tables(self) -> tuple[SideTable, ...]:
+        """The side tables that have rows."""
+        return tuple(
+            SideTable(
+                name, ", ".join(self.sources[name]), pl.DataFrame(rows, schema=SIDE_SCHEMAS[name])
+            )
+            for name, rows in self.rows.items()
+            if rows
+        )
+
+
+@dataclass(slots=True)
+class DeviceData:
+    """The content of the files of a device.
+
+    Attributes:
+        tables: Rows of side tables.
+        samples: CPU samples of the host, the process and the pipeline's operations.
+        job: The job, if known.
+        steps: The recorded steps, in ticks.
+        zero_tick: The tick at which the timeline begins, if known.
+        types: Full name of an operator → its type.
+        operations: The operations of the data pipeline.
+    """
+
+    tables: SideTableRows
+    samples: list[CpuSample] = field(default_factory=list)
+    job: JobInfo | None = None
+    steps: list[RecordedStep] = field(default_factory=list)
+    zero_tick: int | None = None
+    types: dict[str, str] = field(default_factory=dict)
+    operations: list[pipeline.PipelineOperation] = field(default_factory=list)
+
+    @property
+    def quality(self) -> QualityReport:
+        """Issues of the data."""
+        return self.tables.quality
+
+
+TableRows = Iterable[dict[str, object]]
+FileReader = Callable[[DeviceData, str, Any], None]
+"""Adds the content of a file (JSON or text) with a name to the data; raises UnreadableFileError if
+the content has another form."""
+
+
+def _table(name: str, rows_of: Callable[[DeviceData, Any], TableRows]) -> FileReader:
+    """A reader for files that are rows of a side table."""
+
+    def read(data: DeviceData, source: str, content: Any) -> None:
+        data.tables.add(name, source, rows_of(data, content))
+
+    return read
+
+
+def _read_steps(data: DeviceData, source: str, content: str) -> None:
+    step_trace = read_step_trace(content, data.quality)
+    data.steps = step_trace.steps
+    data.tables.add("recorded_step_trace", source, step_trace.rows)
+
+
+def _read_zero_tick(data: DeviceData, _source: str, content: str) -> None:
+    data.zero_tick = integer(content)
+
+
+def _read_operator_types(data: DeviceData, _source: str, content: str) -> None:
+    data.types = operators.read_framework(content, data.quality)
+
+
+def _read_job(data: DeviceData, _source: str, content: Any) -> None:
+    data.job = read_job(content)
+
+
+def _read_raw_pipeline(data: DeviceData, source: str, content: str) -> None:
+    _add_operations(data, source, pipeline.read_raw_pipeline(content, data.quality))
+
+
+def _read_pipeline(data: DeviceData, source: str, content: Any) -> None:
+    _add_operations(data, source, pipeline.read_pipeline(content, data.quality))
+
+
+def _add_operations(
+    data: DeviceData, source: str, operations: list[pipeline.PipelineOperation]
+) -> None:
+    data.operations = operations
+    data.tables.add("pipeline", source, (operation.row() for operation in operations))
+    data.tables.add("queue_sizes", source, pipeline.queue_sizes(operations))
+
+
+def _read_cpu(data: DeviceData, source: str, content: Any) -> None:
+    """Also set the CPU utilization of each operation in its row of ``pipeline``, which is read
+    before."""
+    types = {operation.number: operation.type for operation in data.operations}
+    utilization = read_cpu_utilization(content, types, data.quality)
+    data.samples.extend(utilization.samples)
+    rows = [
+        (row, utilization.operation_pct[row["operation"]])
+        for row in data.tables.rows.get("pipeline", ())
+        if row["operation"] in utilization.operation_pct
+    ]
+    for row, pct in rows:
+        row["cpu_pct"] = pct
+    if rows:
+        data.tables.sources["pipeline"].append(source)
+
+
+FILE_READERS: tuple[tuple[FileKind, FileReader], ...] = (
+    ("step_trace", _read_steps),
+    ("cycles", _read_zero_tick),
+    ("framework", _read_operator_types),
+    (
+        "aicore_types",
+        _table("recorded_operators", lambda data, text: operators.read_types(text, data.quality)),
+    ),
+    (
+        "aicore_names",
+        _table(
+            "recorded_operators",
+            lambda data, text: operators.read_names(text, data.types, data.quality),
+        ),
+    ),
+    (
+        "compute_time",
+        _table(
+            "recorded_operators",
+            lambda data, text: operators.read_compute_times(text, data.types, data.quality),
+        ),
+    ),
+    (
+        "aicpu",
+        _table("recorded_operators", lambda data, text: operators.read_aicpu(text, data.quality)),
+    ),
+    (
+        "host_types",
+        _table(
+            "recorded_operators",
+            lambda data, text: operators.read_host_types(text, data.quality),
+        ),
+    ),
+    (
+        "host_names",
+        _table(
+            "recorded_operators",
+            lambda data, text: operators.read_host_names(text, data.quality),
+        ),
+    ),
+    ("flops", _table("recorded_flops", lambda data, text: flops.read_flops(text, data.quality))),
+    ("flops_scope", _table("recorded_flops", lambda _, value: flops.read_scopes(value))),
+    ("flops_summary", _table("recorded_flops", lambda _, value: flops.read_model_flops(value))),
+    ("pipeline_raw", _read_raw_pipeline),
+    ("pipeline", _read_pipeline),
+    ("cpu_utilization", _read_cpu),
+    (
+        "device_queue",
+        _table("queues", lambda data, text: queues.read_host_queue(text, data.quality)),
+    ),
+    (
+        "dataset_iterator",
+        _table("queues", lambda data, text: queues.read_host_queue(text, data.quality)),
+    ),
+    (
+        "aicpu_queue",
+        _table(
+            "queues",
+            lambda data, text: queues.read_device_queue(text, data.quality, is_gpu=False),
+        ),
+    ),
+    (
+        "getnext",
+        _table(
+            "queues", lambda data, text: queues.read_device_queue(text, data.quality, is_gpu=True)
+        ),
+    ),
+    (
+        "shapes",
+        _table("recorded_shapes", lambda data, value: read_shapes(value, data.quality)),
+    ),
+    ("parallel_strategy", _read_job),
+)
+"""(kind of file, its reader), in an order in which each reader has the data it needs."""
+
+PREFERRED_KINDS: dict[FileKind, FileKind] = {
+    "compute_time": "aicore_names",
+    "pipeline": "pipeline_raw",
+    "dataset_iterator": "device_queue",
+    "getnext": "aicpu_queue",
+}
+"""Kind of file → the kind that has the same data and more, and is read instead if present."""
