@@ -89,7 +89,7 @@ def measured(what: str, path: Path) -> tuple[float, float]:
 
 def finish(path: Path) -> None:
     """Finish the folder."""
-    from torch_tb_profiler.recorder.finish import finish_folder  # noqa: PLC0415
+    from torch_tb_profiler.recorder.run_folder.finish import finish_folder  # noqa: PLC0415
 
     (worker,) = finish_folder(str(path.parent)).workers
     assert not worker.problems, worker.problems

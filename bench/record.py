@@ -55,7 +55,7 @@ def measure(step_ms: float, workers: int, rounds: int) -> dict[str, list[list[in
     return blocks
 
 
-def figures_of(name: str, blocks: dict[str, list[list[int]]]) -> Iterator[Figure]:
+def step_figures(name: str, blocks: dict[str, list[list[int]]]) -> Iterator[Figure]:
     """The figures of one case."""
     without = blocks["without"]
     yield Figure(f"{name}: median step without", _middle_ms(without), "ms")
@@ -102,7 +102,7 @@ def main() -> int:
     figures: list[Figure] = []
     for step_ms, workers in cases:
         name = f"steps of {step_ms:g} ms, {workers} workers"
-        figures += figures_of(name, measure(step_ms, workers, rounds))
+        figures += step_figures(name, measure(step_ms, workers, rounds))
     tell("record", f"{rounds} rounds of blocks of a fifth of a second", figures, arguments)
     return 0 if all(figure.is_met for figure in figures) else 1
 

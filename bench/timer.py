@@ -21,7 +21,7 @@ from torch_tb_profiler import Timer
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.session import Session
-from torch_tb_profiler.recorder.timer import StepTimer
+from torch_tb_profiler.recorder.throughput.step_timer import StepTimer
 
 STEPS = 200_000
 ROUNDS = 9
@@ -50,7 +50,7 @@ def recorded() -> None:
         part = StepTimer(Session(Options(folder)))
         step = StepRecord(0, TRAIN, "optimizer", 0, 1000)
         for _ in range(STEPS):
-            part.batch_given(0, 500, 100, 32)
+            part.batch_delivered(0, 500, 100, 32)
             part.step_ended(step)
 
 

@@ -8,9 +8,9 @@ TYPE_CHECKING = False  # the one of typing would load it, see torch_tb_profiler.
 if TYPE_CHECKING:
     from torch_tb_profiler.api import open_trace
     from torch_tb_profiler.recorder.in_program import record
-    from torch_tb_profiler.recorder.lightning import RecordCallback as LightningRecorder
-    from torch_tb_profiler.recorder.program_timer import Timer
-    from torch_tb_profiler.recorder.transformers import RecordCallback as TransformersRecorder
+    from torch_tb_profiler.recorder.lightning import LightningRecorder
+    from torch_tb_profiler.recorder.throughput.timer import Timer
+    from torch_tb_profiler.recorder.transformers import TransformersRecorder
 
 __all__ = [
     "LightningRecorder",
@@ -22,18 +22,17 @@ __all__ = [
 ]
 
 _LAZY = {
-    "LightningRecorder": ("recorder.lightning", "RecordCallback"),
-    "TransformersRecorder": ("recorder.transformers", "RecordCallback"),
-    "open_trace": ("api", "open_trace"),
-    "Timer": ("recorder.program_timer", "Timer"),
-    "record": ("recorder.in_program", "record"),
+    "LightningRecorder": "recorder.lightning",
+    "TransformersRecorder": "recorder.transformers",
+    "open_trace": "api",
+    "Timer": "recorder.throughput.timer",
+    "record": "recorder.in_program",
 }
-"""Public name → its module, and its name there."""
+"""Public name → the module that defines it."""
 
 
 def __getattr__(name: str) -> object:
     # TensorBoard and the command line import this package first: they must not wait for polars.
     if name in _LAZY:
-        module, attribute = _LAZY[name]
-        return getattr(import_module(f"torch_tb_profiler.{module}"), attribute)
+        return getattr(import_module(f"torch_tb_profiler.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,16 +6,16 @@ import pytest
 
 from torch_tb_profiler.cli.record_end import lines_of, overhead_text, why_nothing
 from torch_tb_profiler.recorder import notes
-from torch_tb_profiler.recorder.finish import FinishedRun, FinishedWindow, FinishedWorker
-from torch_tb_profiler.recorder.gpu_samples import NO_DRIVER
 from torch_tb_profiler.recorder.options import Options
-from torch_tb_profiler.recorder.throughput import Spread, StepFigures, Throughput
+from torch_tb_profiler.recorder.run_folder.finish import FinishedRun, FinishedWindow, FinishedWorker
+from torch_tb_profiler.recorder.samples.gpu_samples import NO_DRIVER
+from torch_tb_profiler.recorder.throughput.figures import Distribution, StepFigures, Throughput
 
 OPTIONS = Options(folder="/run")
 
 
 def figures(steps: int, median_us: float) -> StepFigures:
-    spread = Spread(median_us, median_us, median_us, median_us, median_us)
+    spread = Distribution(median_us, median_us, median_us, median_us, median_us)
     return StepFigures(steps, None, None, spread, None, None, None)
 
 
@@ -49,8 +49,8 @@ def test_a_machine_without_gpus_is_no_line() -> None:
 def test_an_overhead_below_the_noise_cannot_be_told() -> None:
     """Five steps of 4 ms, up to 12 beside a profiler; without one 7: nobody knows which is more."""
     for median_us, said in ((4000.0, "cannot be told"), (7500.0, "cannot be told"), (70e3, "+900")):
-        slow = Spread(0, 0, 0, median_us, median_us + 8000)
-        usual = Spread(0, 0, 0, 7000, 8000)
+        slow = Distribution(0, 0, 0, median_us, median_us + 8000)
+        usual = Distribution(0, 0, 0, 7000, 8000)
         both = Throughput(
             1, "", StepFigures(90, None, None, usual, None, None, None),
             traced=StepFigures(5, None, None, slow, None, None, None),
@@ -60,7 +60,7 @@ def test_an_overhead_below_the_noise_cannot_be_told() -> None:
 
 def test_one_slow_step_of_a_window_hides_no_overhead() -> None:
     """Steps from 10 ms on are slower than those of 6, whatever one of them took."""
-    assert Spread(120e3, 600e3, 10e3, 10.7e3, 480e3).median_error(5) == pytest.approx(700)
+    assert Distribution(120e3, 600e3, 10e3, 10.7e3, 480e3).median_error(5) == pytest.approx(700)
 
 
 def test_of_many_ranks_the_first_are_told() -> None:
@@ -85,8 +85,8 @@ def test_the_overhead_is_the_median_of_traced_steps_over_that_of_the_others() ->
     ("events", "said"),
     [
         ([], "-I, -E or -S"),
-        ([notes.OLD], "too old"),
-        ([notes.PYTHON, notes.OLD], "no process imported torch"),
+        ([notes.TOO_OLD], "too old"),
+        ([notes.PYTHON, notes.TOO_OLD], "no process imported torch"),
         ([notes.PYTHON, notes.NO_TORCH], "could not be imported"),
         ([notes.PYTHON, notes.TORCH], "no process took a step"),
         ([notes.PYTHON, notes.TORCH, notes.FAILED], "the recorder failed"),

@@ -9,8 +9,8 @@ from tests.consistency import quantities as of
 from tests.consistency.answers import Answers, Quantity
 from tests.consistency.pairs import Shown
 from tests.helpers.recorder import Run, blocks_of, journal_columns
-from torch_tb_profiler.recorder.throughput import Spread, StepFigures
-from torch_tb_profiler.recorder.throughput_file import throughput_of
+from torch_tb_profiler.recorder.throughput.figures import Distribution, StepFigures
+from torch_tb_profiler.recorder.throughput.throughput_file import throughput_from_blocks
 from torch_tb_profiler.reports.scalars.values import Told
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
@@ -41,7 +41,7 @@ def trace_of(name: str) -> Trace:
 @cache
 def trained(name: str) -> StepFigures:
     """What ``<worker>.throughput.json`` tells of the training of one of :data:`RUNS`."""
-    told = throughput_of(blocks_of(RUNS[name]))
+    told = throughput_from_blocks(blocks_of(RUNS[name]))
     assert told is not None
     assert told.train is not None
     return told.train
@@ -104,7 +104,7 @@ LOADING = (
 
 
 def _throughput(figures: StepFigures, measure: str) -> Shown:
-    spread = cast(Spread, getattr(figures, MEASURES[measure]))
+    spread = cast(Distribution, getattr(figures, MEASURES[measure]))
     rows = {"steps_of": "training", "measure": measure}
     column = "rate_per_s" if measure.endswith("_s") else "mean_us"
     places: dict[str, Quantity] = {

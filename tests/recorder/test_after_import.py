@@ -49,7 +49,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def notes_path(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
@@ -66,61 +66,68 @@ def place(tmp_path: Path) -> Place:
         "[each.start() for each in all]\n[each.join() for each in all]",
     ],
 )
-def test_one_recording_begins_when_torch_is_imported(place: Place, program: str) -> None:
-    place.torch(GOOD)
+def test_one_recording_begins_when_torch_is_imported(notes_path: Place, program: str) -> None:
+    notes_path.torch(GOOD)
     more = "\nimport sys\nprint(type(sys.modules['torch'].__spec__), sys.path)"
-    assert place.run(program + more).stdout == place.run(program + more, is_recorded=False).stdout
-    done = place.run(program + more)
+    assert (
+        notes_path.run(program + more).stdout
+        == notes_path.run(program + more, is_recorded=False).stdout
+    )
+    done = notes_path.run(program + more)
     assert (done.returncode, done.stderr) == (0, "")
-    assert place.events == [notes.PYTHON, notes.TORCH]
+    assert notes_path.events == [notes.PYTHON, notes.TORCH]
 
 
-def test_a_torch_that_fails_fails_as_without_us(place: Place) -> None:
-    place.torch(BAD)
+def test_a_torch_that_fails_fails_as_without_us(notes_path: Place) -> None:
+    notes_path.torch(BAD)
     program = "try:\n    import torch\nexcept ZeroDivisionError:\n    print(1)\nimport torch"
-    recorded, plain = place.run(program), place.run(program, is_recorded=False)
+    recorded, plain = notes_path.run(program), notes_path.run(program, is_recorded=False)
     assert (recorded.stdout, recorded.stderr) == (plain.stdout, plain.stderr)
     assert "ZeroDivisionError" in recorded.stderr
-    place.run(program)
-    assert place.events == [notes.PYTHON, notes.NO_TORCH, notes.NO_TORCH]
+    notes_path.run(program)
+    assert notes_path.events == [notes.PYTHON, notes.NO_TORCH, notes.NO_TORCH]
 
 
-def test_a_program_keeps_its_own_customization(place: Place) -> None:
-    place.torch(GOOD)
+def test_a_program_keeps_its_own_customization(notes_path: Place) -> None:
+    notes_path.torch(GOOD)
     for name in ("sitecustomize", "usercustomize"):
-        (place.folder / "lib" / f"{name}.py").write_text(f"print({name!r})")
+        (notes_path.folder / "lib" / f"{name}.py").write_text(f"print({name!r})")
     program = "import sitecustomize\nprint(sitecustomize.__file__)"
-    plain, done = place.run(program, is_recorded=False), place.run(program)
-    assert str(place.folder / "lib" / "sitecustomize.py") in plain.stdout
+    plain, done = notes_path.run(program, is_recorded=False), notes_path.run(program)
+    assert str(notes_path.folder / "lib" / "sitecustomize.py") in plain.stdout
     assert done.stdout == plain.stdout  # the user's runs outside of virtual environments only
-    assert place.events == [notes.PYTHON]
+    assert notes_path.events == [notes.PYTHON]
 
 
-def test_a_program_without_customization_starts_without_a_word(place: Place) -> None:
-    done = place.run("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(2)'])")
+def test_a_program_without_customization_starts_without_a_word(notes_path: Place) -> None:
+    done = notes_path.run(
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(2)'])"
+    )
     assert (done.stdout, done.stderr) == ("2\n", "")
-    assert place.events == [notes.PYTHON, notes.PYTHON]
+    assert notes_path.events == [notes.PYTHON, notes.PYTHON]
 
 
 @pytest.mark.parametrize("flag", ["-S", "-I", "-E"])
-def test_flags_that_leave_us_out_leave_the_program_alone(place: Place, flag: str) -> None:
-    assert place.run("print(1)", flags=(flag,)).stdout == "1\n"
-    assert place.events == []
+def test_flags_that_leave_us_out_leave_the_program_alone(notes_path: Place, flag: str) -> None:
+    assert notes_path.run("print(1)", flags=(flag,)).stdout == "1\n"
+    assert notes_path.events == []
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
-def test_other_pythons_get_the_recorder_and_nothing_beside_it(place: Place, version: str) -> None:
+def test_other_pythons_get_the_recorder_and_nothing_beside_it(
+    notes_path: Place, version: str
+) -> None:
     python = next(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), None)
     if python is None:
         pytest.skip(f"needs Python {version}")
-    place.torch(GOOD)
+    notes_path.torch(GOOD)
     program = (
         f"import os, sys\nif os.path.realpath(sys.executable) != os.path.realpath({str(python)!r}):"
         f"\n    os.execv({str(python)!r}, [{str(python)!r}, __file__])\nimport torch\n"
         "try:\n    import polars\nexcept ImportError:\n    print('hidden', torch.ready)"
     )
-    done = place.run(program)
+    done = notes_path.run(program)
     assert (done.stdout, done.stderr) == ("hidden True\n", "")
     is_old = version in ("3.8", "3.9")
-    last = [notes.OLD] if is_old else [notes.PYTHON, notes.TORCH]
-    assert place.events == [notes.PYTHON, *last]
+    last = [notes.TOO_OLD] if is_old else [notes.PYTHON, notes.TORCH]
+    assert notes_path.events == [notes.PYTHON, *last]

@@ -17,7 +17,7 @@ from torch_tb_profiler.recorder.options import Options
 session.PARTS = ()
 options = Options(folder=sys.argv[1], sample_every_ms=0)
 def begin():
-    session.begin(options).evidence()
+    session.begin(options).note_activity()
     exits.install(options)
 """
 CASES = {
@@ -96,7 +96,7 @@ def test_a_process_that_is_forked_to_train_has_a_journal_and_helpers_have_none(
 ) -> None:
     program = (
         "import multiprocessing\nfork = multiprocessing.get_context('fork')\nbegin()\n"
-        "def train():\n    session.current().evidence()\n"
+        "def train():\n    session.current().note_activity()\n"
         "def _worker_loop():\n    assert session.current() is None\n"
         "all = [fork.Process(target=each) for each in (train, _worker_loop)]\n"
         "[each.start() for each in all]; [each.join() for each in all]\n"

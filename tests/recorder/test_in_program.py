@@ -67,7 +67,7 @@ def test_a_block_inside_another_does_nothing(
         train(2)
     assert inner.folder == str(tmp_path / "outer")
     assert not (tmp_path / "inner").exists()
-    assert capsys.readouterr().err.count("recorded already") == 1
+    assert capsys.readouterr().err.count("already being recorded") == 1
     steps = [each for each in journal_of(str(tmp_path / "outer")) if each["kind"] == "steps"]
     assert [each["step"] for each in steps] == [[0, 1, 2, 3]]
 

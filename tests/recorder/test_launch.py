@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from torch_tb_profiler.recorder import launch
-from torch_tb_profiler.recorder.launch import BOOTSTRAP, CannotStartError
-from torch_tb_profiler.recorder.options import VARIABLE, Options
+from torch_tb_profiler.recorder.launch import CannotStartError
+from torch_tb_profiler.recorder.options import BOOTSTRAP, VARIABLE, Options
 
 PYTHON = sys.executable
 

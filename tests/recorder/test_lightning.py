@@ -98,6 +98,6 @@ def test_what_makes_no_sense_is_told_at_once(tmp_path: Path) -> None:
 def test_without_lightning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module = sys.modules["torch_tb_profiler.recorder.lightning"]
     monkeypatch.setattr(module, "PACKAGES", ("no_such_lightning",))
-    monkeypatch.setattr(module, "_made", {})
+    monkeypatch.setattr(module, "_subclasses", {})
     with pytest.raises(ImportError, match="not installed"):
         LightningRecorder(tmp_path)

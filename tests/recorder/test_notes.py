@@ -14,9 +14,9 @@ from torch_tb_profiler.recorder.options import Options, from_json
 
 def test_the_place_is_found_in_options_that_stay_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(folder='/a "b', steps=(5, 9))
-    text = notes.with_place(options.to_json(), "/tmp/x y.notes")
+    text = notes.with_notes_path(options.to_json(), "/tmp/x y.notes")
     monkeypatch.setenv(notes.VARIABLE, text)
-    assert notes.place() == json.loads(text)["notes"] == "/tmp/x y.notes"
+    assert notes.notes_path() == json.loads(text)["notes"] == "/tmp/x y.notes"
     assert from_json(text) == options
 
 
@@ -24,8 +24,8 @@ def test_the_place_is_found_in_options_that_stay_readable(monkeypatch: pytest.Mo
 def test_a_place_that_json_writes_otherwise_is_left_out(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(notes.VARIABLE, notes.with_place(Options(folder="/a").to_json(), path))
-    assert notes.place() == ""
+    monkeypatch.setenv(notes.VARIABLE, notes.with_notes_path(Options(folder="/a").to_json(), path))
+    assert notes.notes_path() == ""
 
 
 def test_notes_are_read_as_they_were_written_and_damaged_ones_left_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.recorded_steps import recorded
 from torch_tb_profiler.recorder import session as sessions
-from torch_tb_profiler.recorder.events import Part
+from torch_tb_profiler.recorder.events import SessionPart
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.session import Session
 
@@ -55,10 +55,10 @@ def test_a_part_that_fails_is_told_once_and_only_stopped_after_that(
     made = Session(Options(folder=str(tmp_path), sample_every_ms=1))
     sampler, other, beating = Broken(), Broken(), Beating()
     made.parts |= cast(
-        "dict[str, Part]", {"host_samples": sampler, "timer": other, "steps": beating}
+        "dict[str, SessionPart]", {"host_samples": sampler, "timer": other, "steps": beating}
     )
     told: list[tuple[str, str]] = []
-    monkeypatch.setattr(made, "miss", lambda what, reason: told.append((what, reason)))
+    monkeypatch.setattr(made, "report_missing", lambda what, reason: told.append((what, reason)))
     made.start()
     assert beating.has_beaten.wait(30)
     assert sorted(told) == [

@@ -17,8 +17,8 @@ from torch_tb_profiler.cli.record_arguments import (
 from torch_tb_profiler.cli.record_end import say, tell_end, tell_left, tell_start
 from torch_tb_profiler.cli.record_folder import RunFolder, make_folder, program_name
 from torch_tb_profiler.recorder import launch
-from torch_tb_profiler.recorder.nsys import NsysMissingError, nsys_command
 from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.windows.nsys import NsysMissingError, nsys_command
 
 USAGE_HINT = "Like this: torch-tb-profiler record -- python train.py"
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from torch_tb_profiler.cli.exits import BAD_USAGE
 from torch_tb_profiler.cli.record_folder import RunFolder, is_named_anew, remove_if_empty
 from torch_tb_profiler.recorder import notes
-from torch_tb_profiler.recorder.finish import FinishedRun, FinishedWorker, finish_folder
-from torch_tb_profiler.recorder.gpu_samples import NO_DRIVER
-from torch_tb_profiler.recorder.launch import Ended
+from torch_tb_profiler.recorder.launch import ProgramExit
 from torch_tb_profiler.recorder.options import Options
-from torch_tb_profiler.recorder.throughput import Throughput
+from torch_tb_profiler.recorder.run_folder.finish import FinishedRun, FinishedWorker, finish_folder
+from torch_tb_profiler.recorder.samples.gpu_samples import NO_DRIVER
+from torch_tb_profiler.recorder.throughput.figures import Throughput
 from torch_tb_profiler.reports.text import visible
 
 MARK = "[record]"
@@ -54,7 +54,7 @@ def tell_start(folder: RunFolder, options: Options | None, name: str | None) -> 
     say(f"{options.program} is recorded into {_shown(options.folder)}")
 
 
-def tell_end(folder: RunFolder, options: Options, ended: Ended, notes_path: str) -> None:
+def tell_end(folder: RunFolder, options: Options, ended: ProgramExit, notes_path: str) -> None:
     """Finish what was recorded, and say what it is, what it tells and how to look at it."""
     reasons = {ended.pid: ended.reason} if ended.pid and ended.reason else {}
     run = finish_folder(options.folder, {pid: why for pid, why in reasons.items() if why})
@@ -102,8 +102,8 @@ def why_nothing(told: Iterable[tuple[str, int, str]], *, has_notes: bool = True)
         return "torch could not be imported."
     if notes.PYTHON in events:
         return "no process imported torch."
-    if notes.OLD in events:
-        return f"Python {events[notes.OLD]} is too old; 3.10 or newer is needed."
+    if notes.TOO_OLD in events:
+        return f"Python {events[notes.TOO_OLD]} is too old; 3.10 or newer is needed."
     if not has_notes:
         return "no process told why."
     return "no Python took the recorder: it was started with -I, -E or -S, or there was none."

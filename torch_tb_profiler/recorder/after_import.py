@@ -1,7 +1,8 @@
-"""Begins the recording of a process as soon as its ``import torch`` is complete.
+"""Starts the recording of a process as soon as its ``import torch`` is complete.
 
-The import itself runs as it does without us: same loader, no frame of ours in its tracebacks. What
-tells that it is over is the spec, which the import system marks so as its last act.
+The import itself is unchanged: same loader, and no frame of the recorder in its tracebacks. The end
+of the import is detected through the module spec, whose ``_initializing`` flag the import system
+clears last.
 """
 
 import os
@@ -10,7 +11,7 @@ from importlib.machinery import ModuleSpec
 
 from torch_tb_profiler.recorder import notes
 
-TYPE_CHECKING = False  # the one of typing would load it, into every Python of the program
+TYPE_CHECKING = False  # importing typing would load it into every Python process of the program
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -19,8 +20,8 @@ MODULE = "torch"
 DONE = "_torch_tb_profiler_done"
 
 
-class _WatchedSpec(ModuleSpec):
-    """A spec that tells when its module is imported, and then is an ordinary one."""
+class _ReportingSpec(ModuleSpec):
+    """A module spec that reports the end of the import once, then becomes an ordinary spec."""
 
     @property
     def _initializing(self) -> bool:
@@ -31,28 +32,28 @@ class _WatchedSpec(ModuleSpec):
         was, self.__dict__["_initializing"] = self._initializing, value
         if value or not was:
             return
-        done = self.__dict__.pop(DONE, None)
+        on_imported = self.__dict__.pop(DONE, None)
         self.__class__ = ModuleSpec  # type: ignore[assignment]
-        if done is not None:
-            done(sys.modules.get(self.name))
+        if on_imported is not None:
+            on_imported(sys.modules.get(self.name))
 
 
-class Watch:
-    """Finds a module as others do, and hears of the end of its import."""
+class ImportWatch:
+    """Import finder that lets the other finders find a module and reports the end of its import."""
 
-    def __init__(self, name: str, done: "Callable[[object], None]") -> None:
-        """Watch nothing yet.
+    def __init__(self, name: str, on_imported: "Callable[[object], None]") -> None:
+        """Create the finder; it becomes active when it is on ``sys.meta_path``.
 
         Args:
-            name: Of the module.
-            done: Called in the thread that has imported it, with the module, None where that
+            name: Name of the module.
+            on_imported: Called in the importing thread with the module, or with None if the import
                 failed. It must not raise.
         """
         self._name = name
-        self._done = done
+        self._on_imported = on_imported
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
-        """As ``importlib`` asks: what the finders behind this one find."""
+        """The spec that the remaining finders return for the module; None for other names."""
         if name != self._name:
             return None
         for finder in list(sys.meta_path):
@@ -60,41 +61,41 @@ class Watch:
             spec = None if find is None else find(name, path, target)
             if spec is not None:
                 if type(spec) is ModuleSpec and spec.loader is not None:
-                    spec.__class__ = _WatchedSpec
-                    spec.__dict__[DONE] = self._done
+                    spec.__class__ = _ReportingSpec
+                    spec.__dict__[DONE] = self._on_imported
                 return spec
         return None
 
 
-def record_after_torch(place: str) -> None:
-    """Have this process recorded once it has imported torch.
+def record_after_torch(notes_path: str) -> None:
+    """Record this process from the moment it has imported torch.
 
     Args:
-        place: Path of the notes.
+        notes_path: Path of the notes file.
     """
     text = os.environ[notes.VARIABLE]
 
-    def done(module: object) -> None:
+    def on_imported(module: object) -> None:
         if module is None:
-            notes.note(place, notes.NO_TORCH)
+            notes.note(notes_path, notes.NO_TORCH)
             return
         try:
-            _begin(text, place)
+            _begin(text, notes_path)
         except Exception as error:
-            notes.note(place, notes.FAILED, repr(error))
+            notes.note(notes_path, notes.FAILED, repr(error))
 
-    if MODULE in sys.modules:  # a .pth file has imported it
-        done(sys.modules[MODULE])
+    if MODULE in sys.modules:  # already imported, by a .pth file
+        on_imported(sys.modules[MODULE])
     else:
-        sys.meta_path.insert(0, Watch(MODULE, done))
+        sys.meta_path.insert(0, ImportWatch(MODULE, on_imported))
 
 
-def _begin(text: str, place: str) -> None:
+def _begin(text: str, notes_path: str) -> None:
     from torch_tb_profiler.recorder import exits, options, session  # noqa: PLC0415
 
     chosen = options.from_json(text)
     if session.begin(chosen) is None:
-        notes.note(place, notes.FAILED, "the recording could not begin")
+        notes.note(notes_path, notes.FAILED, "the recording could not begin")
         return
-    notes.note(place, notes.TORCH)
+    notes.note(notes_path, notes.TORCH)
     exits.install(chosen)

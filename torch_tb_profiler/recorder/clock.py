@@ -1,4 +1,4 @@
-"""The clock of a recording: monotonic inside, nanoseconds since 1970 in what is written."""
+"""The clock of a recording: monotonic in the process, nanoseconds since 1970 in written files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ perf_ns = time.perf_counter_ns
 _OFFSET_NS = max(
     (time.time_ns() - time.perf_counter_ns() for _ in range(5)),
 )
-"""Taken once: a clock that is set while the program runs must not move what was recorded. The
-largest of some is the one with the least time between its two readings."""
+"""Measured once, so that adjusting the system clock during the run does not shift recorded times.
+Of five samples the largest has the shortest delay between its two clock reads."""
 
 
 def to_unix(time_ns: int) -> int:
-    """A time of :data:`perf_ns` in nanoseconds since 1970."""
+    """Convert a time of :data:`perf_ns` to nanoseconds since 1970."""
     return time_ns + _OFFSET_NS
 
 
 def unix_ns() -> int:
-    """Now, in nanoseconds since 1970."""
+    """The current time in nanoseconds since 1970."""
     return time.perf_counter_ns() + _OFFSET_NS

@@ -1,4 +1,4 @@
-"""What the parts of a recording tell each other."""
+"""Events that the parts of a session exchange, and the interface of a part."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ TRAIN, EVALUATION = "train", "evaluation"
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step that ended.
+    """A completed step.
 
     Attributes:
-        number: Of the steps of its phase, from 0.
-        phase: ``"train"`` (any step that is none of an evaluation) or ``"evaluation"``.
-        by: What it was found by: ``"optimizer"``, ``"loader"``, ``"module"``, ``"program"``.
-        start_ns: On the clock of :data:`~torch_tb_profiler.recorder.clock.perf_ns`.
+        number: Index within its phase, from 0.
+        phase: ``"train"`` (every step outside an evaluation, so inference too) or ``"evaluation"``.
+        by: How it was detected: ``"optimizer"``, ``"loader"``, ``"module"``, ``"program"``.
+        start_ns: Time of :data:`~torch_tb_profiler.recorder.clock.perf_ns`.
         end_ns: Likewise.
     """
 
@@ -27,35 +27,35 @@ class StepRecord:
     end_ns: int
 
 
-class Part(Protocol):
-    """A part of a recording. The session guards every call: what one raises is told, and the
-    part is only stopped after that, so that its hooks are taken back."""
+class SessionPart(Protocol):
+    """A part of a session. The session guards every call: an exception is recorded as a reason, and
+    the part then only gets its ``stop``, which removes its hooks."""
 
     def start(self) -> None:
-        """Begin; torch is imported."""
+        """Start recording; torch is imported."""
 
     def flush(self) -> None:
-        """Write what was gathered; called about once a second, by the ticker's thread."""
+        """Write collected data; called about once a second from the ticker thread."""
 
     def stop(self, reason: str) -> None:
-        """Write the rest, take hooks back; called once."""
+        """Write the remaining data and remove all hooks; called once."""
 
 
-EVENTS = ("batch_wanted", "batch_given", "loader_ended", "step_ended")
-"""What a part hears of if it has a method of that name, as in :class:`Listener`."""
+EVENTS = ("batch_requested", "batch_delivered", "loader_exhausted", "step_ended")
+"""Events passed to every part that has a method of that name, see :class:`EventListener`."""
 
 
-class Listener(Protocol):
-    """What is heard of batches and steps, in the thread that they happen in."""
+class EventListener(Protocol):
+    """Events about batches and steps; called in the thread in which they happen."""
 
-    def batch_wanted(self, loader: int, time_ns: int) -> None:
-        """The program asks a data loader for a batch."""
+    def batch_requested(self, loader: int, time_ns: int) -> None:
+        """The program requests a batch from a data loader."""
 
-    def batch_given(self, loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
-        """It got one, after ``wait_ns``, of so many samples."""
+    def batch_delivered(self, loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
+        """The loader delivered a batch of ``samples`` samples after ``wait_ns``."""
 
-    def loader_ended(self, loader: int, time_ns: int) -> None:
-        """The loader has no more."""
+    def loader_exhausted(self, loader: int, time_ns: int) -> None:
+        """The loader has no more batches in this epoch."""
 
     def step_ended(self, step: StepRecord) -> None:
-        """A step ended."""
+        """A step is complete."""

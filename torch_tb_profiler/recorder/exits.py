@@ -1,7 +1,8 @@
-"""Ends the recording of a process however that ends, as far as it hears of it.
+"""Ends the recording of a process when the process ends: normally, by ``os._exit``, ``exec`` or a
+signal.
 
-Nothing of the program's own end changes: handlers of the program stay, a signal that would have
-killed it still does, and what takes too long is broken off.
+The way the program ends is unchanged: its own handlers stay, a signal that would kill it still
+kills it, and ending the recording is abandoned after a time limit.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from torch_tb_profiler.recorder import session as sessions
 from torch_tb_profiler.recorder.options import Options
 
 SIGNALS = ("SIGTERM", "SIGHUP")
-PATIENCE_S = 20.0
-"""So long an end by a signal, or by ``os._exit``, may take: those who kill wait for 30 s."""
+MAX_END_S = 20.0
+"""Time limit for ending the recording after a signal or in ``os._exit``: schedulers commonly send
+SIGKILL after 30 s."""
 
-LOADER = "_worker_loop"
-HELPERS = ("multiprocessing", "concurrent")
-"""What a process runs that loads data, and the modules of those that wait for small work."""
+LOADER_FUNCTION = "_worker_loop"
+HELPER_MODULES = ("multiprocessing", "concurrent")
+"""Target function of loader workers, and modules of pool workers; neither is recorded."""
 
 
 class _Anchor:
-    """What ``multiprocessing`` knows a callback of a child by."""
+    """The object ``multiprocessing.util.register_after_fork`` ties its callback to."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -45,7 +47,7 @@ _runs_function = False
 
 
 def install(options: Options) -> None:
-    """Hear of the end of this process, and of forked ones that are worth a recording; once."""
+    """Hook the end of this process, and forks whose child should be recorded; only once."""
     global _anchor  # noqa: PLW0603 - a process ends once
     if _anchor is not None:
         return
@@ -55,31 +57,31 @@ def install(options: Options) -> None:
     for name in ("execv", "execve"):
         setattr(os, name, _after_end(getattr(os, name), _reason_of_exec))
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_in_child)
-        util.register_after_fork(_anchor, _in_process)
+        os.register_at_fork(after_in_child=_after_fork)
+        util.register_after_fork(_anchor, _after_fork_for_function)
     if threading.current_thread() is threading.main_thread():
-        _hear_signals()
+        _install_signal_handlers()
     else:
-        main_thread.ask(_hear_signals)
+        main_thread.call_soon(_install_signal_handlers)
 
 
 def _at_exit() -> None:
-    with suppress(BaseException):  # an interrupt, too: what is written is readable
+    with suppress(BaseException):  # also on an interrupt: the files written so far are readable
         sessions.end(_reason())
 
 
 def _reason() -> str:
-    """How the program ended: by an exception that nobody caught, or well."""
+    """How the program ended: normally, or by an uncaught exception."""
     kind = None if hasattr(sys, "ps1") else getattr(sys, "last_type", None)
     return "exit" if kind is None else f"exception {kind.__name__}"
 
 
 def _after_end(call: Callable[..., Any], reason_of: Callable[..., str | None]) -> Any:
-    """A call that ends the process, with the end of the recording before it."""
+    """Wrap a call that ends the process so that the recording ends first."""
 
     @functools.wraps(call)
     def ending(*args: Any, **kwargs: Any) -> Any:
-        with suppress(BaseException):  # the call is what was asked for
+        with suppress(BaseException):  # the call itself must happen in any case
             reason = None if sessions.current() is None else reason_of(*args, **kwargs)
             if reason is not None:
                 _end_in_time(reason, lambda: call(*args, **kwargs))
@@ -89,26 +91,27 @@ def _after_end(call: Callable[..., Any], reason_of: Callable[..., str | None]) -
 
 
 def _reason_of_exit(code: int) -> str:
-    """A forked process that has run its function ends so, too."""
+    """Forked ``multiprocessing`` children end with ``os._exit`` normally."""
     return "exit" if code == 0 and _runs_function else "os._exit"
 
 
 def _reason_of_exec(path: Any, *_args: Any, **_kwargs: Any) -> str | None:
-    """``os.execvp`` tries one folder after the other: only a call that will work is an end."""
+    """``os.execvp`` tries one folder after another: only a call that will succeed is an end."""
     return "os.exec" if os.path.isfile(path) and os.access(path, os.X_OK) else None
 
 
-def _hear_signals() -> None:
-    """Handle signals that would kill the program; what it handles, or ignores, is its own."""
+def _install_signal_handlers() -> None:
+    """Handle the signals that would kill the program; those it handles or ignores are left
+    alone."""
     for name in SIGNALS:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             with suppress(OSError, ValueError):
-                signal.signal(number, _killed)
+                signal.signal(number, _on_signal)
 
 
-def _killed(number: int, _frame: FrameType | None) -> None:
-    if signal.getsignal(number) is not _killed:  # a later handler of the program calls the earlier
+def _on_signal(number: int, _frame: FrameType | None) -> None:
+    if signal.getsignal(number) is not _on_signal:  # chained from a handler the program set later
         return
     signal.signal(number, signal.SIG_DFL)
     with suppress(BaseException):
@@ -119,8 +122,8 @@ def _killed(number: int, _frame: FrameType | None) -> None:
 
 
 def _end_in_time(reason: str, last: Callable[[], Any]) -> None:
-    """End the recording; where that hangs, as in a program that does, go on with ``last``."""
-    timer = threading.Timer(PATIENCE_S, last)
+    """End the recording; if that hangs longer than the limit, call ``last``."""
+    timer = threading.Timer(MAX_END_S, last)
     timer.daemon = True
     timer.start()
     try:
@@ -129,19 +132,19 @@ def _end_in_time(reason: str, last: Callable[[], Any]) -> None:
         timer.cancel()
 
 
-def _in_process(anchor: _Anchor) -> None:
-    """A process that was forked to run a function of the program may train: it is recorded."""
+def _after_fork_for_function(anchor: _Anchor) -> None:
+    """Record a process forked to run a function of the program: it may train."""
     global _runs_function  # noqa: PLW0603 - a process is what it is
     target = getattr(multiprocessing.current_process(), "_target", None)
     module = str(getattr(target, "__module__", None)).partition(".")[0]
-    if module not in HELPERS and getattr(target, "__name__", None) != LOADER:
+    if module not in HELPER_MODULES and getattr(target, "__name__", None) != LOADER_FUNCTION:
         _runs_function = True
         sessions.begin(anchor.options)
 
 
-def _in_child() -> None:
-    """A forked child is killed by signals as it would be without us."""
+def _after_fork() -> None:
+    """Restore the default signal handlers in a forked child."""
     for name in SIGNALS:
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is _killed:
+        if number is not None and signal.getsignal(number) is _on_signal:
             signal.signal(number, signal.SIG_DFL)

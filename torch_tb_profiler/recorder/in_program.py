@@ -1,4 +1,4 @@
-"""``with torch_tb_profiler.record("logs/run1"):`` records the program that it stands in."""
+"""``with torch_tb_profiler.record("logs/run1"):`` records the surrounding program."""
 
 from __future__ import annotations
 
@@ -9,36 +9,38 @@ from typing import Any
 
 from torch_tb_profiler.recorder import session as sessions
 from torch_tb_profiler.recorder.options import Options
-from torch_tb_profiler.recorder.own_process import worker_names
+from torch_tb_profiler.recorder.process_info import worker_names
 
 
 class Recording:
-    """A recording of the program itself, while its ``with`` block runs.
+    """A recording of this program for the duration of a ``with`` block.
 
     Attributes:
-        folder: Where it lies; another than was asked for where that one has a recording of this
-            process already, or where the program is recorded anyway.
+        folder: Folder of the recording. Differs from the requested one if that already holds a
+            recording of this process, or if the program is being recorded already.
     """
 
     def __init__(self, options: Options) -> None:
-        """Record nothing yet."""
+        """Prepare a recording; it starts with ``with``."""
         self.folder = options.folder
         self._options = options
         self._session: sessions.Session | None = None
         self._finished: Any = None
 
     def __enter__(self) -> Recording:
-        """Begin to record. It never raises: what cannot be recorded is told at the end."""
-        import torch  # noqa: F401, PLC0415 - it is what is recorded
+        """Start recording. Never raises: what cannot be recorded is reported at the end."""
+        import torch  # noqa: F401, PLC0415 - the recorder hooks it
 
         running = sessions.current()
         if running is not None:
             self.folder = running.options.folder
-            _say(f"this program is recorded already, into {self.folder}; `record` does nothing.")
+            _print_message(
+                f"this program is already being recorded into {self.folder}; `record` does nothing."
+            )
             return self
         self._session = sessions.begin(self._options)
         if self._session is None:
-            _say("the program could not be recorded.")
+            _print_message("the program could not be recorded.")
         return self
 
     def __exit__(
@@ -47,21 +49,21 @@ class Recording:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End the recording and finish its folder; exceptions go on."""
+        """End the recording and finish its folder; exceptions propagate."""
         if self._session is None or sessions.current() is not self._session:
             return
         sessions.end("exit" if kind is None else f"exception {kind.__name__}")
-        from torch_tb_profiler.recorder.finish import finish_folder  # noqa: PLC0415
+        from torch_tb_profiler.recorder.run_folder.finish import finish_folder  # noqa: PLC0415
 
         try:
-            own = (self._session.journal.worker,)  # other ranks finish theirs
+            own = (self._session.journal.worker,)  # other ranks finish their own journals
             self._finished = finish_folder(self.folder, only=own)
         except Exception as problem:
-            _say(f"{self.folder} could not be finished: {problem}")
+            _print_message(f"{self.folder} could not be finished: {problem}")
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The paths of what was recorded, by name; empty where there is nothing."""
+        """Paths of the recorded files, sorted by name; empty if there are none."""
         try:
             names = sorted(os.listdir(self.folder))
         except OSError:
@@ -69,21 +71,21 @@ class Recording:
         return tuple(os.path.join(self.folder, each) for each in names)
 
     def summary(self) -> str:
-        """What was recorded, and how to look at it, in a few lines."""
+        """What was recorded and how to open it, in a few lines."""
         if self._finished is None:
-            return f"{self.folder}: nothing was recorded here, or it is not over yet."
+            return f"{self.folder}: nothing was recorded, or the recording is still running."
         lines = [self.folder]
         for worker in self._finished.workers:
             windows = [each for each in worker.windows if each.trace is not None]
             lines.append(
-                f"{worker.worker}: {_counted(worker.steps, 'step')}, "
-                f"{_counted(worker.evaluation_steps, 'evaluation step')}, "
-                f"{_counted(len(windows), 'trace')}"
+                f"{worker.worker}: {_count_text(worker.steps, 'step')}, "
+                f"{_count_text(worker.evaluation_steps, 'evaluation step')}, "
+                f"{_count_text(len(windows), 'trace')}"
             )
             lines += [f"  {reason}" for _, reason in worker.reasons]
             lines += [f"  {each}" for each in worker.problems]
         lines += self._finished.problems
-        lines.append(f"Look at it with: torch-tb-profiler serve {self.folder}")
+        lines.append(f"Open it: torch-tb-profiler open {self.folder}")
         return "\n".join(lines)
 
 
@@ -109,28 +111,28 @@ def record(
     """Record what the program does in a ``with`` block.
 
     Args:
-        folder: Of the run, made if need be.
+        folder: Folder of the run, created if needed.
         steps: First and last step that the profiler records.
-        delay_s: Seconds before it starts.
+        delay_s: Seconds before the profiler starts.
         duration_s: Seconds that it records.
-        wait: Steps left out before each window, as ``torch.profiler.schedule`` counts them.
-        warmup: Steps in which the profiler runs and nothing is kept.
-        active: Steps of a window.
-        repeat: Windows; 0: until the block ends.
+        wait: Steps skipped before each window, as in ``torch.profiler.schedule``.
+        warmup: Steps in which the profiler runs and the results are discarded.
+        active: Steps per window.
+        repeat: Number of windows; 0: until the block ends.
         memory: Record allocations.
-        stacks: Record python frames.
-        shapes: Record shapes and types of inputs.
+        stacks: Record Python frames.
+        shapes: Record shapes and types of operator inputs.
         flops: Estimate FLOPs.
-        modules: Record the hierarchy of modules.
-        timer_only: No profiler: times of steps and samples only.
-        sample_every_ms: Between two samples of host and devices; 0: none are taken.
-        trigger: The name of a signal, or the path of a file, that starts a window.
+        modules: Record the module hierarchy.
+        timer_only: No profiler: step times and samples only.
+        sample_every_ms: Interval between samples of host and devices; 0 disables sampling.
+        trigger: Name of a signal, or path of a file, that starts a window.
 
     Returns:
-        What to enter; afterwards it has ``folder``, ``files`` and ``summary()``.
+        A context manager; afterwards it has ``folder``, ``files`` and ``summary()``.
 
     Raises:
-        ValueError: the steps or times make no sense.
+        ValueError: the steps or times are invalid.
 
     Example:
         >>> with torch_tb_profiler.record("logs/run1", steps=(5, 9)) as run:  # doctest: +SKIP
@@ -166,7 +168,7 @@ def record(
 
 
 def _own_folder(folder: str) -> str:
-    """The folder, or the next of its name in which this process has recorded nothing yet."""
+    """``folder``, or the first ``folder-2``, ``folder-3`` … without a recording of this process."""
     workers = worker_names()
     for number in range(1, 10_000):
         path = folder if number == 1 else f"{folder}-{number}"
@@ -180,14 +182,14 @@ def _own_folder(folder: str) -> str:
 
 
 def _program() -> str:
-    """The name of the program; a notebook has no file."""
+    """Name of the program's main file; ``notebook`` if it has none."""
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     return os.path.basename(path) if path else "notebook"
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _say(text: str) -> None:
+def _print_message(text: str) -> None:
     print(f"torch-tb-profiler: {text}", file=sys.stderr)

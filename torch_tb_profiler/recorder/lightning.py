@@ -1,6 +1,6 @@
-"""A callback of Lightning that records: ``Trainer(callbacks=[LightningRecorder("logs/run1")])``."""
+"""A Lightning callback that records: ``Trainer(callbacks=[LightningRecorder("logs/run1")])``."""
 
-# ruff: noqa: ARG002, PLR0917 - hooks have the arguments that Lightning calls them with
+# ruff: noqa: ARG002, PLR0917 - the signatures of hooks are Lightning's
 from __future__ import annotations
 
 import os
@@ -9,61 +9,61 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from torch_tb_profiler.recorder.in_program import Recording, record
-from torch_tb_profiler.recorder.told_steps import ToldSteps
+from torch_tb_profiler.recorder.steps.explicit_steps import ExplicitSteps
 
 if TYPE_CHECKING:
     from lightning.pytorch.callbacks import Callback
 else:
-    Callback = object  # loaded when the first one is made: there are two packages of that name
+    Callback = object  # two packages define it; which one is decided at the first instance
 
 PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
 
-class RecordCallback(Callback):  # type: ignore[misc]
-    """Records what a ``Trainer`` fits, with steps told exactly.
+class LightningRecorder(Callback):  # type: ignore[misc]
+    """Records the ``fit`` of a ``Trainer`` with exact step boundaries.
 
-    A step is one of the optimizers: batches whose gradients are accumulated are one. Validation is
-    evaluation, and in no step of training.
+    A step is one optimizer step: batches with accumulated gradients form one step. Validation is
+    recorded as evaluation, outside training steps.
 
     Attributes:
-        recording: The recording, from the start of the fit on; afterwards it has ``folder``,
-            ``files`` and ``summary()``.
+        recording: The recording, from the start of the fit; afterwards it has ``folder``, ``files``
+            and ``summary()``.
     """
 
-    def __new__(cls, *_arguments: Any, **_options: Any) -> RecordCallback:
-        """Of the class that the loaded Lightning takes for a callback."""
-        made: RecordCallback = object.__new__(_with_bases(cls))
-        return made
+    def __new__(cls, *_arguments: Any, **_options: Any) -> LightningRecorder:
+        """Create an instance of a subclass that the loaded Lightning accepts as a callback."""
+        instance: LightningRecorder = object.__new__(_with_bases(cls))
+        return instance
 
     def __init__(self, folder: str | os.PathLike[str] = "logs", **options: Any) -> None:
-        """Record nothing yet.
+        """Create the callback; recording starts with the fit.
 
         Args:
-            folder: As of :func:`torch_tb_profiler.record`.
+            folder: See :func:`torch_tb_profiler.record`.
             options: Likewise.
 
         Raises:
             ImportError: Lightning is not installed.
-            ValueError: the steps or times make no sense.
+            ValueError: the steps or times are invalid.
             TypeError: there is no such option.
         """
         self._arguments = (folder, options)
-        record(folder, **options)  # what makes no sense is told here
+        record(folder, **options)  # raises for invalid options
         self.recording: Recording | None = None
-        self._steps: ToldSteps | None = None
+        self._steps: ExplicitSteps | None = None
         self._optimizer_steps = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Where processes are spawned, each makes its own."""
-        cls = next(each for each in type(self).__mro__ if each in _made)
-        return _again, (cls, *self._arguments)
+        """Pickle by arguments: every spawned process creates its own callback."""
+        cls = next(each for each in type(self).__mro__ if each in _subclasses)
+        return _rebuilt, (cls, *self._arguments)
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin to record."""
+        """Start recording."""
         folder, options = self._arguments
         self.recording = record(folder, **options)
         self.recording.__enter__()
-        self._steps = ToldSteps()
+        self._steps = ExplicitSteps()
         self._optimizer_steps = trainer.global_step
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
@@ -71,50 +71,50 @@ class RecordCallback(Callback):  # type: ignore[misc]
         self._end(None)
 
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        """Likewise, where the fit ended otherwise."""
+        """End the recording if ``on_fit_end`` was not called."""
         self._end(None)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """End the recording, and say why."""
+        """End the recording with the exception as its reason."""
         self._end(exception)
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        """The first step of the epoch begins."""
+        """Start the first step of the epoch."""
         if self._steps is not None:
-            self._steps.training()
+            self._steps.resume_training()
 
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
-        """The batch is there."""
+        """The batch is loaded."""
         if self._steps is not None:
-            self._steps.training()
-            self._steps.works()
+            self._steps.resume_training()
+            self._steps.mark_worked()
 
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """A step ends if an optimizer has stepped."""
+        """End the step if an optimizer has stepped."""
         if self._steps is not None and trainer.global_step != self._optimizer_steps:
             self._optimizer_steps = trainer.global_step
-            self._steps.step_ended()
+            self._steps.end_step()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """What is between epochs is no step."""
+        """Leave the step: time between epochs belongs to none."""
         if self._steps is not None:
-            self._steps.no_step()
+            self._steps.leave_step()
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
-        """An evaluation begins."""
+        """Start an evaluation."""
         if self._steps is not None:
-            self._steps.evaluating()
+            self._steps.begin_evaluation_step()
 
     def on_validation_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """The batch is there."""
+        """The batch is loaded."""
         if self._steps is not None:
-            self._steps.works()
+            self._steps.mark_worked()
 
     def on_validation_batch_end(
         self,
@@ -125,16 +125,16 @@ class RecordCallback(Callback):  # type: ignore[misc]
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """A step of the evaluation ends, and the next begins."""
+        """End a step of the evaluation and start the next."""
         if self._steps is not None:
-            self._steps.evaluating()
+            self._steps.begin_evaluation_step()
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """The evaluation is over; training goes on, unless it had not begun."""
+        """End the evaluation; training resumes unless this was the sanity check before it."""
         if self._steps is not None:
-            self._steps.evaluated()
+            self._steps.end_evaluation()
             if not trainer.sanity_checking:
-                self._steps.training()
+                self._steps.resume_training()
 
     def _end(self, error: BaseException | None) -> None:
         recording, self._steps = self.recording, None
@@ -142,22 +142,22 @@ class RecordCallback(Callback):  # type: ignore[misc]
             recording.__exit__(None if error is None else type(error), error, None)
 
 
-_made: dict[type, type] = {}
+_subclasses: dict[type, type] = {}
 
 
 def _with_bases(cls: type) -> type:
-    """The class, of which each loaded Lightning says that it is a callback."""
-    if cls not in _made:
+    """A subclass of ``cls`` and of the ``Callback`` class of every loaded Lightning package."""
+    if cls not in _subclasses:
         bases = tuple(import_module(f"{name}.callbacks").Callback for name in _packages())
-        _made[cls] = type(cls.__name__, (cls, *bases), {"__module__": cls.__module__})
-    return _made[cls]
+        _subclasses[cls] = type(cls.__name__, (cls, *bases), {"__module__": cls.__module__})
+    return _subclasses[cls]
 
 
 def _packages() -> list[str]:
-    """Those that the program uses; else the first that is installed.
+    """The Lightning packages that the program has loaded; else the first installed one.
 
     Raises:
-        ImportError: none is.
+        ImportError: none is installed.
     """
     loaded = [name for name in PACKAGES if name in sys.modules]
     if loaded:
@@ -167,11 +167,13 @@ def _packages() -> list[str]:
             import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or error.name.split(".")[0] != name.split(".")[0]:
-                raise  # it is installed, and lacks something
+                raise  # installed, but one of its dependencies is missing
             continue
         return [name]
     raise ImportError("Lightning is not installed: neither lightning nor pytorch_lightning is")
 
 
-def _again(cls: type[RecordCallback], folder: Any, options: dict[str, Any]) -> RecordCallback:
+def _rebuilt(
+    cls: type[LightningRecorder], folder: Any, options: dict[str, Any]
+) -> LightningRecorder:
     return cls(folder, **options)

@@ -1,4 +1,4 @@
-"""Runs something in the main thread of the program, whatever that does at the moment."""
+"""Runs a function in the main thread of the program, whatever that is doing at the moment."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-_kept: list[Any] = []
-"""What the interpreter still has to call must not be collected."""
+_pending: list[Any] = []
+"""Keeps callbacks alive until the interpreter has called them."""
 
 
-def ask(call: Callable[[], None]) -> bool:
-    """Have ``call`` run between two instructions of the main thread, soon.
+def call_soon(call: Callable[[], None]) -> bool:
+    """Run ``call`` soon, between two bytecode instructions of the main thread.
 
-    It must not raise. False where the interpreter has no such queue, or it is full.
+    It must not raise.
+
+    Returns:
+        False if the interpreter has no queue for pending calls, or the queue is full.
     """
     try:
         add = ctypes.pythonapi.Py_AddPendingCall
@@ -25,14 +28,14 @@ def ask(call: Callable[[], None]) -> bool:
         try:
             call()
         finally:
-            _kept.remove(wrapped)
+            _pending.remove(wrapped)
         return 0
 
     wrapped = kind(run)
-    _kept.append(wrapped)
+    _pending.append(wrapped)
     add.argtypes = [kind, ctypes.c_void_p]
     add.restype = ctypes.c_int
     if add(wrapped, None) != 0:
-        _kept.remove(wrapped)
+        _pending.remove(wrapped)
         return False
     return True

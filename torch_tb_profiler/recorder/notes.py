@@ -1,35 +1,36 @@
-"""What happened in the processes of a recorded program, for whoever started it: a line each.
+"""One line per event in the processes of a recorded program, for the launcher.
 
-Any Python runs this as it starts, an old one too; so nothing is imported that it has not loaded.
+Every Python process imports this at its start, also old versions: nothing is imported here that the
+interpreter has not loaded already.
 """
 
 import os
 
 VARIABLE = "TORCH_TB_PROFILER_RECORD"
 KEY = '"notes": "'
-"""What stands before the path of the notes, which ends the options in the environment. Looked for
-as text: reading JSON would cost every process of a program a fifth of its start."""
+"""Precedes the path of the notes file, the last entry of the options in the environment. It is
+searched for as text: importing ``json`` would add a fifth to the start of every process."""
 
-PYTHON, OLD, TORCH, NO_TORCH, FAILED = "python", "old", "torch", "no torch", "failed"
-"""A Python started with us, or one that is too old for us; torch is imported, and its process
-recorded if it works; torch could not be imported; we failed."""
+PYTHON, TOO_OLD, TORCH, NO_TORCH, FAILED = "python", "old", "torch", "no torch", "failed"
+"""Events: a Python process started with the recorder; it is too old; it imported torch, so the
+recording starts; importing torch failed; the recorder failed."""
 
 
-def with_place(options: str, path: str) -> str:
-    """Options in JSON with the path of the notes, unless JSON would write it otherwise."""
+def with_notes_path(options: str, path: str) -> str:
+    """The options as JSON with the path of the notes added, unless JSON would escape the path."""
     is_plain = path.isascii() and path.isprintable() and '"' not in path and "\\" not in path
     return options[:-1] + ", " + KEY + path + '"}' if is_plain else options
 
 
-def place() -> str:
-    """The path of the notes; empty where there are none."""
+def notes_path() -> str:
+    """The path of the notes file; empty if there is none."""
     text = os.environ.get(VARIABLE, "")
     start = text.rfind(KEY)
     return text[start + len(KEY) : -2] if start >= 0 else ""
 
 
 def note(path: str, event: str, text: str = "") -> None:
-    """Append a line; it never raises, and makes no file."""
+    """Append a line; never raises and never creates the file."""
     line = "\t".join((event, str(os.getpid()), " ".join(text.split()))) + "\n"
     try:
         file = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
@@ -42,7 +43,7 @@ def note(path: str, event: str, text: str = "") -> None:
 
 
 def read(path: str) -> "list[tuple[str, int, str]]":
-    """Every note: event, process id, text. Damaged lines are left out."""
+    """All notes as (event, process id, text); damaged lines are skipped."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = [line.rstrip("\n").split("\t", 2) for line in file]

@@ -1,12 +1,16 @@
-"""What a recording was told to do, and how that reaches the processes of a program."""
+"""The options of a recording, and how they reach the processes of a program."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, fields
 
 VARIABLE = "TORCH_TB_PROFILER_RECORD"
 """The environment variable that carries the options, as JSON."""
+
+BOOTSTRAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
+"""The folder on ``PYTHONPATH`` whose ``sitecustomize`` starts the recording."""
 
 
 @dataclass(frozen=True)
@@ -14,25 +18,25 @@ class Options:
     """The options of ``torch-tb-profiler record``.
 
     Attributes:
-        folder: Where this run is written, absolute.
-        steps: First and last step to record with the profiler; None: as the schedule says.
-        delay_s: Seconds after the start of the program before the profiler starts.
-        duration_s: Seconds that it records.
-        wait: Steps left out before each window.
-        warmup: Steps in which the profiler runs and nothing is kept.
-        active: Steps of a window.
-        repeat: Windows; 0: until the program ends.
+        folder: Folder of this run, absolute.
+        steps: First and last step to record with the profiler; None: according to the schedule.
+        delay_s: Seconds between the start of the program and the start of the profiler.
+        duration_s: Seconds that the profiler records.
+        wait: Steps skipped before each window.
+        warmup: Steps in which the profiler runs and the results are discarded.
+        active: Steps per window.
+        repeat: Number of windows; 0: until the program ends.
         memory: Record allocations.
-        stacks: Record python frames.
-        shapes: Record shapes and types of inputs.
+        stacks: Record Python frames.
+        shapes: Record shapes and types of operator inputs.
         flops: Estimate FLOPs.
-        modules: Record the hierarchy of modules.
-        timer_only: No profiler: times of steps and samples only.
-        sample_every_ms: Between two samples of host and devices; 0: none are taken.
-        stop_after: End the program once everything asked for is recorded.
-        trigger: The name of a signal, or the path of a file, that starts a window.
-        nsys: Nsight Systems records: windows are marked for it.
-        program: What is recorded, by its base name.
+        modules: Record the module hierarchy.
+        timer_only: No profiler: step times and samples only.
+        sample_every_ms: Interval between samples of host and devices; 0 disables sampling.
+        stop_after: End the program once all requested windows are recorded.
+        trigger: Name of a signal, or path of a file, that starts a window.
+        nsys: Nsight Systems records; the windows are marked for it.
+        program: Base name of the program.
     """
 
     folder: str
@@ -56,15 +60,15 @@ class Options:
     program: str = ""
 
     def to_json(self) -> str:
-        """The text that :func:`from_json` reads."""
+        """Serialize for :func:`from_json`."""
         return json.dumps(asdict(self))
 
 
 def from_json(text: str) -> Options:
-    """The options in a text; keys that another version wrote are left out.
+    """Parse options; keys written by another version are ignored.
 
     Raises:
-        ValueError, TypeError, KeyError: it is no such text.
+        ValueError, TypeError, KeyError: the text is invalid.
     """
     values = json.loads(text)
     known = {field.name for field in fields(Options)}

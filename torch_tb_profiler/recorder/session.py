@@ -1,4 +1,4 @@
-"""The recording of one process: its journal, its parts, and the thread that ticks."""
+"""The recording of one process: its journal, its parts, and the ticker thread."""
 
 from __future__ import annotations
 
@@ -10,107 +10,112 @@ from importlib import import_module
 from typing import Any
 
 from torch_tb_profiler.recorder import clock
-from torch_tb_profiler.recorder.events import EVENTS, Part, StepRecord
-from torch_tb_profiler.recorder.journal import Journal
+from torch_tb_profiler.recorder.events import EVENTS, SessionPart, StepRecord
 from torch_tb_profiler.recorder.options import Options
-from torch_tb_profiler.recorder.own_process import header, worker_names
+from torch_tb_profiler.recorder.process_info import journal_header, worker_names
+from torch_tb_profiler.recorder.run_folder.journal import JournalWriter
 
 PARTS = (
-    ("settings", "program_settings", "SettingsPart"),
-    ("host_samples", "sampler", "Sampler"),
-    ("window", "windows", "Windows"),
-    ("timer", "timer", "StepTimer"),
-    ("steps", "steps", "StepFinder"),
-    ("data_loading", "loaders", "LoaderHooks"),
+    ("settings", "settings.program_settings", "SettingsRecorder"),
+    ("host_samples", "samples.sampler", "Sampler"),
+    ("window", "windows.controller", "Windows"),
+    ("timer", "throughput.step_timer", "StepTimer"),
+    ("steps", "steps.detector", "StepDetector"),
+    ("data_loading", "loaders.hooks", "LoaderHooks"),
 )
-"""What is missing without a part, its module, its class, made with the session. Each hears before
-those below: the window before the step finder that tells of steps."""
+"""Name of what is missing without the part, its module, its class. Parts get events in this order:
+the windows before the step detector that emits them."""
 
 FLUSH_S = 1.0
 IDLE_S = 0.25
-"""How often the ticker looks up where nothing is sampled."""
+"""Period of the ticker if nothing is sampled."""
 
 _current: Session | None = None
 _begin_lock = threading.Lock()
 
 
 class Session:
-    """What records this process.
+    """The recording of this process.
 
     Attributes:
-        options: What was asked for.
-        journal: Where it is written.
-        step: The number of the training step under way.
-        phase: The phase that batches belong to now.
-        pid: The process; a forked child has another, and is not recorded by this session.
+        options: The options of the recording.
+        journal: The journal it writes.
+        step: Number of the current training step.
+        phase: The phase that batches currently belong to.
+        pid: The process id; a forked child has another one and is not recorded by this session.
     """
 
     def __init__(self, options: Options) -> None:
-        """Record nothing yet."""
+        """Create the session without starting it."""
         self.options = options
         self.pid = os.getpid()
         self.step = 0
         self.phase = "train"
-        self.journal = Journal(options.folder, worker_names()[0])
-        self.parts: dict[str, Part] = {}
-        self._heard: dict[str, list[tuple[str, Callable[..., None]]]] = {
+        self.journal = JournalWriter(options.folder, worker_names()[0])
+        self.parts: dict[str, SessionPart] = {}
+        self._listeners: dict[str, list[tuple[str, Callable[..., None]]]] = {
             event: [] for event in EVENTS
         }
         self._workers: dict[str, int] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._failed: set[str] = set()
-        self._closing = threading.RLock()  # a signal may end the process in the middle of its end
+        self._closing = threading.RLock()  # a signal may arrive while the session is closing
         self._is_closed = False
         self._wake = threading.Event()
         self._started_ns = 0
         self._ticker: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to record; torch is imported."""
+        """Start recording; torch is imported."""
         self._started_ns = clock.unix_ns()
         for what, module, name in PARTS:
             self._guard(what, partial(self._add, what, module, name))
         self._ticker = threading.Thread(target=self._tick, name="torch-tb-profiler", daemon=True)
         self._ticker.start()
 
-    def evidence(self) -> None:
-        """The program does something worth a file: a step, a batch, a call of its model."""
-        if self.journal.is_waiting:  # processes that a program starts learn their rank by now
-            self.journal.open_now(header(self.options, self._started_ns), *worker_names())
+    def note_activity(self) -> None:
+        """Open the journal: the process took a step, loaded a batch or called a model."""
+        if self.journal.can_open:  # only now do spawned processes know their rank
+            self.journal.open(journal_header(self.options, self._started_ns), *worker_names())
 
-    def miss(self, what: str, reason: str) -> None:
-        """Something is not recorded, for a reason; told once."""
-        if (what, reason) not in self._told:
-            self._told.add((what, reason))
+    def report_missing(self, what: str, reason: str) -> None:
+        """Write, once, why something is not recorded.
+
+        Args:
+            what: Name of what is missing, as in :data:`PARTS`.
+            reason: A sentence.
+        """
+        if (what, reason) not in self._reported:
+            self._reported.add((what, reason))
             self.journal.write({"kind": "missing", "what": what, "reason": reason})
 
     def workers(self) -> dict[str, int]:
-        """The processes that load data now: key, ``"loader worker 0"``, and process id."""
+        """Process ids of the current loader workers, by name (``"loader worker 0"``)."""
         return dict(self._workers)
 
     def set_workers(self, workers: dict[str, int]) -> None:
-        """These processes load data now."""
+        """Replace the current loader workers."""
         self._workers = dict(workers)
 
-    def batch_wanted(self, loader: int, time_ns: int) -> None:
-        """As :meth:`Listener.batch_wanted`."""
-        self._tell("batch_wanted", loader, time_ns)
+    def batch_requested(self, loader: int, time_ns: int) -> None:
+        """See :meth:`EventListener.batch_requested`."""
+        self._notify("batch_requested", loader, time_ns)
 
-    def batch_given(self, loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
-        """As :meth:`Listener.batch_given`."""
-        self._tell("batch_given", loader, time_ns, wait_ns, samples)
+    def batch_delivered(self, loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
+        """See :meth:`EventListener.batch_delivered`."""
+        self._notify("batch_delivered", loader, time_ns, wait_ns, samples)
 
-    def loader_ended(self, loader: int, time_ns: int) -> None:
-        """As :meth:`Listener.loader_ended`."""
-        self._tell("loader_ended", loader, time_ns)
+    def loader_exhausted(self, loader: int, time_ns: int) -> None:
+        """See :meth:`EventListener.loader_exhausted`."""
+        self._notify("loader_exhausted", loader, time_ns)
 
     def step_ended(self, step: StepRecord) -> None:
-        """As :meth:`Listener.step_ended`."""
-        self.evidence()
-        self._tell("step_ended", step)
+        """See :meth:`EventListener.step_ended`."""
+        self.note_activity()
+        self._notify("step_ended", step)
 
     def close(self, reason: str) -> None:
-        """Stop every part and write the rest; only the first call does anything."""
+        """Stop all parts and write the end; only the first call has an effect."""
         if os.getpid() != self.pid:
             return
         with self._closing:
@@ -127,16 +132,16 @@ class Session:
         part = getattr(import_module(f"torch_tb_profiler.recorder.{module}"), name)(self)
         part.start()
         self.parts[what] = part
-        for event, heard in self._heard.items():
+        for event, listeners in self._listeners.items():
             call = getattr(part, event, None)
             if call is not None:
-                heard.append((what, call))
+                listeners.append((what, call))
 
-    def _tell(self, event: str, *told: Any) -> None:
-        for what, call in self._heard[event]:
+    def _notify(self, event: str, *arguments: Any) -> None:
+        for what, call in self._listeners[event]:
             try:
-                call(*told)
-            except Exception as error:  # noqa: PERF203 - one part must not cost the others
+                call(*arguments)
+            except Exception as error:  # noqa: PERF203 - one part must not affect the others
                 self._drop(what, error)
 
     def _guard(self, what: str, call: Callable[[], None]) -> None:
@@ -147,9 +152,9 @@ class Session:
 
     def _drop(self, what: str, error: Exception) -> None:
         self._failed.add(what)
-        for event, heard in self._heard.items():
-            self._heard[event] = [each for each in heard if each[0] != what]
-        self.miss(what, f"The recorder failed: {type(error).__name__}: {error}")
+        for event, listeners in self._listeners.items():
+            self._listeners[event] = [each for each in listeners if each[0] != what]
+        self.report_missing(what, f"The recorder failed: {type(error).__name__}: {error}")
 
     def _tick(self) -> None:
         """Sample and flush until the session closes."""
@@ -173,13 +178,13 @@ class Session:
 
 
 def current() -> Session | None:
-    """The session of this process; None where nothing is recorded, as in forked children."""
+    """The session of this process; None if it is not recorded (as in forked children)."""
     session = _current
     return session if session is not None and session.pid == os.getpid() else None
 
 
 def begin(options: Options) -> Session | None:
-    """Record this process from now on; None where it is recorded already, or cannot be."""
+    """Start recording this process; None if it is recorded already or cannot be recorded."""
     global _current  # noqa: PLW0603 - a process has one recording
     with _begin_lock:
         if current() is not None:
@@ -194,7 +199,7 @@ def begin(options: Options) -> Session | None:
 
 
 def end(reason: str) -> None:
-    """End the recording of this process, if there is one."""
+    """End the recording of this process, if any."""
     global _current  # noqa: PLW0603
     session = current()
     if session is not None:

@@ -1,7 +1,7 @@
-"""A callback of Hugging Face's ``Trainer`` that records:
+"""A callback for Hugging Face's ``Trainer`` that records:
 ``Trainer(…, callbacks=[TransformersRecorder("logs/run1")])``."""
 
-# ruff: noqa: ARG002 - hooks have the arguments that the Trainer calls them with
+# ruff: noqa: ARG002 - the signatures of hooks are the Trainer's
 from __future__ import annotations
 
 import atexit
@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from torch_tb_profiler.recorder.in_program import Recording, record
-from torch_tb_profiler.recorder.told_steps import ToldSteps
+from torch_tb_profiler.recorder.steps.explicit_steps import ExplicitSteps
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
@@ -19,101 +19,101 @@ else:
     TrainerCallback = import_module("transformers").TrainerCallback
 
 
-class RecordCallback(TrainerCallback):  # type: ignore[misc]
-    """Records what a ``Trainer`` trains, with steps told exactly.
+class TransformersRecorder(TrainerCallback):  # type: ignore[misc]
+    """Records the training of a ``Trainer`` with exact step boundaries.
 
-    A step is one of the optimizer: batches whose gradients are accumulated are one. ``evaluate``
-    is in no step of training, and neither is writing a checkpoint. The ``Trainer`` takes a batch
-    before it uses the last one, so samples are of the batches that came in a step. It tells nobody
-    of an exception: the recording ends with the program, or call :meth:`stop`.
+    A step is one optimizer step: batches with accumulated gradients form one step. ``evaluate`` and
+    writing checkpoints are outside training steps. The ``Trainer`` fetches a batch before it uses
+    the previous one, so the samples of a step are those of the batches fetched in it. It reports no
+    exceptions: the recording ends with the program, or call :meth:`stop`.
 
     Attributes:
-        recording: The recording, from the start of the training on; afterwards it has ``folder``,
+        recording: The recording, from the start of the training; afterwards it has ``folder``,
             ``files`` and ``summary()``.
     """
 
     def __init__(self, folder: str | os.PathLike[str] = "logs", **options: Any) -> None:
-        """Record nothing yet.
+        """Create the callback; recording starts with the training.
 
         Args:
-            folder: As of :func:`torch_tb_profiler.record`.
+            folder: See :func:`torch_tb_profiler.record`.
             options: Likewise.
 
         Raises:
-            ValueError: the steps or times make no sense.
+            ValueError: the steps or times are invalid.
             TypeError: there is no such option.
         """
         self._arguments = (folder, options)
-        record(folder, **options)  # what makes no sense is told here
+        record(folder, **options)  # raises for invalid options
         self.recording: Recording | None = None
-        self._steps: ToldSteps | None = None
+        self._steps: ExplicitSteps | None = None
 
     def stop(self, error: BaseException | None = None) -> None:
-        """End the recording, where the training did not."""
+        """End the recording if the training did not."""
         recording, self._steps = self.recording, None
         atexit.unregister(self._stop_at_exit)
         if recording is not None:
             recording.__exit__(None if error is None else type(error), error, None)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin to record."""
+        """Start recording."""
         self.stop()
         folder, options = self._arguments
         self.recording = record(folder, **options)
         self.recording.__enter__()
         atexit.register(self._stop_at_exit)
-        self._steps = ToldSteps()
+        self._steps = ExplicitSteps()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """End the recording."""
         self.stop()
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """The first step of the epoch begins: its batches are asked for."""
+        """Start the first step of the epoch; its batches are requested next."""
         if self._steps is not None:
-            self._steps.training()
+            self._steps.resume_training()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """The batches of a step are there."""
+        """The batches of the step are loaded."""
         if self._steps is not None:
-            self._steps.training()
-            self._steps.works()
+            self._steps.resume_training()
+            self._steps.mark_worked()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """The optimizer has stepped."""
+        """End the step: the optimizer has stepped."""
         if self._steps is not None:
-            self._steps.step_ended()
+            self._steps.end_step()
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """What is between epochs is no step."""
+        """Leave the step: time between epochs belongs to none."""
         if self._steps is not None:
-            self._steps.no_step()
+            self._steps.leave_step()
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """A step of an evaluation ended; the first began when training was left."""
+        """End a step of the evaluation; the first one started when training stopped."""
         if self._steps is not None:
             if not self._steps.is_evaluating:
-                self._steps.evaluating(since_last=True)
-            self._steps.works()
-            self._steps.evaluating()
+                self._steps.begin_evaluation_step(since_last=True)
+            self._steps.mark_worked()
+            self._steps.begin_evaluation_step()
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """The evaluation is over, and the next step of training begins."""
+        """End the evaluation and start the next training step."""
         if self._steps is not None:
-            self._steps.evaluated()
-            self._steps.training()
+            self._steps.end_evaluation()
+            self._steps.resume_training()
 
     def on_predict(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> None:
-        """Likewise."""
+        """End the prediction; see :meth:`on_evaluate`."""
         self.on_evaluate(args, state, control)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """A checkpoint was written: the next step begins after it."""
+        """Start the next step after the checkpoint was written."""
         if self._steps is not None:
-            self._steps.no_step()
-            self._steps.training()
+            self._steps.leave_step()
+            self._steps.resume_training()
 
     def _stop_at_exit(self) -> None:
-        self.stop(getattr(sys, "last_value", None))  # what nobody caught
+        self.stop(getattr(sys, "last_value", None))  # the uncaught exception, if any

@@ -15,8 +15,8 @@ import pytest
 from tests.helpers.recorder import MS, START_NS, Run, blocks_of, journal_columns
 from tests.helpers.traces import op, trace
 from torch_tb_profiler.analysis.steps.throughput import StepSet, TimedSteps, timed_steps
-from torch_tb_profiler.recorder.throughput import StepFigures
-from torch_tb_profiler.recorder.throughput_file import throughput_of
+from torch_tb_profiler.recorder.throughput.figures import StepFigures
+from torch_tb_profiler.recorder.throughput.throughput_file import throughput_from_blocks
 from torch_tb_profiler.trace.build import build_trace
 
 RUN = Run(steps=40, evaluate_every=10, warmup_steps=3, windows=((10, 14),))
@@ -84,7 +84,7 @@ def same(own: StepSet, other: StepFigures | None) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_pages_and_the_small_file_say_the_same(seed: int) -> None:
     blocks = random_blocks(seed)
-    written, found = throughput_of(blocks), timed(blocks)
+    written, found = throughput_from_blocks(blocks), timed(blocks)
     assert written is not None
     same(found.train, written.train)
     assert len(found.warmup) == written.warmup_steps

@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.recorder import Run, blocks_of, journal_columns, trace_name, write_run
 from torch_tb_profiler.importers.registry import import_trace
-from torch_tb_profiler.recorder.finish import finish_folder
+from torch_tb_profiler.recorder.run_folder.finish import finish_folder
 from torch_tb_profiler.trace.columns import EventColumns
 
 RUN = Run(

@@ -9,7 +9,7 @@ from tests.helpers.recorder import Run, trace_name, write_run
 from torch_tb_profiler import open_trace
 from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
-from torch_tb_profiler.recorder.finish import finish_folder
+from torch_tb_profiler.recorder.run_folder.finish import finish_folder
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.views.registry import all_views
 

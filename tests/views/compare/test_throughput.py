@@ -21,7 +21,7 @@ from tests.helpers.opening import open_file
 from tests.helpers.recorder import Run, blocks_of, journal_columns
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.throughput import NOT_TIMED
-from torch_tb_profiler.recorder.program_timer import Timer
+from torch_tb_profiler.recorder.throughput.timer import Timer
 from torch_tb_profiler.storage.locations import Location
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace

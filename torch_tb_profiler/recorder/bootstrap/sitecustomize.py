@@ -1,7 +1,9 @@
-"""Every Python of a recorded program runs this as it starts: torch's import will begin a recording.
+"""Runs at the start of every Python process of a recorded program; importing torch then starts a
+recording.
 
-It may be a Python of another environment, where nothing of ours is installed, and an old one. It
-gets this package, and nothing of what lies beside it; its own ``sitecustomize`` runs as ever.
+The interpreter may belong to another environment, without this package installed, and may be old.
+It gets access to this package and to nothing else of our environment. A ``sitecustomize`` of its
+own still runs.
 """
 
 import os
@@ -10,17 +12,18 @@ import sys
 VARIABLE = "TORCH_TB_PROFILER_RECORD"
 NAME = "torch_tb_profiler"
 OLDEST = (3, 10)
-"""The first Python that a recording works in."""
+"""The oldest Python version that can be recorded."""
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(HERE))
 
 
 class OwnPackage:
-    """Finds this package, also before another of its name: the options are those of this one."""
+    """Import finder for this package only; takes precedence over another installed version, whose
+    options could differ."""
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> object:
-        """As ``importlib`` asks."""
+        """See :meth:`importlib.abc.MetaPathFinder.find_spec`."""
         if name != NAME:
             return None
         from importlib.util import spec_from_file_location  # noqa: PLC0415 - rarely needed
@@ -30,37 +33,37 @@ class OwnPackage:
 
 
 def begin() -> None:
-    """Have the import of torch begin a recording; whatever goes wrong is told, not raised."""
+    """Arrange that importing torch starts a recording. Errors go to the notes; none is raised."""
     if not os.environ.get(VARIABLE):
         return
     finder = OwnPackage()
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     try:
-        from torch_tb_profiler.recorder import notes  # noqa: PLC0415 - found only now
+        from torch_tb_profiler.recorder import notes  # noqa: PLC0415 - needs the finder
 
-        place = notes.place()
+        notes_path = notes.notes_path()
         if sys.version_info < OLDEST:
             sys.meta_path.remove(finder)  # type: ignore[arg-type]
             for name in [each for each in sys.modules if each.partition(".")[0] == NAME]:
                 del sys.modules[name]
-            notes.note(place, notes.OLD, sys.version.split()[0])
+            notes.note(notes_path, notes.TOO_OLD, sys.version.split()[0])
             return
         try:
             from torch_tb_profiler.recorder import after_import  # noqa: PLC0415
 
-            after_import.record_after_torch(place)
-            notes.note(place, notes.PYTHON)
+            after_import.record_after_torch(notes_path)
+            notes.note(notes_path, notes.PYTHON)
         except Exception as error:
-            notes.note(place, notes.FAILED, repr(error))
+            notes.note(notes_path, notes.FAILED, repr(error))
     except Exception:  # the program comes first
         return
 
 
 def go_on() -> None:
-    """Run the ``sitecustomize`` that would have been found without this one.
+    """Run the ``sitecustomize`` that this one shadows, if any.
 
     Raises:
-        Exception: whatever that one raises.
+        Exception: whatever that module raises.
     """
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != HERE]
     own = sys.modules.pop("sitecustomize", None)

@@ -1,0 +1,232 @@
+"""The timer of programs against a brute-force clock: every instant is written down beside it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import torch_tb_profiler
+from tests.helpers.opening import open_file
+from torch_tb_profiler.recorder.throughput.timer import Timer
+from torch_tb_profiler.storage.locations import Location
+
+MS = 1_000_000
+
+
+@dataclass
+class Clock:
+    """Time passes when told, and a little at each look."""
+
+    now_ns: int = 5_000_000_000
+    look_ns: int = 40
+
+    def __call__(self) -> int:
+        self.now_ns += self.look_ns
+        return self.now_ns
+
+    def sleep(self, ms: float) -> None:
+        self.now_ns += round(ms * MS)
+
+
+@dataclass
+class Program:
+    """A program with a timer whose steps are told by a clock of its own."""
+
+    clock: Clock = field(default_factory=Clock)
+    timer: Timer = field(default_factory=lambda: Timer(warmup_steps=0))
+    batch_ms: list[float] = field(default_factory=list)
+    reader_ms: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.timer._now = self.clock
+
+    def step(self, reader_ms: float, rest_ms: float, samples: int | None = None) -> None:
+        self.timer.before_reader()
+        self.clock.sleep(reader_ms)
+        self.timer.after_reader()
+        self.clock.sleep(rest_ms)
+        self.timer.step(samples)
+        self.reader_ms.append(reader_ms)
+        self.batch_ms.append(reader_ms + rest_ms)
+
+
+def test_agrees_with_the_brute_force_clock() -> None:
+    program, numbers = Program(), random.Random(5)
+    program.timer.begin()
+    for _ in range(200):
+        program.step(numbers.uniform(0.1, 3), numbers.uniform(1, 20), 32)
+    told = program.timer.summary().train
+    assert told is not None
+    assert told.reader_cost_us is not None
+    assert told.samples_per_s is not None
+    whole_s, waited_s = sum(program.batch_ms) / 1e3, sum(program.reader_ms) / 1e3
+    assert told.batch_cost_us.mean / 1e6 == pytest.approx(whole_s / 200, rel=0.01)
+    assert told.batch_cost_us.max / 1e3 == pytest.approx(max(program.batch_ms), rel=0.01)
+    assert told.reader_cost_us.mean / 1e6 == pytest.approx(waited_s / 200, rel=0.01)
+    assert told.samples_per_s.mean == pytest.approx(200 * 32 / whole_s, rel=0.01)
+    assert told.reader_ratio_pct == pytest.approx(100 * waited_s / whole_s, rel=0.01)
+
+
+def test_several_reads_of_one_step_add_up() -> None:
+    program = Program()
+    program.timer.begin()
+    for _ in range(2):
+        program.timer.before_reader()
+        program.clock.sleep(4)
+        program.timer.after_reader()
+        program.clock.sleep(1)
+    program.timer.step()
+    told = program.timer.summary().train
+    assert told is not None
+    assert told.reader_cost_us is not None
+    assert told.reader_cost_us.mean == pytest.approx(8000, rel=0.01)
+    assert told.batch_cost_us.mean == pytest.approx(10_000, rel=0.01)
+
+
+def test_evaluation_and_pauses_are_no_part_of_training() -> None:
+    program = Program()
+    program.timer.begin()
+    for number in range(12):
+        program.step(1, 9, 8)
+        if number % 4 == 3:
+            with program.timer.evaluation():
+                for _ in program.timer.wrap([0, 1]):
+                    program.clock.sleep(30)
+            with program.timer.pause():
+                program.clock.sleep(500)
+    told = program.timer.summary()
+    assert told.train is not None
+    assert told.evaluation is not None
+    assert (told.train.steps, told.evaluation.steps) == (12, 6)
+    assert told.train.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
+    assert told.evaluation.batch_cost_us.mean == pytest.approx(30_000, rel=0.01)
+
+
+def test_an_evaluation_in_the_middle_of_a_step_is_taken_out_of_it() -> None:
+    program = Program()
+    program.timer.begin()
+    program.clock.sleep(4)
+    with program.timer.evaluation():
+        program.clock.sleep(100)  # no step of it ends: it has none
+    program.clock.sleep(6)
+    program.timer.step()
+    told = program.timer.summary()
+    assert told.evaluation is None
+    assert told.train is not None
+    assert told.train.batch_cost_us.mean == pytest.approx(10_000, rel=0.01)
+
+
+class Rows:
+    """What a batch may be: something with a shape."""
+
+    shape = (16, 3)
+
+
+class Wild:
+    @property
+    def shape(self) -> int:
+        raise RuntimeError("not now")
+
+
+@pytest.mark.parametrize(
+    ("batch", "samples"),
+    [(Rows(), 16), ([Rows(), None], 16), ({"x": Rows()}, 16), ("text", None), (Wild(), None)],
+)
+def test_wrap_times_the_loop_and_knows_the_samples(batch: object, samples: int | None) -> None:
+    program = Program()
+
+    def slow() -> Iterator[object]:
+        for _ in range(5):
+            program.clock.sleep(2)
+            yield batch
+
+    for _epoch in range(2):
+        for each in program.timer.wrap(slow()):
+            assert each is batch
+            program.clock.sleep(8)
+        program.clock.sleep(1000)
+    told = program.timer.summary().train
+    assert told is not None
+    assert told.steps == 10
+    assert told.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
+    assert told.reader_ratio_pct == pytest.approx(20, rel=0.01)
+    assert told.samples == (None if samples is None else 10 * samples)
+
+
+def test_warm_up_is_left_out_and_said() -> None:
+    program = Program(timer=torch_tb_profiler.Timer())
+    program.timer.begin()
+    for number in range(40):
+        program.step(0, 5000 if number == 0 else 10)
+    told = program.timer.summary()
+    assert told.train is not None
+    assert (told.warmup_steps, told.train.steps) == (4, 36)
+    assert told.train.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
+    assert "first tenth" in told.warmup_rule
+    assert "(36 steps after 4 steps of warm-up)" in str(told)
+
+
+def test_only_warm_up() -> None:
+    program = Program(timer=Timer(warmup_steps=3))
+    program.step(1, 1)
+    told = program.timer.summary()
+    assert (told.warmup_steps, told.train) == (1, None)
+    with pytest.raises(ValueError, match="negative"):
+        Timer(warmup_steps=-1)
+
+
+def test_what_begins_no_step_ends_none() -> None:
+    timer = Timer()
+    timer.after_reader()
+    timer.step(3)
+    assert timer.summary().train is None
+    timer.step(3)
+    assert timer.summary().warmup_steps == 1
+
+
+@pytest.fixture
+def timed(monkeypatch: pytest.MonkeyPatch) -> Program:
+    monkeypatch.setenv("RANK", "3")
+    program = Program()
+    program.timer.begin()
+    for _ in range(20):
+        program.step(2, 8, 32)
+    return program
+
+
+def test_saved_figures_and_steps(timed: Program, tmp_path: Path) -> None:
+    path = timed.timer.save(tmp_path / "run1")
+    assert path == str(tmp_path / "run1" / "rank3.throughput.json")
+    figures = json.loads(Path(path).read_text())
+    assert figures["train"]["steps"] == 20
+    assert figures["train"]["batch_cost_us"]["mean"] == pytest.approx(10_000, rel=0.01)
+    journal = str(tmp_path / "run1" / "rank3.record.jsonl")
+    trace = open_file(Location(journal, journal), cache=None)
+    steps = trace.side["timed_steps"].frame
+    assert steps["duration_us"].to_list() == pytest.approx([10_000] * 20, rel=0.01)
+    assert steps["samples"].to_list() == [32] * 20
+
+
+def test_saving_again_replaces_what_was_saved_and_nothing_else(
+    timed: Program, tmp_path: Path
+) -> None:
+    first = timed.timer.save(tmp_path)
+    timed.step(2, 8)
+    assert timed.timer.save(tmp_path) == first
+    assert json.loads(Path(first).read_text())["train"]["steps"] == 21
+    another = Timer()
+    assert another.save(tmp_path) != first, "the name is taken by another"
+    named = timed.timer.save(tmp_path / "mine.throughput.json")
+    assert Path(named).exists()
+    assert (tmp_path / "mine.record.jsonl").exists()
+
+
+def test_nothing_may_be_written_there(timed: Program, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        timed.timer.save(tmp_path / "file" / "run")

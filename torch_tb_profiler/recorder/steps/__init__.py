@@ -1,0 +1,6 @@
+"""Where steps begin and end, in programs that do not say so.
+
+``detector`` is the part of the session: it decides from batches, optimizers and module calls.
+``tracker`` holds the current step and reports its end. Callbacks of frameworks, which know their
+steps, use ``explicit_steps`` instead. Rules: ``docs/record.md``.
+"""
