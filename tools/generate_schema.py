@@ -73,7 +73,6 @@ _ANSWER_MODULES = (general, runs, view_answers, slices, timeline)
 _NAMES: dict[type, str] = {
     errors.Problem: "ErrorPayload",
     runs.SpanStatus: "SpanPayload",
-    schema.Column: "ColumnPayload",
     schema.Line: "LinePayload",
     schema.Series: "SeriesPayload",
     schema.Fact: "FactPayload",

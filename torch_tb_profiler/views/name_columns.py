@@ -33,6 +33,7 @@ OTHER_NAMES = (
         None,
         "What tells the kernel from the others of the trace, in few letters.",
         hidden=True,
+        value=lambda rows: kernel_names(rows.trace).short(rows["name_code"]),
     ),
     Column(
         DEMANGLED,
@@ -41,6 +42,8 @@ OTHER_NAMES = (
         None,
         "The name as it stands in the source, where the recorded one is mangled.",
         hidden=True,
+        value=lambda rows: kernel_names(rows.trace).demangled(rows["name_code"]),
+        null_reason=AS_RECORDED,
     ),
 )
 """Beside a column ``name`` whose values are names of kernels."""

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from torch_tb_profiler.trace.model import Trace
+    from torch_tb_profiler.views.filling import Rows
 
 ColumnType = Literal["string", "integer", "number", "boolean"]
 Unit = Literal["us", "ns", "bytes", "pct", "count", "ratio", "gb_per_s", "per_s", "flops"]
@@ -19,6 +23,9 @@ NoteKind = Literal["advice", "quality"]
 SeriesKind = Literal["line", "stair", "bar", "stacked_bar"]
 Scalar = str | int | float | bool | None
 
+Value = Callable[["Rows"], pl.Series]
+"""Computes the values of a column from the rows of its table (``views.filling``)."""
+
 POLARS_TYPES: dict[str, type[pl.DataType]] = {
     "string": pl.String,
     "integer": pl.Int64,
@@ -26,6 +33,19 @@ POLARS_TYPES: dict[str, type[pl.DataType]] = {
     "boolean": pl.Boolean,
 }
 """Column type → dtype its values have in a table's frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A choice of ``group_by``.
+
+    Attributes:
+        group_by: The value of the parameter.
+        label: What the rows are grouped by, for people.
+    """
+
+    group_by: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +63,11 @@ class Column:
             self beside total) and so are shown in one multiple of their unit; None stands alone.
         hidden: True when pages, terminal and Markdown show it only when asked for it.
         additive: True when the values of different rows add up: a footer may show their sum.
+        value: Computes the values of a table that ``views.filling`` fills; None takes the column of
+            the same key.
+        null_reason: Why values may be null, as text or from the trace; None where a null means that
+            the column does not apply to the row.
+        only_grouped: The one grouping with which the column has values.
     """
 
     key: str
@@ -54,6 +79,9 @@ class Column:
     family: str | None = None
     hidden: bool = False
     additive: bool = False
+    value: Value | None = field(default=None, compare=False)
+    null_reason: str | Callable[[Trace], str] | None = field(default=None, compare=False)
+    only_grouped: Grouping | None = None
 
 
 @dataclass(frozen=True, slots=True)

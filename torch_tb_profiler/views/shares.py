@@ -44,6 +44,11 @@ def share_columns(measure: str, whole: str) -> tuple[Column, Column]:
     return total_column(measure, whole), cumulative_column(measure, whole)
 
 
+def is_share(column: Column) -> bool:
+    """Whether :func:`with_shares` fills a column."""
+    return column.key in (TOTAL, CUMULATIVE)
+
+
 def schema_before(spec: TableSpec) -> dict[str, type[pl.DataType]]:
     """Column key → dtype of what :func:`with_shares` is given: all but the columns it fills."""
     return {

@@ -179,7 +179,7 @@ export interface TraceRef {
   baseline?: BaselineRef;
 }
 
-/** One column of a table. */
+/** The declaration of a column, as far as pages need it (`views.schema.Column`). */
 export interface ColumnPayload {
   key: string;
   title: string;

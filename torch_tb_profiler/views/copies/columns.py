@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 _KIND = Column(
@@ -44,7 +46,7 @@ _LIMIT = Column(
 _LIMIT_SHARE = Column("limit_pct", "Share of Limit", "number", "pct", "Rate as share of the limit.")
 
 
-def _us(key: str, title: str, text: str, family: str, **more: bool) -> Column:
+def _us(key: str, title: str, text: str, family: str, **more: Any) -> Column:
     return Column(key, title, "number", "us", text, family=family, **more)
 
 

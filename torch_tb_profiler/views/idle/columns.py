@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 NO_LAUNCHES = "The recording links no work with the call that launched it."
@@ -10,7 +12,7 @@ _GPU = Column("gpu", "GPU", "integer", None, "Number of the device.")
 _TITLE = Column("title", "Cause", "string", None, "Why it ran nothing.")
 
 
-def _us(key: str, title: str, text: str, family: str = "time", **more: bool) -> Column:
+def _us(key: str, title: str, text: str, family: str = "time", **more: Any) -> Column:
     return Column(key, title, "number", "us", text, family=family, **more)
 
 

@@ -9,28 +9,46 @@ from dataclasses import replace
 
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.api_calls import api_call_groups
 from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.null_reasons import needed, own_reason
+from torch_tb_profiler.views.filling import Rows, fill, microseconds, text
+from torch_tb_profiler.views.null_reasons import own_reason
 from torch_tb_profiler.views.querying import in_default_order
-from torch_tb_profiler.views.schema import Column, Table, TableSpec
-from torch_tb_profiler.views.shares import schema_before, share_columns, with_shares
+from torch_tb_profiler.views.schema import Column, Table, TableSpec, Value
+from torch_tb_profiler.views.shares import share_columns, with_shares
 
 NO_CALL = "No call of it is in the selection, only work that it launched."
 NO_HOST_TIME = "These calls take no time on the host."
-_LAUNCHED = ("launched", "device_us", "kernels", "copies", "sets")
 
 
-def _count(key: str, title: str, text: str) -> Column:
-    return Column(key, title, "integer", "count", text, additive=True)
+def _of_launches(values: Value) -> Value:
+    """Values of launched work; null where the recording does not link it to its calls."""
+
+    def linked(rows: Rows) -> pl.Series:
+        if no_device_time(rows.trace) is None:
+            return values(rows)
+        return pl.repeat(None, len(rows), eager=True)
+
+    return linked
 
 
-def _of_call(key: str, title: str, text: str) -> Column:
-    return Column(key, title, "number", "us", text, family="call")
+def _no_links(trace: Trace) -> str:
+    return no_device_time(trace) or ""
+
+
+def _launched(key: str, title: str, help_text: str) -> Column:
+    value = _of_launches(lambda rows: rows[key])
+    return Column(
+        key, title, "integer", "count", help_text, additive=True, value=value, null_reason=_no_links
+    )
+
+
+def _of_call(key: str, title: str, help_text: str, value: Value) -> Column:
+    return Column(
+        key, title, "number", "us", help_text, family="call", value=value, null_reason=NO_CALL
+    )
 
 
 API_CALLS = TableSpec(
@@ -38,8 +56,8 @@ API_CALLS = TableSpec(
     "API calls",
     "One row per call of a device's runtime or driver on the host, by its name.",
     (
-        Column("name", "Name", "string", None, "Name of the call."),
-        _count("calls", "Calls", "How often it was called."),
+        Column("name", "Name", "string", None, "Name of the call.", value=text("name_code")),
+        Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True),
         Column(
             "host_self_us",
             "Host Self",
@@ -49,6 +67,7 @@ API_CALLS = TableSpec(
             "time of their threads in such calls.",
             family="host",
             additive=True,
+            value=microseconds("self_ns"),
         ),
         Column(
             "host_total_us",
@@ -58,11 +77,17 @@ API_CALLS = TableSpec(
             "Summed duration on the host, API calls inside it included; a call inside another one "
             "of its name is part of that.",
             family="host",
+            value=microseconds("total_ns"),
         ),
-        _of_call("mean_us", "Mean", "Mean duration of a call, what is inside included."),
-        _of_call("min_us", "Min", "Shortest duration."),
-        _of_call("max_us", "Max", "Longest duration."),
-        _count("launched", "Launched", "Kernels, copies and sets that it launched."),
+        _of_call(
+            "mean_us",
+            "Mean",
+            "Mean duration of a call, what is inside included.",
+            microseconds("dur_ns", per="calls"),
+        ),
+        _of_call("min_us", "Min", "Shortest duration.", microseconds("min_ns")),
+        _of_call("max_us", "Max", "Longest duration.", microseconds("max_ns")),
+        _launched("launched", "Launched", "Kernels, copies and sets that it launched."),
         Column(
             "device_us",
             "Device Time Launched",
@@ -70,10 +95,12 @@ API_CALLS = TableSpec(
             "us",
             "Summed duration of what it launched; what ran at the same time adds up.",
             additive=True,
+            value=_of_launches(microseconds("device_ns")),
+            null_reason=_no_links,
         ),
-        _count("kernels", "Kernels", "Kernels that it launched."),
-        _count("copies", "Copies", "Copies that it launched."),
-        _count("sets", "Sets", "Sets of memory that it launched."),
+        _launched("kernels", "Kernels", "Kernels that it launched."),
+        _launched("copies", "Copies", "Copies that it launched."),
+        _launched("sets", "Sets", "Sets of memory that it launched."),
         *share_columns("Host Self", "the host time of all API calls of the selection"),
     ),
     sort="-host_self_us,-host_total_us,name",
@@ -88,22 +115,6 @@ def api_calls_table(trace: Trace, selection: Selection) -> Table:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    groups = api_call_groups(trace, selection)
-    frame = groups.with_columns(
-        name=codes.texts(trace, groups["name_code"]),
-        host_self_us=microseconds(groups["self_ns"]),
-        host_total_us=microseconds(groups["total_ns"]),
-        mean_us=microseconds(groups["dur_ns"], groups["calls"]),
-        min_us=microseconds(groups["min_ns"]),
-        max_us=microseconds(groups["max_ns"]),
-        device_us=microseconds(groups["device_ns"]),
-    )
-    unknown = no_device_time(trace)
-    if unknown is not None:
-        frame = frame.with_columns(pl.lit(None).alias(key) for key in _LAUNCHED)
-    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema_before(API_CALLS).items())
-    reasons = dict.fromkeys(("mean_us", "min_us", "max_us"), NO_CALL)
-    reasons |= dict.fromkeys(_LAUNCHED, unknown or "")
     spec = replace(API_CALLS, when_empty=own_reason(trace, "runtime") or API_CALLS.when_empty)
-    table = in_default_order(Table(spec, shown, needed(shown, reasons)))
+    table = in_default_order(fill(spec, Rows(trace, api_call_groups(trace, selection))))
     return with_shares(table, "host_self_us", NO_HOST_TIME)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.copies import copy_groups
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.filling import Rows, fill, microseconds, text
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import of_whole
@@ -25,6 +23,13 @@ NO_BYTES = "The recording does not say how much was copied or set."
 NO_RATE = "The recording does not say how much was copied or set, or it took no time."
 NO_LAUNCH = "The recording does not tell what launched them."
 NO_TIME = "The device work of the selection lasts 0."
+
+
+def _rate(rows: Rows) -> pl.Series:
+    """Bytes per ns, which are 10^9 bytes per second; null of what took no time."""
+    rate = pl.col("total_bytes") / pl.col("sized_ns")
+    return rows.frame.select(pl.when(pl.col("sized_ns") > 0).then(rate)).to_series()
+
 
 COPIES = TableSpec(
     "copies",
@@ -39,6 +44,7 @@ COPIES = TableSpec(
             None,
             "From where to where: HtoD (host to device), DtoH, DtoD (within a device), PtoP "
             "(between devices), HtoH; or set, which fills memory.",
+            null_reason=NO_DIRECTION,
         ),
         Column(
             "host_memory",
@@ -47,20 +53,45 @@ COPIES = TableSpec(
             None,
             "pageable, pinned or managed. A copy from or to pageable memory keeps the host waiting "
             "and goes through a buffer of the driver.",
+            null_reason=NO_HOST_MEMORY,
         ),
-        Column("device", "Device", "integer", None, "Number of the device."),
+        Column("device", "Device", "integer", None, "Number of the device.", null_reason=NO_DEVICE),
         Column("calls", "Calls", "integer", "count", "How many there were.", additive=True),
-        Column("total_bytes", "Size", "integer", "bytes", "Bytes copied or set.", additive=True),
         Column(
-            "total_us", "Total", "number", "us", "Summed duration on the device.", additive=True
+            "total_bytes",
+            "Size",
+            "integer",
+            "bytes",
+            "Bytes copied or set.",
+            additive=True,
+            null_reason=NO_BYTES,
         ),
-        Column("mean_us", "Mean", "number", "us", "Total divided by Calls.", family="call"),
+        Column(
+            "total_us",
+            "Total",
+            "number",
+            "us",
+            "Summed duration on the device.",
+            additive=True,
+            value=microseconds("total_ns"),
+        ),
+        Column(
+            "mean_us",
+            "Mean",
+            "number",
+            "us",
+            "Total divided by Calls.",
+            family="call",
+            value=microseconds("total_ns", per="calls"),
+        ),
         Column(
             "rate_gb_per_s",
             "Rate",
             "number",
             "gb_per_s",
             "Size divided by the summed duration of those whose size is recorded.",
+            value=_rate,
+            null_reason=NO_RATE,
         ),
         Column(
             "api_call",
@@ -68,6 +99,8 @@ COPIES = TableSpec(
             "string",
             None,
             "The API call that launched most of them.",
+            value=text("launch_code"),
+            null_reason=NO_LAUNCH,
         ),
         Column(
             "total_pct",
@@ -77,21 +110,14 @@ COPIES = TableSpec(
             "Total as share of the summed duration of all device work of the selection, kernels "
             "included.",
             additive=True,
+            value=lambda rows: rows["share_pct"],
+            null_reason=NO_TIME,
         ),
     ),
     sort="-total_us,-total_bytes,kind,host_memory,device",
     is_summary=True,
     when_empty="No copy or set is in the selection.",
 )
-_REASONS = {
-    "kind": NO_DIRECTION,
-    "host_memory": NO_HOST_MEMORY,
-    "device": NO_DEVICE,
-    "total_bytes": NO_BYTES,
-    "rate_gb_per_s": NO_RATE,
-    "api_call": NO_LAUNCH,
-    "total_pct": NO_TIME,
-}
 
 
 def copies_table(trace: Trace, selection: Selection) -> Table:
@@ -104,14 +130,5 @@ def copies_table(trace: Trace, selection: Selection) -> Table:
     durations = trace.device_work["dur_ns"]
     if not selection.is_everything:
         durations = durations.filter(pl.Series(device_work_mask(trace, selection)))
-    # Bytes per ns are 10^9 bytes per second.
-    rate = pl.col("total_bytes") / pl.col("sized_ns")
-    frame = groups.with_columns(
-        total_us=microseconds(groups["total_ns"]),
-        mean_us=microseconds(groups["total_ns"], groups["calls"]),
-        rate_gb_per_s=pl.when(pl.col("sized_ns") > 0).then(rate),
-        api_call=codes.texts(trace, groups["launch_code"]),
-        total_pct=of_whole(groups["total_ns"], int(durations.sum())),
-    )
-    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in COPIES.polars_schema().items())
-    return in_default_order(Table(COPIES, shown, needed(shown, _REASONS)))
+    shares = of_whole(groups["total_ns"], int(durations.sum())).alias("share_pct")
+    return in_default_order(fill(COPIES, Rows(trace, groups.with_columns(shares))))

@@ -1,4 +1,4 @@
-"""The rows of the table of kernels.
+"""Calls of kernels, summed to the rows of the table of kernels.
 
 Definitions: ``docs/metrics.md#kernels``.
 """
@@ -9,49 +9,28 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
 from torch_tb_profiler.analysis.kernels.details import Variant, kernel_details, types_of_inputs
-from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
-from torch_tb_profiler.analysis.recording.kernel_kinds import kinds_of_names
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.kernels.columns import (
-    KERNELS,
-    NO_LIMIT,
-    NO_OPERATOR,
-    NO_OPERATOR_RULE,
-    NO_RULE,
-    NO_TYPES,
-    NOT_GROUPED,
-    NOT_RECORDED,
-    OF_LAUNCH,
-    ONE_CALL,
-)
-from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, other_names
-from torch_tb_profiler.views.null_reasons import needed, why
-from torch_tb_profiler.views.querying import in_default_order
-from torch_tb_profiler.views.schema import Table
-from torch_tb_profiler.views.shares import schema_before, with_shares
 
 _TAIL = 0.95
-_IN_US = ("min", "max", "median", "p95", "std", "gaps_before")
 
 
-def kernels_table(trace: Trace, calls: pl.DataFrame, *, by_launch: bool) -> Table:
-    """The table of kernels, in its default order.
+def kernel_rows(trace: Trace, calls: pl.DataFrame, *, by_launch: bool) -> pl.DataFrame:
+    """The calls summed by kernel name, or by name, operator and launch configuration.
 
     Args:
         trace: The trace.
         calls: The selected rows of ``kernel_calls`` beside those of ``kernel_details``.
         by_launch: Whether rows are those of a name, operator and launch configuration.
+
+    Returns:
+        Keys as codes, sums and statistics in ns, ``limit`` and ``data_types``.
     """
     keys = ["name_code", "operator_code", *LAUNCH_KEYS] if by_launch else ["name_code"]
     groups = _groups(calls, keys)
-    groups = groups.with_columns(**_variants(trace, calls, groups, keys))
-    table = in_default_order(_table(trace, groups, by_launch=by_launch))
-    return with_shares(table, "total_us", NO_KERNEL_TIME)
+    return groups.with_columns(**_variants(trace, calls, groups, keys))
 
 
 def _groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -119,59 +98,3 @@ def _types_of(trace: Trace, variants: Iterable[Variant]) -> tuple[str, ...]:
     texts = (trace.text(variant.input_type_code) for variant in variants)
     told = (types_of_inputs(text) for text in texts if text is not None)
     return tuple(dict.fromkeys(one for several in told for one in several))
-
-
-def _table(trace: Trace, groups: pl.DataFrame, *, by_launch: bool) -> Table:
-    nothing = pl.lit(None)
-    reasons = {
-        DEMANGLED: AS_RECORDED,
-        "tensor_core_used": NO_RULE,
-        "mean_blocks_per_sm": why(trace, "blocks_per_sm", NOT_RECORDED),
-        "mean_est_achieved_occupancy_pct": why(trace, "occupancy", NOT_RECORDED),
-        "std_us": ONE_CALL,
-        "data_types": why(trace, "input_types", NO_TYPES),
-        "occupancy_limit": NO_LIMIT,
-        **dict.fromkeys(OF_LAUNCH, NOT_GROUPED),
-    }
-    launch: dict[str, pl.Series | pl.Expr] = dict.fromkeys(OF_LAUNCH, nothing)
-    if by_launch:
-        launch = _launch(trace, groups)
-        reasons |= {
-            "operator": NO_OPERATOR,
-            "operator_tensor_core_eligible": NO_OPERATOR_RULE,
-            **dict.fromkeys(("grid", "block"), why(trace, "launches", NOT_RECORDED)),
-            "registers_per_thread": why(trace, "registers", NOT_RECORDED),
-            "shared_memory_bytes": why(trace, "shared_memory", NOT_RECORDED),
-        }
-    frame = groups.with_columns(
-        *other_names(trace, groups["name_code"]),
-        *(microseconds(groups[f"{stem}_ns"]).alias(f"{stem}_us") for stem in _IN_US),
-        name=codes.texts(trace, groups["name_code"]),
-        tensor_core_used=codes.verdict_column(groups["tensor_core"]),
-        total_us=microseconds(groups["total_ns"]),
-        mean_us=microseconds(groups["total_ns"], groups["calls"]),
-        occupancy_limit=groups["limit"],
-        kernel_class=_classes(trace, groups["name_code"]),
-        **launch,
-    )
-    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema_before(KERNELS).items())
-    return Table(KERNELS, shown, needed(shown, reasons))
-
-
-def _launch(trace: Trace, groups: pl.DataFrame) -> dict[str, pl.Series | pl.Expr]:
-    """The columns that stand for one launch configuration of one operator."""
-    return {
-        "operator": codes.texts(trace, groups["operator_code"]),
-        "grid": codes.texts(trace, groups["grid_code"]),
-        "block": codes.texts(trace, groups["block_code"]),
-        "registers_per_thread": groups["registers_per_thread"],
-        "shared_memory_bytes": groups["shared_memory_bytes"],
-        "operator_tensor_core_eligible": codes.verdict_column(groups["eligible"]),
-    }
-
-
-def _classes(trace: Trace, names: pl.Series) -> pl.Series:
-    """The kind of work that each name tells."""
-    known = kinds_of_names(trace)
-    kinds = [known.kinds[known.number[code]].kind for code in names.to_list()]
-    return pl.Series(kinds, dtype=pl.String)

@@ -17,9 +17,8 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.api_calls import API_CALLS, api_calls_table
-from torch_tb_profiler.views.kernels.columns import GROUP_BYS, KERNELS
 from torch_tb_profiler.views.kernels.copies import COPIES, copies_table
-from torch_tb_profiler.views.kernels.rows import kernels_table
+from torch_tb_profiler.views.kernels.table import GROUP_BYS, KERNELS, kernels_table
 from torch_tb_profiler.views.kernels.tensor_cores import (
     TENSOR_CORE_TIME,
     tensor_core_facts,
@@ -45,14 +44,13 @@ def kernels(trace: Trace, selection: Selection) -> View:
 
 
 def _kernels(trace: Trace, selection: Selection, group_by: str) -> View:
-    by_launch = group_by == GROUP_BYS[1]
     calls = selected_kernel_calls(trace, selection)
     details = selected_kernel_details(trace, selection)
     if selection.operator_id is not None:
         chosen = kernels_of_operator(trace, selection, selection.operator_id)
         calls, details = calls.filter(chosen), details.filter(chosen)
     tables = (
-        kernels_table(trace, calls.hstack(details), by_launch=by_launch),
+        kernels_table(trace, calls.hstack(details), group_by),
         tensor_core_table(calls),
         api_calls_table(trace, selection),
         copies_table(trace, selection),

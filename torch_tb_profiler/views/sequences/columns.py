@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 
-def _us(key: str, title: str, text: str, family: str = "time", **more: bool) -> Column:
+def _us(key: str, title: str, text: str, family: str = "time", **more: Any) -> Column:
     return Column(key, title, "number", "us", text, family=family, **more)
 
 

@@ -21,7 +21,7 @@ from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.kernels.columns import NO_LIMIT, NO_TYPES, ONE_CALL
+from torch_tb_profiler.views.kernels.table import NO_LIMIT, NO_TYPES, ONE_CALL
 from torch_tb_profiler.views.kernels.view import kernels
 
 H100: dict[str, Any] = {

@@ -1,13 +1,28 @@
-"""The columns of the table of kernels, and why their values may be null."""
+"""The table of kernels: its columns, and how each follows from the summed rows.
+
+Definitions: ``docs/metrics.md#kernels``.
+"""
 
 from __future__ import annotations
 
-from torch_tb_profiler.views.name_columns import OTHER_NAMES
-from torch_tb_profiler.views.null_reasons import not_grouped
-from torch_tb_profiler.views.schema import Column, TableSpec
-from torch_tb_profiler.views.shares import share_columns
+from collections.abc import Callable
 
-GROUP_BYS = ("name", "name+operator+launch")
+import polars as pl
+
+from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
+from torch_tb_profiler.analysis.recording.kernel_kinds import kinds_of_names
+from torch_tb_profiler.analysis.recording.missing_reasons import Lacking
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.filling import Rows, fill, microseconds, text, verdict
+from torch_tb_profiler.views.kernels.rows import kernel_rows
+from torch_tb_profiler.views.name_columns import OTHER_NAMES
+from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Column, Grouping, Table, TableSpec
+from torch_tb_profiler.views.shares import share_columns, with_shares
+
+BY_LAUNCH = Grouping("name+operator+launch", "operator and launch")
+GROUP_BYS = ("name", BY_LAUNCH.group_by)
 
 NO_RULE = "No rule knows whether this kernel uses Tensor Cores."
 NO_OPERATOR = (
@@ -23,22 +38,38 @@ NO_LIMIT = (
     "are those of NVIDIA's GPUs, by compute capability."
 )
 NOT_RECORDED = "The profiler did not record this for these kernels."
-NOT_GROUPED = not_grouped("operator and launch", GROUP_BYS[1])
-
-OF_LAUNCH = (
-    "operator",
-    "grid",
-    "block",
-    "registers_per_thread",
-    "shared_memory_bytes",
-    "operator_tensor_core_eligible",
-)
-"""Columns that have values only when grouped by operator and launch."""
 
 
-def _of_call(key: str, title: str, text: str) -> Column:
+def _unless_recorded(what: Lacking) -> Callable[[Trace], str]:
+    """Why the recording lacks ``what``, or that the profiler did not record it of some kernels."""
+    return lambda trace: why(trace, what, NOT_RECORDED)
+
+
+def _no_types(trace: Trace) -> str:
+    return why(trace, "input_types", NO_TYPES)
+
+
+def _classes(rows: Rows) -> pl.Series:
+    """The kind of work that each name stands for."""
+    known = kinds_of_names(rows.trace)
+    kinds = [known.kinds[known.number[code]].kind for code in rows["name_code"].to_list()]
+    return pl.Series(kinds, dtype=pl.String)
+
+
+def _of_call(key: str, title: str, help_text: str, null_reason: str | None = None) -> Column:
     """A measure of the durations of single calls that is shown when asked for."""
-    return Column(key, title, "number", "us", text, family="call", hidden=True)
+    value = microseconds(key.replace("_us", "_ns"))
+    return Column(
+        key,
+        title,
+        "number",
+        "us",
+        help_text,
+        family="call",
+        hidden=True,
+        value=value,
+        null_reason=null_reason,
+    )
 
 
 KERNELS = TableSpec(
@@ -46,22 +77,45 @@ KERNELS = TableSpec(
     "Kernels",
     "One row per kernel name, or per kernel name, operator and launch configuration.",
     (
-        Column("name", "Name", "string", None, "Name of the kernel."),
+        Column("name", "Name", "string", None, "Name of the kernel.", value=text("name_code")),
         Column(
             "operator",
             "Operator",
             "string",
             None,
             "The innermost operator or range around the launch. Only when grouped by operator.",
+            value=text("operator_code"),
+            null_reason=NO_OPERATOR,
+            only_grouped=BY_LAUNCH,
         ),
-        Column("grid", "Grid", "string", None, "Blocks of the launch in x, y, z."),
-        Column("block", "Block", "string", None, "Threads of a block in x, y, z."),
+        Column(
+            "grid",
+            "Grid",
+            "string",
+            None,
+            "Blocks of the launch in x, y, z.",
+            value=text("grid_code"),
+            null_reason=_unless_recorded("launches"),
+            only_grouped=BY_LAUNCH,
+        ),
+        Column(
+            "block",
+            "Block",
+            "string",
+            None,
+            "Threads of a block in x, y, z.",
+            value=text("block_code"),
+            null_reason=_unless_recorded("launches"),
+            only_grouped=BY_LAUNCH,
+        ),
         Column(
             "registers_per_thread",
             "Registers per Thread",
             "integer",
             "count",
             "Registers each thread uses.",
+            null_reason=_unless_recorded("registers"),
+            only_grouped=BY_LAUNCH,
         ),
         Column(
             "shared_memory_bytes",
@@ -69,6 +123,8 @@ KERNELS = TableSpec(
             "integer",
             "bytes",
             "Shared memory of a block.",
+            null_reason=_unless_recorded("shared_memory"),
+            only_grouped=BY_LAUNCH,
         ),
         Column(
             "tensor_core_used",
@@ -76,6 +132,8 @@ KERNELS = TableSpec(
             "boolean",
             None,
             "Whether the kernel runs on Tensor Cores (matrix units), told from its name.",
+            value=verdict("tensor_core"),
+            null_reason=NO_RULE,
         ),
         Column(
             "operator_tensor_core_eligible",
@@ -83,6 +141,9 @@ KERNELS = TableSpec(
             "boolean",
             None,
             "Whether the operator, or one inside it, could use Tensor Cores.",
+            value=verdict("eligible"),
+            null_reason=NO_OPERATOR_RULE,
+            only_grouped=BY_LAUNCH,
         ),
         Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
         Column(
@@ -93,10 +154,35 @@ KERNELS = TableSpec(
             "Summed duration.",
             family="total",
             additive=True,
+            value=microseconds("total_ns"),
         ),
-        Column("mean_us", "Mean", "number", "us", "Total divided by Calls.", family="call"),
-        Column("min_us", "Min", "number", "us", "Shortest duration.", family="call"),
-        Column("max_us", "Max", "number", "us", "Longest duration.", family="call"),
+        Column(
+            "mean_us",
+            "Mean",
+            "number",
+            "us",
+            "Total divided by Calls.",
+            family="call",
+            value=microseconds("total_ns", per="calls"),
+        ),
+        Column(
+            "min_us",
+            "Min",
+            "number",
+            "us",
+            "Shortest duration.",
+            family="call",
+            value=microseconds("min_ns"),
+        ),
+        Column(
+            "max_us",
+            "Max",
+            "number",
+            "us",
+            "Longest duration.",
+            family="call",
+            value=microseconds("max_ns"),
+        ),
         Column(
             "mean_blocks_per_sm",
             "Mean Blocks per SM",
@@ -104,6 +190,7 @@ KERNELS = TableSpec(
             "ratio",
             "Blocks of the launch divided by the multiprocessors of the device, weighted by "
             "duration (evenly if all durations are 0). Below 1, multiprocessors stay idle.",
+            null_reason=_unless_recorded("blocks_per_sm"),
         ),
         Column(
             "mean_est_achieved_occupancy_pct",
@@ -113,6 +200,7 @@ KERNELS = TableSpec(
             "The profiler's estimate of active warps over the most a multiprocessor can hold, "
             "weighted by duration (evenly if all durations are 0).",
             estimated=True,
+            null_reason=_unless_recorded("occupancy"),
         ),
         Column(
             "communication",
@@ -134,6 +222,7 @@ KERNELS = TableSpec(
             "std_us",
             "Standard Deviation",
             "Root of the mean squared difference of a call from Mean.",
+            ONE_CALL,
         ),
         Column(
             "data_types",
@@ -143,6 +232,7 @@ KERNELS = TableSpec(
             "Element types told from its name; where that tells none, those of the inputs of the "
             "operators that launched it.",
             hidden=True,
+            null_reason=_no_types,
         ),
         Column(
             "occupancy_limit",
@@ -153,6 +243,8 @@ KERNELS = TableSpec(
             "block size, or the grid where the launch has fewer blocks than fit; nothing where it "
             "is full. Of several launch configurations the one with most time.",
             hidden=True,
+            value=lambda rows: rows["limit"],
+            null_reason=NO_LIMIT,
         ),
         Column(
             "kernel_class",
@@ -161,6 +253,7 @@ KERNELS = TableSpec(
             None,
             "Kind of work, told from its name; other where no rule knows it.",
             hidden=True,
+            value=_classes,
         ),
         Column(
             "gaps_before_us",
@@ -171,7 +264,21 @@ KERNELS = TableSpec(
             family="total",
             hidden=True,
             additive=True,
+            value=microseconds("gaps_before_ns"),
         ),
     ),
     sort="-total_us,name",
 )
+
+
+def kernels_table(trace: Trace, calls: pl.DataFrame, group_by: str) -> Table:
+    """The rows of :data:`KERNELS`, in default order.
+
+    Args:
+        trace: The trace.
+        calls: The selected rows of ``kernel_calls`` beside those of ``kernel_details``.
+        group_by: One of :data:`GROUP_BYS`.
+    """
+    rows = kernel_rows(trace, calls, by_launch=group_by == BY_LAUNCH.group_by)
+    table = in_default_order(fill(KERNELS, Rows(trace, rows, group_by)))
+    return with_shares(table, "total_us", NO_KERNEL_TIME)
