@@ -28,9 +28,10 @@ from torch_tb_profiler.requests import errors, general, runs, slices, timeline
 from torch_tb_profiler.requests import views as view_answers
 from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer
 from torch_tb_profiler.views import schema, spec
-from torch_tb_profiler.views.registry import ViewSpec, all_views
+from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.slice import arguments, details
+from torch_tb_profiler.views.spec import ViewSpec
 from torch_tb_profiler.views.timeline import (
     categories,
     clocks,

@@ -11,8 +11,9 @@ import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.registry import PairView, RunView, TraceView, view_named
+from torch_tb_profiler.views.registry import view_named
 from torch_tb_profiler.views.schema import Scalar, View
+from torch_tb_profiler.views.spec import PairView, RunView, TraceView
 from torch_tb_profiler.views.timeline.index import Timeline, timeline
 from torch_tb_profiler.views.timeline.range_summary import RangeSummary, range_summary
 

@@ -13,7 +13,6 @@ from torch_tb_profiler.reports import json as json_report
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import (
     Column,
     Fact,
@@ -24,6 +23,7 @@ from torch_tb_profiler.views.schema import (
     TableSpec,
     View,
 )
+from torch_tb_profiler.views.spec import ViewSpec
 
 NAME = Column("name", "Name", "string", None, "Which one.")
 SELF = Column("self_us", "Self", "number", "us", "How long.", estimated=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -21,6 +23,7 @@ SPEC = TableSpec(
         Column("bytes", "Size", "integer", "bytes", "Size."),
         Column("path", "Path", "string", None, "Path.", hidden=True),
     ),
+    two_sided=True,
 )
 
 
@@ -35,8 +38,9 @@ def test_what_has_times_of_both_sides_is_two_tables() -> None:
         "operator_cpu": ("Operators, CPU", ["name", "calls", "cpu_total_us", "path"]),
         "operator_gpu": ("Operators, GPU", ["name", "calls", "gpu_total_us", "bytes", "path"]),
     }
-    some = View(tables={"operator": table(5.0), "kernel": table(5.0)})
-    assert list(on_two_sides(some, ["kernel"]).tables) == ["operator", "kernel_cpu", "kernel_gpu"]
+    one_sided = replace(table(5.0), spec=replace(SPEC, two_sided=False))
+    some = View(tables={"operator": one_sided, "kernel": table(5.0)})
+    assert list(on_two_sides(some).tables) == ["operator", "kernel_cpu", "kernel_gpu"]
     alone = View(tables={"operator": table(None)})
     assert on_two_sides(alone) == alone
 

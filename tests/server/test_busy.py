@@ -28,8 +28,8 @@ from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.limits import AnswerLimits
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
+from torch_tb_profiler.views.spec import ViewSpec
 
 Writer = Callable[..., Path]
 

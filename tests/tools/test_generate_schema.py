@@ -16,8 +16,9 @@ import pytest
 from torch_tb_profiler.advice import EVIDENCE_TABLES
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.registry import ViewSpec, all_views
+from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Column, TableSpec, View
+from torch_tb_profiler.views.spec import ViewSpec
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TOOL = ROOT / "tools" / "generate_schema.py"

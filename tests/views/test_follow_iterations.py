@@ -26,8 +26,9 @@ from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, TableQuery
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import complete
-from torch_tb_profiler.views.registry import ViewSpec, all_views
+from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.spec import ViewSpec
 
 STEPS = 3
 GEMM = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"

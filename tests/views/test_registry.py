@@ -13,8 +13,9 @@ from tests.views.overview.test_view import FX1, FX7
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.checks import CHECKED
-from torch_tb_profiler.views.registry import TraceView, ViewSpec, all_views
+from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Table, TableSpec
+from torch_tb_profiler.views.spec import TraceView, ViewSpec
 
 SUFFIX_OF_UNIT = {"us": "_us", "ns": "_ns", "bytes": "_bytes", "pct": "_pct"}
 

@@ -11,6 +11,7 @@ from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
 from torch_tb_profiler.cli.record_arguments import add_record
 from torch_tb_profiler.cli.scalars_arguments import add_scalars
 from torch_tb_profiler.cli.summary_arguments import add_summary_options
+from torch_tb_profiler.views.registry import DEFAULT_VIEW
 
 FORMATS = ("table", "json", "csv", "md")
 NAMES = ("short", "demangled", "recorded")
@@ -72,9 +73,9 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     report.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
     report.add_argument(
         "--view",
-        default="overview",
+        default=DEFAULT_VIEW,
         metavar="NAME[,NAME]",
-        help="views to print, or 'all' (default: overview; see 'torch-tb-profiler views')",
+        help=f"views to print, or 'all' (default: {DEFAULT_VIEW}; see 'torch-tb-profiler views')",
     )
     _add_format(report)
     _add_subject(report, "")

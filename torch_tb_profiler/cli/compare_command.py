@@ -26,17 +26,17 @@ from torch_tb_profiler.cli.tasks import (
 from torch_tb_profiler.knowledge.surroundings import kinds_of_times
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
-from torch_tb_profiler.loading.queries.views import view_spec, with_rows
+from torch_tb_profiler.loading.queries.views import with_rows
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.views.compare.gate import GateError, check_gate, evaluate
+from torch_tb_profiler.views.compare.view import SPEC
 from torch_tb_profiler.views.querying import QueryError
 from torch_tb_profiler.views.schema import Table, View
 
-VIEW = "compare"
 ALL_TABLES = "all"
 BASELINE, CANDIDATE = "baseline", "candidate"
 TIMED_TABLE = "throughput"
@@ -63,8 +63,8 @@ def run(arguments: Namespace) -> int:
         tables = _chosen_tables(arguments)
         typed = request_parameters(arguments, limit=arguments.format in ("json", "csv"))
         ordered = MAIN_TABLE if MAIN_TABLE in tables else tables[0]
-        rows = parameters.view_request(VIEW, {"table": ordered, **typed}).rows
-        sink = make_sink(arguments, [(VIEW, tables)])
+        rows = parameters.view_request(SPEC.name, {"table": ordered, **typed}).rows
+        sink = make_sink(arguments, [(SPEC.name, tables)])
         result = perform(_task(arguments))
     except LoadingError as error:
         return tell_failure(error)
@@ -81,7 +81,7 @@ def run(arguments: Namespace) -> int:
         chosen = {name: _times_first(table) for name, table in chosen.items()}
     shown = replace(shown, tables=chosen)
     with writing_errors(arguments.output) as written:
-        sink.add(replace(result, view=shown), VIEW)
+        sink.add(replace(result, view=shown), SPEC.name)
         sink.close()
     return max(code, written.code)
 
@@ -96,13 +96,13 @@ def _refuse_bad_gates(arguments: Namespace) -> None:
             raise unknown("kind of difference", kind, known)
     try:
         for expression in arguments.fail_on:
-            check_gate(view_spec(VIEW).tables, expression)
+            check_gate(SPEC.tables, expression)
     except GateError as error:
         raise RequestError("bad_parameter", f"{error}.", GATE_HINT) from error
 
 
 def _chosen_tables(arguments: Namespace) -> list[str]:
-    known = [table.name for table in view_spec(VIEW).tables]
+    known = [table.name for table in SPEC.tables]
     if arguments.view == ALL_TABLES:
         return known
     names = [name.strip() for name in arguments.view.split(",") if name.strip()]
@@ -144,7 +144,7 @@ def _task(arguments: Namespace) -> Task:
         asked.update({f"{prefix}{key}": value for key, value in given.items()})
     if arguments.group_by is not None:
         asked["group_by"] = arguments.group_by
-    return Task(view_spec(VIEW), parameters.view_request(VIEW, asked), catalog)
+    return Task(SPEC, parameters.view_request(SPEC.name, asked), catalog)
 
 
 def _file_of(

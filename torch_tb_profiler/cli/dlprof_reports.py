@@ -18,7 +18,7 @@ from torch_tb_profiler.cli.tasks import (
     tell_failure,
 )
 from torch_tb_profiler.loading.queries.views import view_spec
-from torch_tb_profiler.reports.dlprof.registry import GROUPS, NEEDS, OVERVIEW, REPORTS
+from torch_tb_profiler.reports.dlprof.registry import NEEDS, OVERVIEW, REPORTS
 from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
 from torch_tb_profiler.reports.dlprof.table import Report
 from torch_tb_profiler.reports.dlprof.writing import WRITERS
@@ -100,7 +100,7 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
         kind = REPORTS[file.report]
         views: dict[str, View] = {}
         for name in (*kind.views, *kind.wishes):
-            domain = file.domain if name == GROUPS else None
+            domain = file.domain if NEEDS[name].of_domain else None
             if (name, domain) not in known:
                 known[name, domain] = _answer(task, name, domain)
             answer = known[name, domain]

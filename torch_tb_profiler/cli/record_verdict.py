@@ -19,8 +19,10 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
+from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note, View
+from torch_tb_profiler.views.spec import ViewSpec
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 MOST_TITLES = 4
@@ -51,16 +53,16 @@ def verdict(folder: str) -> list[str]:
     notes: list[tuple[Note, str]] = []
     problems: list[str] = []
     step_us = None
-    for view, file in _questions(files):
-        about = Subject(file.run, file.worker if view == "overview" else None, file.span)
+    for spec, file in _questions(files):
+        about = Subject(file.run, file.worker if spec.scope == "trace" else None, file.span)
         try:
-            result = _looked_at(catalog, view, about)
+            result = _looked_at(catalog, spec.name, about)
         except LoadingError as error:
             problems.append(error.problem.message)
             continue
         seen = {note.code for note, _ in notes}
         advised = [note for note in result.notes if note.kind == "advice"]
-        notes += [(note, _place(view, file)) for note in advised if note.code not in seen]
+        notes += [(note, _place(spec, file)) for note in advised if note.code not in seen]
         step_us = _usual_step_us(result) or step_us
     if step_us is not None and step_us < LITTLE_US:
         return _little(step_us)
@@ -115,14 +117,16 @@ def _catalog(folder: str) -> Catalog:
     return Catalog([Place(folder, options=ReadOptions())], cache=cache, store=store)
 
 
-def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[str, SpanFile]]:
-    """The overview of the first rank, of a window first and then, for what a window cannot tell, of
-    the whole run; and what comparing the ranks tells."""
+def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[ViewSpec, SpanFile]]:
+    """The views with findings: of the first rank, for a window first and then, for what a window
+    does not show, for the whole run; and of all ranks compared."""
     first = [file for file in files if file.worker == files[0].worker]
-    for file in dict.fromkeys([first[0], first[-1]]):
-        yield "overview", file
-    if len({file.worker for file in files}) > 1:
-        yield "distributed", files[0]
+    has_ranks = len({file.worker for file in files}) > 1
+    for spec in all_views().values():
+        if spec.has_findings and spec.scope == "trace":
+            yield from ((spec, file) for file in dict.fromkeys([first[0], first[-1]]))
+        elif spec.has_findings and has_ranks:
+            yield spec, files[0]
 
 
 def _looked_at(catalog: Catalog, view: str, subject: Subject) -> View:
@@ -150,8 +154,8 @@ def _little(step_us: float) -> list[str]:
     ]
 
 
-def _place(view: str, file: SpanFile) -> str:
-    return "All ranks compared." if view == "distributed" else f"In {file.location.name}."
+def _place(spec: ViewSpec, file: SpanFile) -> str:
+    return "All ranks compared." if spec.scope == "run" else f"In {file.location.name}."
 
 
 def _gain_pct(note: Note) -> float | None:

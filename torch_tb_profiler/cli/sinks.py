@@ -15,7 +15,6 @@ from typing import Protocol
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import tell_warning
 from torch_tb_profiler.cli.output import Output
-from torch_tb_profiler.cli.summary_options import SUMMARY
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.notes import note_text
 from torch_tb_profiler.reports.style import COLOURED, PLAIN
@@ -142,15 +141,6 @@ class Rows:
         return self.limit if self.table in (None, name) else DEFAULT_ROWS
 
 
-TWO_SIDED: dict[str, tuple[str, ...] | None] = {
-    SUMMARY: None,
-    "groups": ("groups",),
-    "phases": ("user_ranges",),
-}
-"""By view the tables whose times of host and device stand in two tables on a terminal, which holds
-them beside each other in no line; None for all."""
-
-
 class TextSink:
     """For people: a terminal's table or Markdown."""
 
@@ -174,8 +164,8 @@ class TextSink:
                 spec, view, heading, look.columns, look.names, time_unit=look.time_unit
             )
         else:
-            if spec.name in TWO_SIDED and look.columns is None:
-                view = on_two_sides(view, TWO_SIDED[spec.name])
+            if look.columns is None:
+                view = on_two_sides(view)
             text = terminal.dumps(spec, view, heading, look)
         if self._count and self._output.folder is None:
             text = "\n" + text

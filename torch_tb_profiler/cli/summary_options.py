@@ -12,44 +12,49 @@ from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.querying import QueryError, query
 from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.spec import ViewSpec
 
-SUMMARY = "summary"
-SORT_KEYS = {
-    f"{side}-{word}": f"-{side}_{figure}_us"
-    for side in ("cpu", "gpu")
-    for word, figure in (("total", "total"), ("avg", "mean"), ("max", "max"), ("min", "min"))
-}
-"""Orders under Paddle's names, longest first."""
+_THREAD, _PARTS = "thread", "parts"
+"""What ``--threads`` and ``--operator-parts`` add to a grouping."""
 
 
-def summary_parameters(arguments: Namespace, typed: dict[str, str]) -> dict[str, str]:
-    """``typed`` as the parameters of the view: the options as a grouping, and without an order that
-    is for all tables.
+def with_summary_options(
+    spec: ViewSpec, arguments: Namespace, typed: dict[str, str]
+) -> dict[str, str]:
+    """``typed`` with the options as parameters of the view: a grouping where it has such ones, and
+    without an order that is for every table.
 
     Raises:
-        RequestError: the grouping is said twice.
+        RequestError: the grouping is given twice.
     """
     given = dict(typed)
-    parts = ["thread"] * (arguments.threads == "apart") + ["parts"] * arguments.operator_parts
-    if arguments.threads is not None or parts:
+    parts = [_THREAD] * (arguments.threads == "apart") + [_PARTS] * arguments.operator_parts
+    if (arguments.threads is not None or parts) and _groups_by_parts(spec):
         if "group_by" in given:
             raise RequestError(
                 "bad_parameter", "--group-by and --threads or --operator-parts say the same."
             )
         given["group_by"] = "+".join(["name", *parts])
-    if "table" not in given:
-        given.pop("sort", None)
-    elif "sort" in given:
-        given["sort"] = SORT_KEYS.get(given["sort"], given["sort"])
+    if "sort" in given:
+        given["sort"] = _sort_of(spec, given["sort"])
+        if spec.sorts_every_table and "table" not in given:
+            del given["sort"]
     return given
 
 
-def order_for_all(arguments: Namespace) -> str | None:
+def _groups_by_parts(spec: ViewSpec) -> bool:
+    return any({_THREAD, _PARTS} <= set(group_by.split("+")) for group_by in spec.group_bys)
+
+
+def _sort_of(spec: ViewSpec, sort: str) -> str:
+    return spec.sort_names.get(sort, sort)
+
+
+def order_for_all(spec: ViewSpec, arguments: Namespace) -> str | None:
     """The order of every table of the view that has its columns; None for the default."""
-    if arguments.sort is None or arguments.table is not None:
+    if not spec.sorts_every_table or arguments.sort is None or arguments.table is not None:
         return None
-    typed: str = arguments.sort
-    return SORT_KEYS.get(typed, typed)
+    return _sort_of(spec, arguments.sort)
 
 
 def in_order(result: ViewResult, sort: str) -> ViewResult:
@@ -70,7 +75,7 @@ def in_order(result: ViewResult, sort: str) -> ViewResult:
         raise RequestError(
             "bad_parameter",
             f"sort: no table shown has {sort[:80]!r}.",
-            f"Orders are {', '.join(SORT_KEYS)}, or columns like -cpu_total_us,name.",
+            f"Orders are {', '.join(result.spec.sort_names)}, or columns like -cpu_total_us,name.",
         )
     try:
         for name in ordered:

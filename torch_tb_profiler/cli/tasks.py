@@ -11,10 +11,9 @@ from torch_tb_profiler.analysis.selection import SELECTION_TEXTS
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, tell_error
 from torch_tb_profiler.cli.summary_options import (
-    SUMMARY,
     in_order,
     order_for_all,
-    summary_parameters,
+    with_summary_options,
 )
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
@@ -140,10 +139,9 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
             continue
         for spec, file in _pairs(specs, files):
             subject = {"run": file.run, "worker": file.worker, "span": file.span}
-            own, order = _for_view(spec, typed, arguments), None
-            if spec.name == SUMMARY:
-                own, order = summary_parameters(arguments, own), order_for_all(arguments)
+            own = with_summary_options(spec, arguments, _for_view(spec, typed, arguments))
             request = parameters.view_request(spec.name, {**own, **subject})
+            order = order_for_all(spec, arguments)
             tasks.append(Task(spec, request, catalog, skips_missing, order=order))
     return tasks
 

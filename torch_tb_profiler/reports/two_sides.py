@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from torch_tb_profiler.views.schema import Column, Table, View
@@ -11,18 +10,12 @@ HOST, DEVICE = "cpu_", "gpu_"
 TITLES = {HOST: "CPU", DEVICE: "GPU"}
 
 
-def on_two_sides(view: View, names: Collection[str] | None = None) -> View:
-    """``view`` with every table that has times of both sides as two: what its rows are and how
-    often stands in both, everything behind the times of the device in the second.
-
-    Args:
-        view: The view.
-        names: The tables it is done with; None for all.
-    """
+def on_two_sides(view: View) -> View:
+    """``view`` with every two-sided table that has times of both sides as two: what its rows are
+    and how often stands in both, everything behind the times of the device in the second."""
     tables: dict[str, Table] = {}
     for name, table in view.tables.items():
-        is_asked = names is None or name in names
-        if is_asked and _has(table, HOST) and _has(table, DEVICE):
+        if table.spec.two_sided and _has(table, HOST) and _has(table, DEVICE):
             for side in (HOST, DEVICE):
                 tables[f"{name}_{TITLES[side].lower()}"] = _side(table, side)
         else:

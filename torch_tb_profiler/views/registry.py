@@ -7,10 +7,10 @@ the others.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
-
-__all__ = ["VIEW_NAMES", "PairView", "RunView", "TraceView", "ViewSpec", "all_views", "view_named"]
+if TYPE_CHECKING:  # the command line asks for names before it may wait for polars
+    from torch_tb_profiler.views.spec import ViewSpec
 
 VIEW_NAMES = (
     "overview",
@@ -37,6 +37,9 @@ VIEW_NAMES = (
     "summary",
 )
 """Each is also the folder whose ``view.py`` declares the view, as ``SPEC``."""
+
+DEFAULT_VIEW = VIEW_NAMES[0]
+"""The view of who asks for none."""
 
 
 def view_named(name: str) -> ViewSpec:

@@ -98,6 +98,8 @@ class TableSpec:
         is_summary: True when it only stands beside the view's first table, as its sums or what
             surrounds it: CSV, which holds one table, is that of the first unless this is named.
         when_empty: Why it may have no rows, for people.
+        two_sided: True when it has times of host and device (``cpu_…``, ``gpu_…``) that do not fit
+            beside each other on a terminal, which prints two tables instead.
     """
 
     name: str
@@ -108,6 +110,7 @@ class TableSpec:
     tree: tuple[str, str] | None = None
     is_summary: bool = False
     when_empty: str = "The selection holds nothing of the kind."
+    two_sided: bool = False
 
     def polars_schema(self) -> dict[str, type[pl.DataType]]:
         """Column key → polars dtype, in order."""

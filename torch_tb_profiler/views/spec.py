@@ -7,7 +7,7 @@ without importing each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from torch_tb_profiler.analysis.selection import Selection
@@ -43,6 +43,11 @@ class ViewSpec:
             ``report --view all`` leaves it out.
         by_phase: Whether a phase narrows it (by the masks of ``analysis.selection``); a view of
             stretches of time is asked without one.
+        has_findings: Whether the findings of the detectors are among its notes: for a ``trace``
+            view those of the trace, for a ``run`` view those of comparing its workers.
+        sorts_every_table: True when an order that names no table is for every table that has its
+            columns; otherwise it is for the first table.
+        sort_names: Orders with a name of their own, by name, in the grammar of ``sort``.
     """
 
     name: str
@@ -57,3 +62,6 @@ class ViewSpec:
     leading_facts: tuple[str, ...] = ()
     on_pages: bool = True
     by_phase: bool = False
+    has_findings: bool = False
+    sorts_every_table: bool = False
+    sort_names: Mapping[str, str] = field(default_factory=dict)

@@ -16,8 +16,9 @@ from tests.importers.kineto.reference import read_file
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.registry import VIEW_NAMES, RunView, TraceView, view_named
+from torch_tb_profiler.views.registry import VIEW_NAMES, view_named
 from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.spec import RunView, TraceView
 
 LOST_US = 0.03
 """What starts and durations lose, of both ends."""

@@ -23,8 +23,8 @@ from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
+from torch_tb_profiler.views.spec import ViewSpec
 
 Writer = Callable[..., Path]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import check_phase
-from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Note
+from torch_tb_profiler.views.spec import ViewSpec
 
 
 def without_phase(spec: ViewSpec, selection: Selection) -> tuple[Selection, tuple[Note, ...]]:

@@ -31,8 +31,8 @@ from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
 from torch_tb_profiler.views.device_words import in_words_of
 from torch_tb_profiler.views.querying import complete, query
-from torch_tb_profiler.views.registry import PairView, RunView, TraceView, ViewSpec
 from torch_tb_profiler.views.schema import Note, View
+from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 
 
 def view_spec(name: str) -> ViewSpec:
@@ -146,7 +146,7 @@ def _whole_result(
 
 
 def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
-    """A ``trace`` view, with the advice when it is the overview.
+    """A ``trace`` view, with the findings of the detectors where it has them.
 
     Raises:
         RequestError: the trace has nothing for this view; the message says why.
@@ -161,7 +161,7 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
 def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     _check_available(spec, [spec.missing(trace)])
     make = cast(TraceView, spec.function)
-    if spec.name != "overview":
+    if not spec.has_findings:
         return make(trace, selection)
     if exclusive_intervals.is_computed(trace):
         # What takes long is there: two threads would mostly wait for each other's turn.
@@ -188,8 +188,8 @@ def run_view(
     left_out: tuple[Note, ...] = (),
 ) -> View:
     """A ``run`` view of all workers, when at least one has something for it: one that never
-    communicates, say, is part of the run still. With the advice that follows from comparing them
-    when it is the distributed view; ``traces`` is not empty, ``left_out`` names those not in it.
+    communicates, say, is part of the run still. With the findings of comparing them where it has
+    them; ``traces`` is not empty, ``left_out`` names those not in it.
 
     Raises:
         RequestError: none has; the message says why.
@@ -200,7 +200,7 @@ def run_view(
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
     view = cast(RunView, spec.function)(traces, selection)
     notes = left_out + view.notes
-    if spec.name == "distributed":
+    if spec.has_findings:
         notes += advice.damage_notes(notes) + advice.run_advice(traces, selection)
     return in_words_of(traces, replace(view, notes=said + cut_notes_of_ranks(traces) + notes))
 

@@ -33,11 +33,13 @@ class Need:
         table: The table of which all rows are wanted; None where none is paged.
         group_by: How its rows are grouped.
         view: The view, where it is not called as the need is.
+        of_domain: Whether it may be asked for the ranges of one domain.
     """
 
     table: str | None = None
     group_by: str | None = None
     view: str | None = None
+    of_domain: bool = False
 
 
 NEEDS: dict[str, Need] = {
@@ -45,7 +47,7 @@ NEEDS: dict[str, Need] = {
     TYPES: Need(),
     ITERATIONS: Need("iteration_kernels"),
     ARGUMENTS: Need("iteration_operators", view=ITERATIONS),
-    GROUPS: Need(),
+    GROUPS: Need(of_domain=True),
     OVERVIEW: Need(),
 }
 """How each view is asked."""

@@ -185,4 +185,5 @@ SPEC = ViewSpec(
     function=distributed,
     missing=_missing,
     reads_summaries=True,
+    has_findings=True,
 )

@@ -109,6 +109,7 @@ GROUPS = TableSpec(
         ),
     ),
     tree=("path", "parent"),
+    two_sided=True,
 )
 
 FOLDED = TableSpec(

@@ -318,4 +318,5 @@ SPEC = ViewSpec(
     ),
     function=overview,
     missing=_missing,
+    has_findings=True,
 )

@@ -19,6 +19,7 @@ USER_RANGES = TableSpec(
     is_summary=True,
     when_empty="The selection holds no range beside steps, data loading, optimizers and passes, "
     "which are event types.",
+    two_sided=True,
 )
 
 

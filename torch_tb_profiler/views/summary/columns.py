@@ -12,6 +12,13 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 GROUP_BYS = ("name", "name+thread", "name+parts", "name+thread+parts")
 """Threads merged or apart; operators with or without what they are made of."""
 
+SORT_NAMES = {
+    f"{side}-{word}": f"-{side}_{figure}_us"
+    for side in ("cpu", "gpu")
+    for word, figure in (("total", "total"), ("avg", "mean"), ("max", "max"), ("min", "min"))
+}
+"""Orders under Paddle's names, longest first."""
+
 NO_CALLS = "What the phases leave of the steps is no call."
 
 _CALLS = Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True)
@@ -59,6 +66,7 @@ MODEL = TableSpec(
         *call_columns(STEP_TIME),
     ),
     when_empty="The selection holds no step.",
+    two_sided=True,
 )
 
 DISTRIBUTED = TableSpec(
@@ -96,6 +104,7 @@ OPERATOR = TableSpec(
     sort="-cpu_total_us,name,thread",
     tree=("path", "parent"),
     when_empty="The selection holds no operator.",
+    two_sided=True,
 )
 
 KERNEL = TableSpec(
@@ -118,6 +127,7 @@ MEMORY_MANIPULATION = TableSpec(
     summed_rows.MEMORY_OPERATION_COLUMNS,
     sort="-cpu_total_us,-gpu_total_us,name,host_call",
     when_empty="The selection holds no copy or set of memory.",
+    two_sided=True,
 )
 
 USER_DEFINED = TableSpec(
@@ -128,6 +138,7 @@ USER_DEFINED = TableSpec(
     sort="-cpu_total_us,name,thread",
     when_empty="The selection holds no range beside steps, data loading, optimizers and passes, "
     "which are event types.",
+    two_sided=True,
 )
 
 MEMORY = TableSpec(

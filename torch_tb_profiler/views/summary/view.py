@@ -56,4 +56,6 @@ SPEC = ViewSpec(
     function=summary,
     group_bys=columns.GROUP_BYS,
     on_pages=False,
+    sorts_every_table=True,
+    sort_names=columns.SORT_NAMES,
 )
