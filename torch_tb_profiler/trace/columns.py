@@ -236,3 +236,23 @@ def empty_table(name: str) -> ColumnArrays:
         KeyError: there is no such table.
     """
     return {column: np.empty(0, dtype) for column, dtype in TABLE_COLUMNS[name].items()}
+
+
+_ABSENT_VALUES: dict[type[np.generic], Any] = {
+    np.int64: ABSENT,
+    np.int32: -1,
+    np.int8: -1,
+    np.float64: np.nan,
+}
+
+
+def absent_table(name: str, count: int) -> ColumnArrays:
+    """A table of :data:`TABLE_COLUMNS` with ``count`` rows in which every value is absent.
+
+    Raises:
+        KeyError: there is no such table.
+    """
+    return {
+        column: np.full(count, _ABSENT_VALUES[dtype], dtype)
+        for column, dtype in TABLE_COLUMNS[name].items()
+    }

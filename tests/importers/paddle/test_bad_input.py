@@ -1,4 +1,4 @@
-"""Damaged ``.pb`` files: what can be read is shown, and what cannot is told of."""
+"""Damaged ``.pb`` files: the rest is read, and damage is counted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_cut_file_keeps_what_stands_before_the_cut() -> None:
 
 @pytest.mark.parametrize("size", [7, 9, 12, 14])
 def test_a_file_without_a_whole_event_says_so(size: int) -> None:
-    with pytest.raises(TraceFormatError, match="holds no event") as raised:
+    with pytest.raises(TraceFormatError, match="has no events") as raised:
         read_bytes(WHOLE[:9] + WHOLE[9:size])
     assert raised.value.code == "no_events"
 
@@ -57,7 +57,7 @@ def test_times_that_cannot_be() -> None:
     assert columns.quality.counts == {"event_without_time": 2, "negative_duration": 2}
 
 
-def test_types_and_places_nobody_knows() -> None:
+def test_unknown_types_and_devices() -> None:
     odd = pb.Node("x", 77, 1000, 2000, memory=[pb.Memory(1500, 9, 1, 2**60, "Place(moon)")])
     columns = read_bytes(pb.recording(pb.tree([odd])))
     slices = columns.tables["slices"]
@@ -87,7 +87,7 @@ def test_many_trees_and_long_nodes_over_many_pieces(monkeypatch: pytest.MonkeyPa
 
 def test_a_node_that_never_ends_is_no_endless_reading() -> None:
     tree = message((1, 9)) + b"\x12" + varint(2**40) + b"x" * 5000
-    with pytest.raises(TraceFormatError, match="holds no event"):
+    with pytest.raises(TraceFormatError, match="has no events"):
         read_bytes(message((1, "1.0.2"), (2, 0)) + b"\x1a" + varint(2**41) + tree)
 
 
@@ -112,7 +112,7 @@ def test_other_protobuf_files_are_no_recordings() -> None:
     ):
         assert not is_protobuf(head)
         assert not is_paddle(head, base_name)
-        told = detect_format(head, base_name, True)
-        assert (told.is_trace, told.reason) == (False, "other_protobuf")
-        assert kind in told.text
+        detection = detect_format(head, base_name, True)
+        assert (detection.is_trace, detection.reason) == (False, "other_protobuf")
+        assert kind in detection.text
     assert detect_format(WHOLE, "anything.pb", True).is_trace

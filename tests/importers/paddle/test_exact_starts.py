@@ -19,8 +19,8 @@ def event(ts: int, start: str, tid: str = "1(C++)") -> dict[str, Any]:
 
 def starts(events: list[dict[str, Any]], version: object = "1.0.2") -> list[int]:
     text = json.dumps({"schemaVersion": version, "traceEvents": events}).encode()
-    found: list[int] = read_bytes(text).tables["slices"]["start_ns"].tolist()
-    return found
+    starts: list[int] = read_bytes(text).tables["slices"]["start_ns"].tolist()
+    return starts
 
 
 def test_starts_are_those_of_the_arguments_in_paddles_files_only() -> None:

@@ -29,7 +29,7 @@ HOST = "host_npid_7"
         ("frozen_graph.pb", None),
     ],
 )
-def test_worker_and_span_are_told_by_the_name(name: str, expected: TraceName | None) -> None:
+def test_worker_and_span_come_from_the_name(name: str, expected: TraceName | None) -> None:
     assert trace_names().parse_file(name) == expected
 
 
@@ -44,11 +44,11 @@ def test_of_two_exports_of_one_recording_the_protobuf_is_shown(tmp_path: Path) -
     ):
         (tmp_path / name).write_bytes(data)
 
-    found = looked_into(open_location(str(tmp_path)))
+    listing = looked_into(open_location(str(tmp_path)))
 
-    assert {(file.worker, file.path, file.format) for file in found.files} == {
+    assert {(file.worker, file.path, file.format) for file in listing.files} == {
         ("alone", "alone.paddle_trace.json", "paddle"),
         (HOST, f"{HOST}_time_{STAMP}.pb", "paddle"),
         ("w0", "w0.paddle_trace.pb", "paddle"),
     }
-    assert found.skipped.counts == {"companion": 2, "other_protobuf": 1}
+    assert listing.skipped.counts == {"companion": 2, "other_protobuf": 1}

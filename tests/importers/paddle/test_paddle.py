@@ -89,15 +89,15 @@ def test_the_layers_of_a_thread_are_one_thread(corpus: Path) -> None:
     assert (trace.meta.info.process_cpu_pct, trace.meta.info.system_cpu_pct) == (40, 100)
 
 
-def test_events_are_found_again_in_the_file(corpus: Path) -> None:
+def test_events_are_located_in_the_file(corpus: Path) -> None:
     path = corpus / "paddle_3.3.1" / "oracle" / "w2.paddle_trace.json"
     location = open_location(str(path))
     trace, source = build_trace(read_file(path)), source_of(location, file_state(location))
     for slice_id in range(0, trace.slices.height, 61):
-        found = find(source, sought_event(trace, slice_id), SearchLimits(1 << 30, 60))
-        assert found is not None
-        assert found.end == "found", slice_id
-        assert "start_time" in found.arguments
+        match = find(source, sought_event(trace, slice_id), SearchLimits(1 << 30, 60))
+        assert match is not None
+        assert match.end == "found", slice_id
+        assert "start_time" in match.arguments
 
 
 def test_words_of_paddle_mean_nothing_in_other_files() -> None:

@@ -122,8 +122,8 @@ def test_json_has_the_same_rows() -> None:
     by_name = [{row[0]: row for row in each["slices"]} for each in (rows, expected)]
     assert by_name[0].keys() == by_name[1].keys()
     for table in ("device", "operator"):
-        found = [{str(row[1:]) for row in each[table]} for each in (rows, expected)]
-        assert found[0] == found[1]
+        tables = [{str(row[1:]) for row in each[table]} for each in (rows, expected)]
+        assert tables[0] == tables[1]
     assert rows["memory"] == [
         (*row[:2], row[2] // 1000 * 1000, *row[3:]) for row in expected["memory"]
     ]
@@ -146,7 +146,7 @@ def test_what_the_fields_say() -> None:
     ]  # fmt: skip
 
 
-def test_device_and_host_are_told() -> None:
+def test_device_and_host_are_known() -> None:
     info = columns().info
     assert info.devices == (
         DeviceInfo(

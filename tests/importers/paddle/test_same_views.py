@@ -42,7 +42,7 @@ def both(request: pytest.FixtureRequest, corpus: Path) -> tuple[Trace, Trace]:
     return json, protobuf
 
 
-def made(name: str, trace: Trace, selection: Selection) -> View:
+def view_of(name: str, trace: Trace, selection: Selection) -> View:
     spec = view_named(name)
     if spec.scope == "run":
         return cast(RunView, spec.function)({"worker": trace}, selection)
@@ -58,24 +58,24 @@ def is_close(key: str, one: Any, other: Any, in_memory: bool) -> bool:
 
 
 def differences(one: View, other: View, in_memory: bool) -> list[Any]:
-    found: list[Any] = []
+    differences: list[Any] = []
     facts = [{(each.key, each.scope): each.value for each in view.facts} for view in (one, other)]
     assert one.tables.keys() == other.tables.keys()
     assert facts[0].keys() == facts[1].keys()
     for fact, value in facts[0].items():
         if not is_close(fact[0], value, facts[1][fact], in_memory):
-            found.append((fact, value, facts[1][fact]))
+            differences.append((fact, value, facts[1][fact]))
     for name, table in one.tables.items():
         left, right = table.frame, other.tables[name].frame
         if left.shape != right.shape or table.null_reasons != other.tables[name].null_reasons:
-            found.append((name, left.shape, right.shape))
+            differences.append((name, left.shape, right.shape))
             continue
         for key in left.columns:
             pairs = zip(left[key].to_list(), right[key].to_list(), strict=True)
             wrong = [(row, a, b) for row, (a, b) in enumerate(pairs)
                      if not is_close(key, a, b, in_memory)]  # fmt: skip
-            found += [(name, key, *each) for each in wrong[:2]]
-    return found
+            differences += [(name, key, *each) for each in wrong[:2]]
+    return differences
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -87,5 +87,5 @@ def test_every_table_of_a_view(both: tuple[Trace, Trace], name: str) -> None:
         return
     for group_by in spec.group_bys or (None,):
         selection = Selection(group_by=group_by)
-        one, other = (made(name, each, selection) for each in (json, protobuf))
+        one, other = (view_of(name, each, selection) for each in (json, protobuf))
         assert differences(one, other, name == "memory") == [], group_by

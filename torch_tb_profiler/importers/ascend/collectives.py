@@ -12,11 +12,11 @@ from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
-    TABLE_COLUMNS,
     ColumnArrays,
     EventColumns,
     Int32,
     Int64,
+    absent_table,
 )
 from torch_tb_profiler.trace.side_tables import SideTable
 
@@ -93,13 +93,9 @@ class CollectiveRows:
 
 def collective_table(operations: CollectiveRows, strings: Strings) -> ColumnArrays:
     """The collective table, one row per operation."""
-    table: ColumnArrays = {
-        name: np.full(len(operations.rows), ABSENT if dtype is np.int64 else -1, dtype)
-        for name, dtype in TABLE_COLUMNS["collective"].items()
-    }
     counts_output = np.isin(operations.kind, strings.codes(COUNTS_OUTPUT))
     counts_both = np.isin(operations.kind, strings.codes(COUNTS_BOTH))
-    return table | {
+    return absent_table("collective", len(operations.rows)) | {
         "slice": operations.rows.astype(np.int64),
         "collective_code": operations.kind,
         "dtype_code": operations.dtype,

@@ -16,11 +16,11 @@ from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
-    TABLE_COLUMNS,
     ColumnArrays,
     Int32,
     Int64,
     Track,
+    absent_table,
 )
 from torch_tb_profiler.trace.lookup import positions_in
 
@@ -269,10 +269,7 @@ def device_table(
     counts = len(tasks.rows), len(collectives.rows)
     total = sum(counts)
     device = int(tasks.device[0]) if counts[0] else 0
-    table: ColumnArrays = {}
-    for name, dtype in TABLE_COLUMNS["device"].items():
-        absent = ABSENT if dtype is np.int64 else (np.nan if dtype is np.float64 else -1)
-        table[name] = np.full(total, absent, dtype)
+    table = absent_table("device", total)
     table["slice"] = np.concatenate(
         (np.arange(first, first + counts[0]), np.arange(start, start + counts[1]))
     )

@@ -21,11 +21,11 @@ from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
-    TABLE_COLUMNS,
     ColumnArrays,
     EventColumns,
     Int64,
     Track,
+    absent_table,
     empty_table,
 )
 
@@ -98,7 +98,7 @@ def _categories(
 def _device_rows(slices: ColumnArrays, tracks: Sequence[Track], device: int) -> ColumnArrays:
     work = np.flatnonzero(np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES]))
     streams = np.array([_stream(track) for track in tracks], np.int64)
-    table = _absent_table("device", len(work))
+    table = absent_table("device", len(work))
     table["slice"] = work
     table["device"] = np.full(len(work), device, np.int64)
     table["stream"] = streams[slices["track"][work]] if len(tracks) else table["stream"]
@@ -130,7 +130,7 @@ def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> Col
     )
     if not len(rows):
         return empty_table("collective")
-    table = _absent_table("collective", len(rows))
+    table = absent_table("collective", len(rows))
     table["slice"] = rows
     names, inverse = np.unique(slices["name_code"][rows], return_inverse=True)
     kinds_by_name = [_collective(columns.strings[code]) for code in names.tolist()]
@@ -147,15 +147,6 @@ def _collective(name: str) -> str:
     if match is None:
         return type_from_name(name)
     return "all_reduce" if match[1].startswith("parallel_") else type_from_name(match[1])
-
-
-def _absent_table(name: str, count: int) -> ColumnArrays:
-    """A table with ``count`` rows in which every value is absent."""
-    table: ColumnArrays = {}
-    for column, dtype in TABLE_COLUMNS[name].items():
-        absent = ABSENT if dtype is np.int64 else np.nan if dtype is np.float64 else -1
-        table[column] = np.full(count, absent, dtype)
-    return table
 
 
 def add_steps(columns: EventColumns, steps: Sequence[RecordedStep], zero_tick: int | None) -> bool:
@@ -208,7 +199,7 @@ def _append_steps(columns: EventColumns, steps: Sequence[RecordedStep], zero_ns:
     columns.strings.extend(f"ProfilerStep#{step.number}" for step in steps)
     start = np.array([step.start * TICK_NS - zero_ns for step in steps], np.int64)
     end = np.array([step.end * TICK_NS - zero_ns for step in steps], np.int64)
-    added = _absent_table("slices", count)
+    added = absent_table("slices", count)
     added["category"] = np.full(count, Category.STEP, np.int8)
     added["name_code"] = np.arange(first_code, first_code + count, dtype=np.int32)
     added["track"] = np.full(count, len(columns.tracks) - 1, np.int32)

@@ -1,6 +1,9 @@
-"""Paddle Profiler's recordings: ``export_protobuf`` (``.pb``) and ``export_chrome_tracing`` (JSON).
+"""Paddle: both exports of its profiler, ``export_protobuf`` (``.pb``) and
+``export_chrome_tracing`` (JSON).
 
-Definitions: ``docs/format-paddle.md``.
+JSON files are read by ``importers.kineto`` with the dialect of ``chrome``; protobuf files by
+``trees`` and ``nodes`` with ``importers.protobuf``, and merged like Kineto's batches. Definitions:
+``docs/format-paddle.md``. Nothing outside the importers, ``storage`` and ``trace`` is imported.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ PROTOBUF_ENDINGS = (".pb", ".pb.gz")
 
 EVENTS_KEY = b'"traceEvents"'
 TEXT_VERSION = re.compile(rb'"schemaVersion"\s*:\s*"')
-"""PyTorch writes a number there."""
+"""PyTorch writes a number instead of a text."""
 
 PROTOBUF_HEAD = re.compile(rb"\x0a[\x01-\x20]\d{1,3}\.\d{1,3}(?:\.\d{1,5})?\x10[\x00-\xff]")
 """Field 1 of ``NodeTreesProto``, a version, and the tag of field 2, a number."""
@@ -28,19 +31,20 @@ STAMP = r"_time_(?P<stamp>[0-9]{4}(?:_[0-9]+){5,6})"
 
 
 def _names(shown: str, stamp: str, ending: str) -> NamePattern:
-    """Names ``<worker><stamp><ending>``, the stamp as the worker's ``_time_…``."""
+    """The pattern of names ``<worker><stamp><ending>``."""
     rest = rf"(?P<worker>.*?){stamp}{re.escape(ending)}(?:\.gz)?"
     return NamePattern(shown, re.compile(rest, re.DOTALL))
 
 
 def is_protobuf(head: bytes) -> bool:
-    """Whether a file begins as Paddle's ``NodeTreesProto``; many programs write a ``.pb``."""
+    """Whether a file begins like Paddle's ``NodeTreesProto``; other programs write ``.pb`` files
+    too."""
     match = PROTOBUF_HEAD.match(head)
     return match is not None and head[1] == len(match[0]) - 4
 
 
 def is_paddle(head: bytes, name: str) -> bool:
-    """Whether a file is Paddle's, by its first bytes and its name."""
+    """Whether a file was written by Paddle, by its first bytes and its name."""
     if is_protobuf(head):
         return True
     if not is_json(head, name):
@@ -50,7 +54,7 @@ def is_paddle(head: bytes, name: str) -> bool:
 
 
 def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
-    """What a file is that :func:`is_paddle` takes for one of Paddle's."""
+    """Detect what a file that :func:`is_paddle` accepts holds."""
     return FormatDetection(True) if is_protobuf(head) else heads.tell(head, base_name, is_whole)
 
 

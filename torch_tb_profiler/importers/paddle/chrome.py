@@ -1,5 +1,8 @@
-"""Paddle's Chrome JSON, which looks like Kineto's but for the durations in its names, a row for
-each of two layers of a thread, and other words for the same arguments."""
+"""Paddle's dialect of Chrome JSON.
+
+It differs from Kineto's in three ways: names end with the duration, a thread has a row for each of
+two layers, and arguments have other names.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ from torch_tb_profiler.importers.kineto.values import (
     int_column,
     text_codes,
 )
-from torch_tb_profiler.importers.paddle.blank import blank_table
-from torch_tb_profiler.importers.paddle.event_types import RESERVED, WORDS
+from torch_tb_profiler.importers.paddle.devices import parse_device
+from torch_tb_profiler.importers.paddle.event_types import CATEGORIES, POOL_TYPES
 from torch_tb_profiler.importers.paddle.exact_starts import (
     EXACT_KEY,
     EXACT_START,
@@ -38,27 +41,27 @@ from torch_tb_profiler.importers.paddle.exact_starts import (
     refine_starts,
 )
 from torch_tb_profiler.importers.paddle.inputs import (
-    shapes_text,
-    stack_text,
-    types_text,
-    values_of,
+    format_shapes,
+    format_stack,
+    format_types,
+    parameter_values,
 )
-from torch_tb_profiler.importers.paddle.places import device_of
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     ColumnArrays,
     EventColumns,
     Int64,
     Track,
+    absent_table,
 )
 from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.quality import QualityReport
 
 DURATION = re.compile(r"\[[\d.]+ (ns|us|ms|s)\]$")
-"""What stands behind every name, so that no two calls are called the same."""
+"""The duration at the end of every name."""
 
 LAYER = re.compile(r"\((Python|C\+\+)\)$")
-"""What stands behind the number and the name of a thread, which has a row for each."""
+"""The layer at the end of a thread's number and name; a thread has a row for each layer."""
 
 _COMMON: Fields = {"start": Field("start_time", None), "link": Field("correlation id", ABSENT)}
 _OPERATOR: Fields = {
@@ -70,7 +73,7 @@ _OCCUPANCY: Fields = {
     "theoretical_occupancy_pct": Field("theoretical achieved occupancy %", float("nan"))
 }
 _MEMORY: Fields = {
-    "place": Field("place", None),
+    "device": Field("place", None),
     "address": Field("addr", ABSENT),
     "bytes": Field("increase_bytes", ABSENT),
     "total_allocated_bytes": Field("current_allocated", ABSENT),
@@ -89,8 +92,8 @@ def without_duration(name: str) -> str:
     return DURATION.sub("", name)
 
 
-def thread_of(track: Track) -> Track:
-    """The thread that a row is a layer of: what Python began holds what C++ did."""
+def merge_layers(track: Track) -> Track:
+    """The thread of a row without its layer: C++ ranges nest in Python ranges."""
     name = track.thread_name
     return replace(
         track,
@@ -102,35 +105,35 @@ def thread_of(track: Track) -> Track:
 def read_slices(
     kind: Kind, raws: list[msgspec.Raw], rows: Int64, strings: Interner, quality: QualityReport
 ) -> SliceArguments:
-    """What the arguments of slices say."""
+    """Read the arguments of slices."""
     args = decode_args(_DECODERS.get(kind, _OTHERS), raws, quality)
     tables: dict[str, ColumnArrays | None] = {
         EXACT_START: exact_starts([arg.start for arg in args], rows)
     }
     if kind == Kind.HOST_SLICE:
-        tables["operator"] = _operators(args, rows, strings)
+        tables["operator"] = _operator_table(args, rows, strings)
     if kind == Kind.DEVICE_SLICE:
-        tables["device"] = _work(args, rows, strings, quality)
+        tables["device"] = _device_table(args, rows, strings, quality)
     links = int_column([arg.link for arg in args], quality, _COMMON["link"].key)
     return SliceArguments(links, tables)
 
 
-def _operators(args: Sequence[Any], rows: Int64, strings: Interner) -> ColumnArrays:
+def _operator_table(args: Sequence[Any], rows: Int64, strings: Interner) -> ColumnArrays:
     texts = {
-        "input_shape_code": [shapes_text(values_of(arg.shapes)) for arg in args],
-        "input_type_code": [types_text(values_of(arg.types)) for arg in args],
-        "call_stack_code": [stack_text(str(arg.stack)) if arg.stack else None for arg in args],
+        "input_shape_code": [format_shapes(parameter_values(arg.shapes)) for arg in args],
+        "input_type_code": [format_types(parameter_values(arg.types)) for arg in args],
+        "call_stack_code": [format_stack(str(arg.stack)) if arg.stack else None for arg in args],
     }
     codes = {name: text_codes(values, strings) for name, values in texts.items()}
-    said = np.logical_or.reduce([column >= 0 for column in codes.values()])
-    table = blank_table("operator", int(said.sum()))
-    return table | {"slice": rows[said]} | {name: codes[name][said] for name in codes}
+    has_any = np.logical_or.reduce([column >= 0 for column in codes.values()])
+    table = absent_table("operator", int(has_any.sum()))
+    return table | {"slice": rows[has_any]} | {name: codes[name][has_any] for name in codes}
 
 
-def _work(
+def _device_table(
     args: Sequence[Any], rows: Int64, strings: Interner, quality: QualityReport
 ) -> ColumnArrays:
-    """As Kineto's, with Paddle's word for occupancy."""
+    """Like Kineto's, with Paddle's key of the occupancy."""
     occupancy = float_column(
         [arg.theoretical_occupancy_pct for arg in args],
         quality,
@@ -142,7 +145,8 @@ def _work(
 
 
 def read_memory(raws: list[msgspec.Raw], words: list[Any], quality: QualityReport) -> ColumnArrays:
-    """What the arguments of memory events say; those of the pool change only the totals."""
+    """Read the arguments of memory events; events of the allocator's pool change only the
+    totals."""
     args = decode_args(_MEMORY_EVENTS, raws, quality)
     columns = {
         name: int_column(
@@ -152,18 +156,18 @@ def read_memory(raws: list[msgspec.Raw], words: list[Any], quality: QualityRepor
             2**63 - 1 if name == "address" else MAX_BYTES,
         )
         for name, field in _MEMORY.items()
-        if name != "place"
+        if name != "device"
     }
-    is_pool = np.array([word in RESERVED for word in words], np.bool_)
+    is_pool = np.array([word in POOL_TYPES for word in words], np.bool_)
     columns["bytes"][is_pool] = 0
     columns["address"][is_pool] = ABSENT
-    devices = np.array([device_of(str(arg.place)) for arg in args], np.int64).reshape(-1, 2)
+    devices = np.array([parse_device(str(arg.device)) for arg in args], np.int64).reshape(-1, 2)
     return {"device_type": devices[:, 0], "device": devices[:, 1], **columns}
 
 
-def settle(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
-    """Give slices and memory events times below the microsecond; the empty event at the end of each
-    file is nothing to tell of."""
+def refine_times(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
+    """Set the times of slices and memory events below the microsecond. The empty event at the end
+    of each file is not an issue."""
     empty = columns.quality.counts.pop("empty_event", 1)
     columns.quality.add("empty_event", empty - 1)
     slices, memory = columns.tables["slices"], columns.tables["memory"]
@@ -173,18 +177,18 @@ def settle(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
         refine_memory(slices, memory, own[BEHIND]["slice"])
 
 
-def is_told(_header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:
-    """Never: files of this format are read with the dialect from their beginning."""
+def never_detected(_header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:
+    """Always false: files of this format are read with this dialect from the start."""
     return False
 
 
 DIALECT = Dialect(
     None,
-    is_told,
+    never_detected,
     format="paddle",
     renamed=without_duration,
-    words=WORDS,
-    thread=thread_of,
+    words=CATEGORIES,
+    thread=merge_layers,
     read_slices=read_slices,
     read_memory=read_memory,
     start_key=EXACT_KEY,
@@ -195,5 +199,5 @@ DIALECT = Dialect(
     ),
     own_tables=(EXACT_START, BEHIND),
     recorder="paddle.profiler",
-    settle=settle,
+    settle=refine_times,
 )

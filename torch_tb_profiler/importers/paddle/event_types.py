@@ -1,4 +1,4 @@
-"""Paddle's types of events and their numbers, and what they are here.
+"""Paddle's event types by number, and their categories.
 
 Source: ``TracerEventType`` and ``TracerMemEventType`` of Paddle's
 ``paddle/phi/core/platform/profiler/trace_event.h``.
@@ -27,12 +27,12 @@ TYPES = (
     "DygraphKernelLaunch",
     "StaticKernelLaunch",
 )
-"""By number. Paddle 2.4 called 15 ``MluRuntime``, a type that no host event of a file has."""
+"""Event types by number. In Paddle 2.4 number 15 was ``MluRuntime``, which no host event has."""
 
 RUNTIME = "CudaRuntime"
 COMMUNICATION = "Communication"
 
-WORDS: dict[str, Category] = {
+CATEGORIES: dict[str, Category] = {
     "profilestep": Category.STEP,
     "dataloader": Category.DATALOADER,
     "forward": Category.ANNOTATION,
@@ -48,12 +48,12 @@ WORDS: dict[str, Category] = {
     "statickernellaunch": Category.HOST_OTHER,
     "userdefined": Category.HOST_OTHER,
 }
-"""Its types that are none of Kineto's. Parts of operators (``OperatorInner``,
+"""Categories of the types that Kineto does not have. Parts of operators (``OperatorInner``,
 ``DygraphKernelLaunch``, ``StaticKernelLaunch``) and the framework's own ranges (``UserDefined``;
-the user's are ``PythonUserDefined``) are no operators and own nothing."""
+the user's are ``PythonUserDefined``) are not operators and own no device work."""
 
-RESERVED = ("ReservedAllocate", "ReservedFree")
-"""Types of memory events that tell of the pool an allocator keeps, not of what it hands out."""
+POOL_TYPES = ("ReservedAllocate", "ReservedFree")
+"""Memory events of the allocator's pool, as opposed to memory that it hands out."""
 
-MEMORY_TYPES = ("Allocate", "Free", *RESERVED)
-"""By number."""
+MEMORY_TYPES = ("Allocate", "Free", *POOL_TYPES)
+"""Types of memory events by number."""

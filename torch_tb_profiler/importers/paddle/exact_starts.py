@@ -1,7 +1,7 @@
-"""Times below the microsecond: ``ts`` has whole microseconds, arguments have the starts of slices.
+"""Times below the microsecond: ``ts`` has whole microseconds, arguments have the exact starts.
 
-Two events that follow one another in a microsecond would overlap without, and one would begin
-before what it is inside of.
+Without them, two events in the same microsecond would overlap, and an event could begin before the
+one that contains it.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ PATTERN = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) (ns|us|ms|s)")
 NS_OF_UNIT = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
 MICROSECONDS = " us"
 MAX_MICROSECONDS = 1e12
-"""Up to here a double holds nanoseconds."""
+"""Up to here a double is exact to a nanosecond."""
 
 TICK_NS = 1000
 SINGLE_PRECISION = 2**-23
-"""Paddle prints the times of single precision numbers."""
+"""Paddle prints times that have single precision."""
 
 MAX_SINCE_NS = int(TICK_NS / SINGLE_PRECISION / 4)
-"""Later ones are known no better than by ``ts``: 2.1 s."""
+"""Later starts (after 2.1 s) are not more precise than ``ts``."""
 
 
 def exact_starts(texts: list[Any], rows: Int64) -> ColumnArrays | None:
-    """``slice`` and ``since_ns``, the time since the first event of the file, of those that tell
-    it; None where the first one does not."""
+    """``slice`` and ``since_ns`` (time since the first event of the file) of the slices that have
+    it; None if the first slice does not."""
     if texts[0] is None:
         return None
     since = _microseconds(texts)
     if since is None:
         since = np.array([_to_ns(text) for text in texts], np.int64)
-    told = since != ABSENT
-    return {"slice": rows[told], "since_ns": since[told]}
+    is_known = since != ABSENT
+    return {"slice": rows[is_known], "since_ns": since[is_known]}
 
 
 def _microseconds(texts: list[Any]) -> Int64 | None:
-    """The times where all are microseconds, as Paddle writes them, at once; else None."""
+    """The times if all are microseconds, as Paddle writes them; else None."""
     if not all(type(text) is str and text.endswith(MICROSECONDS) for text in texts):
         return None
     try:
@@ -66,11 +66,11 @@ def _to_ns(text: Any) -> int:
 
 
 def refine_starts(slices: ColumnArrays, exact: ColumnArrays) -> None:
-    """Give slices their exact starts, in place.
+    """Set the exact starts of slices, in place.
 
-    ``ts`` is the exact time cut to whole microseconds. All slices have the same distance between
-    it and their time since the first event, but for less than that microsecond and the rounding of
-    the latter; where they have not, the arguments are something else and nothing is changed.
+    ``ts`` is the exact time cut to whole microseconds. Its distance to the time since the first
+    event is the same for all slices, apart from that microsecond and rounding; otherwise the
+    arguments mean something else and nothing is changed.
     """
     early = exact["since_ns"] < MAX_SINCE_NS
     rows, since = exact["slice"][early], exact["since_ns"][early]
@@ -83,23 +83,23 @@ def refine_starts(slices: ColumnArrays, exact: ColumnArrays) -> None:
         slices["start_ns"][rows] = np.clip(since + distance.max(), ticks, ticks + TICK_NS - 1)
 
 
-def refine_memory(slices: ColumnArrays, memory: ColumnArrays, behind: Int64) -> None:
-    """Move memory events inside their microsecond, in place: to its middle, or to what of it lies
-    in the host event that they belong to.
+def refine_memory(slices: ColumnArrays, memory: ColumnArrays, preceding: Int64) -> None:
+    """Move memory events within their microsecond, in place: to its middle, or into the host event
+    that they belong to.
 
     Args:
-        slices: With exact starts.
+        slices: The slices, with exact starts.
         memory: The memory events, whose times are cut to whole microseconds.
-        behind: The slice that stands before each in the file, negative for none: Paddle writes a
-            host event, what it called, what that launched, and its memory events.
+        preceding: The slice before each event in the file, negative for none: Paddle writes a host
+            event, its calls, the work they launched, and its memory events.
     """
     if not memory["time_ns"].size:
         return
     others = (Category.RUNTIME, *DEVICE_CATEGORIES)
-    hosts = np.flatnonzero(~np.isin(slices["category"], [int(one) for one in others]))
-    place = np.searchsorted(hosts, behind, "right") - 1
-    owner = hosts[np.maximum(place, 0)] if hosts.size else np.zeros(place.size, np.int64)
-    has_owner = (place >= 0) & (behind >= 0)
+    hosts = np.flatnonzero(~np.isin(slices["category"], [int(category) for category in others]))
+    position = np.searchsorted(hosts, preceding, "right") - 1
+    owner = hosts[np.maximum(position, 0)] if hosts.size else np.zeros(position.size, np.int64)
+    has_owner = (position >= 0) & (preceding >= 0)
     has_owner[has_owner] = slices["track"][owner[has_owner]] == memory["track"][has_owner]
     tick = memory["time_ns"]
     time = tick + TICK_NS // 2

@@ -1,7 +1,7 @@
-"""The text of a ``.pb`` → pieces of many nodes of host threads, and what else it says.
+"""Splits a ``.pb`` file into pieces of many nodes of host threads, and its other fields.
 
-``NodeTreesProto`` is the whole file; its trees of threads are its large part, and these are nothing
-but nodes one after the other, each of which can be read for itself.
+The file is one ``NodeTreesProto``. Its trees of threads are the large part; they consist of
+consecutive nodes that can be read independently.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from torch_tb_profiler.trace.columns import Int64
 PIECE_BYTES = 4 << 20
 TREE_TAG = 3 << 3 | DELIMITED
 NODE_TAG = 2 << 3 | DELIMITED
-LONGEST_START = 20
-"""Tag and length of a field, or a number with its tag, take no more bytes."""
+MAX_START_BYTES = 20
+"""Most bytes of the tag and length of a field, or of a tag and a number."""
 
 MAX_OTHER_BYTES = 1 << 20
-"""Of a field that is no tree. They are names of threads and properties of devices."""
+"""Largest other field: names of threads and properties of devices are small."""
 
-MAX_OTHERS = 1 << 16
-"""More of them are passed over."""
+MAX_OTHER_FIELDS = 1 << 16
+"""Most other fields that are read; further ones are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class NodePiece:
 
     Attributes:
         data: Their bytes.
-        starts: Where each begins.
-        ends: Where each ends.
+        starts: Offsets at which they begin.
+        ends: Offsets at which they end.
     """
 
     data: bytes
@@ -45,8 +45,8 @@ class NodePiece:
 
 
 @dataclass(slots=True)
-class _Gathered:
-    """Nodes of several places, and of several trees, that become one piece."""
+class _PieceBuffer:
+    """Collects nodes of several parts and trees for one piece."""
 
     parts: list[bytes] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
@@ -59,45 +59,46 @@ class _Gathered:
         self.ends += [self.size + end for end in ends] if self.size else ends
         self.size += len(data)
 
-    def take(self) -> Iterator[NodePiece]:
-        """What was gathered, if anything was."""
+    def flush(self) -> Iterator[NodePiece]:
+        """The piece of the collected nodes, if there are any; empties the buffer."""
         if self.parts:
-            starts, ends = (np.array(places, np.int64) for places in (self.starts, self.ends))
+            starts, ends = (np.array(offsets, np.int64) for offsets in (self.starts, self.ends))
             yield NodePiece(b"".join(self.parts), starts, ends)
         self.parts, self.starts, self.ends, self.size = [], [], [], 0
 
 
 @dataclass(slots=True)
 class TreeFile:
-    """A file while it is read: iterate over its pieces once, then ask what else it says.
+    """A file that is being read: iterate over its pieces once, then use the other attributes.
 
     Attributes:
         chunks: Its bytes, unpacked.
-        fields: Its fields that are no trees, in the order of the file: number, and the bytes of it.
-        is_cut: Whether it ends in the middle, or something in it is no field: what follows is lost.
+        fields: Its other fields, in file order: number and bytes of each.
+        is_truncated: Whether it is truncated or has an invalid field; the rest of it is lost.
     """
 
     chunks: Iterator[bytes]
     fields: list[tuple[int, bytes]] = field(default_factory=list)
-    is_cut: bool = False
+    is_truncated: bool = False
     _data: bytes = b""
     _at: int = 0
-    _gathered: _Gathered = field(default_factory=_Gathered)
+    _buffer: _PieceBuffer = field(default_factory=_PieceBuffer)
 
     def __iter__(self) -> Iterator[NodePiece]:
-        while not self.is_cut and self._more(LONGEST_START):
+        while not self.is_truncated and self._fill(MAX_START_BYTES):
             if self._data[self._at] == TREE_TAG:
                 length, at = read_varint(self._data, self._at + 1, len(self._data))
-                self.is_cut = not at
+                self.is_truncated = not at
                 if at:
                     self._at = at
-                    yield from self._tree(length)
+                    yield from self._read_tree(length)
             else:
-                self.is_cut = not self._other()
-        yield from self._gathered.take()
+                self.is_truncated = not self._read_other_field()
+        yield from self._buffer.flush()
 
-    def _more(self, wanted: int) -> int:
-        """Read until so many bytes are there, or the file ends; how many there are."""
+    def _fill(self, wanted: int) -> int:
+        """Read until ``wanted`` bytes are available or the file ends; returns the available
+        bytes."""
         left = len(self._data) - self._at
         if left < wanted:
             parts = [self._data[self._at :]]
@@ -109,40 +110,40 @@ class TreeFile:
             self._data, self._at = b"".join(parts), 0
         return left
 
-    def _other(self) -> bool:
-        """Take one field that is no tree; whether it is whole."""
+    def _read_other_field(self) -> bool:
+        """Read one other field; returns whether it is complete."""
         tag, at = read_varint(self._data, self._at, len(self._data))
         if at and tag & 7 == DELIMITED:
-            length, behind = read_varint(self._data, at, len(self._data))
-            if not behind or length > MAX_OTHER_BYTES:
+            length, start = read_varint(self._data, at, len(self._data))
+            if not start or length > MAX_OTHER_BYTES:
                 return False
-            self._more(behind - self._at + length)
-        found = read_field(self._data, self._at, len(self._data))
-        if found is None:
+            self._fill(start - self._at + length)
+        parsed = read_field(self._data, self._at, len(self._data))
+        if parsed is None:
             return False
-        number, _, _, start, end = found
-        if len(self.fields) < MAX_OTHERS:
+        number, _, _, start, end = parsed
+        if len(self.fields) < MAX_OTHER_FIELDS:
             self.fields.append((number, self._data[start:end]))
         self._at = end
         return True
 
-    def _tree(self, left: int) -> Iterator[NodePiece]:
-        """The nodes of a tree that has so many bytes left."""
+    def _read_tree(self, left: int) -> Iterator[NodePiece]:
+        """Read the nodes of a tree with ``left`` remaining bytes."""
         wanted = PIECE_BYTES
-        while left and not self.is_cut:
-            there = min(self._more(min(left, wanted)), left)
-            whole = self._data[self._at : self._at + there]
-            starts, ends, at = message_spans(whole, NODE_TAG)
+        while left and not self.is_truncated:
+            available = min(self._fill(min(left, wanted)), left)
+            data = self._data[self._at : self._at + available]
+            starts, ends, at = message_spans(data, NODE_TAG)
             if starts:
-                self._gathered.add(whole[:at], starts, ends)
-                if self._gathered.size >= PIECE_BYTES:
-                    yield from self._gathered.take()
+                self._buffer.add(data[:at], starts, ends)
+                if self._buffer.size >= PIECE_BYTES:
+                    yield from self._buffer.flush()
                 wanted = PIECE_BYTES
-            elif whole and whole[0] != NODE_TAG:
-                found = read_field(whole, 0, there)  # the number of the thread
-                at = 0 if found is None else found[-1]
-            if not at:  # a node that is longer than what is there, or something that is no node
-                self.is_cut = there == left or there < wanted
+            elif data and data[0] != NODE_TAG:
+                parsed = read_field(data, 0, available)  # the number of the thread
+                at = 0 if parsed is None else parsed[-1]
+            if not at:  # an incomplete node, or not a node
+                self.is_truncated = available == left or available < wanted
                 wanted *= 2
             self._at += at
             left -= at

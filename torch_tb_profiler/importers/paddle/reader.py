@@ -1,4 +1,4 @@
-"""Reads one recording of Paddle's profiler, whichever of its two exports it is."""
+"""Reads a recording of Paddle's profiler, from either of its two exports."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import numpy as np
 from torch_tb_profiler.importers.kineto import find_event
 from torch_tb_profiler.importers.kineto import reader as kineto
 from torch_tb_profiler.importers.paddle import is_protobuf
-from torch_tb_profiler.importers.paddle.blank import blank_table
 from torch_tb_profiler.importers.paddle.chrome import DIALECT
 from torch_tb_profiler.importers.paddle.event_types import COMMUNICATION
-from torch_tb_profiler.importers.paddle.reasons import not_recorded
+from torch_tb_profiler.importers.paddle.missing_data import not_recorded
 from torch_tb_profiler.importers.paddle.trees import read_trees
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Source
-from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns
+from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, absent_table
 
 FRAMEWORK = "Paddle"
 
@@ -25,15 +24,15 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     """Read a recording.
 
     Raises:
-        TraceFormatError: the file holds none.
+        TraceFormatError: the file has no events.
         StorageError, OSError: it cannot be read.
     """
-    assert isinstance(source, Source), "no folder is a recording of Paddle's"
+    assert isinstance(source, Source), "recordings of Paddle are files"
     if is_protobuf(source.head):
         columns = read_trees(source, reading)
     else:
         columns = kineto.read(source, reading, DIALECT)
-    columns.tables["collective"] = _communication(columns)
+    columns.tables["collective"] = _collective_table(columns)
     columns.info = msgspec.structs.replace(
         columns.info, framework=FRAMEWORK, not_recorded=not_recorded(columns)
     )
@@ -41,22 +40,22 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
 
 
 def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundArguments | None:
-    """The arguments of one event of a JSON file; None for protobuf, where they are in no text.
+    """Read the arguments of one event of a JSON file; None for protobuf files.
 
     Raises:
         StorageError, OSError: the file cannot be read.
         UnpackLimitError: it unpacks too far.
     """
-    assert isinstance(source, Source), "no folder is a recording of Paddle's"
+    assert isinstance(source, Source), "recordings of Paddle are files"
     if is_protobuf(source.head):
         return None
     return find_event.find(source, sought, limits, DIALECT)
 
 
-def _communication(columns: EventColumns) -> ColumnArrays:
-    """Events of the type of communication, which are that whatever they are called."""
+def _collective_table(columns: EventColumns) -> ColumnArrays:
+    """The collective table: events of the communication type, regardless of their names."""
     slices = columns.tables["slices"]
-    words = [code for code, text in enumerate(columns.strings) if text == COMMUNICATION]
-    rows = np.flatnonzero(np.isin(slices["raw_category_code"], words))
-    table = blank_table("collective", rows.size)
+    codes = [code for code, text in enumerate(columns.strings) if text == COMMUNICATION]
+    rows = np.flatnonzero(np.isin(slices["raw_category_code"], codes))
+    table = absent_table("collective", rows.size)
     return table | {"slice": rows, "collective_code": slices["name_code"][rows]}

@@ -1,4 +1,4 @@
-"""Reads a ``.pb``: trees of threads as pieces, their columns joined by what joins Kineto's."""
+"""Reads a ``.pb`` file: trees of threads in pieces, merged like Kineto's batches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header_types import typed_header
 from torch_tb_profiler.importers.kineto.merge import Merger
-from torch_tb_profiler.importers.paddle.chrome import is_told
-from torch_tb_profiler.importers.paddle.event_types import WORDS
+from torch_tb_profiler.importers.paddle.chrome import never_detected
+from torch_tb_profiler.importers.paddle.event_types import CATEGORIES
 from torch_tb_profiler.importers.paddle.nodes import (
     LAUNCHED,
     LAUNCHING,
@@ -28,10 +28,10 @@ from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, EventColumns
 
 VERSION, EXTRA_INFO, DEVICE = 1, 4, 5
-"""Fields of ``NodeTreesProto`` beside the trees."""
+"""Fields of ``NodeTreesProto`` other than the trees."""
 
 UTILIZATIONS = ("Process Cpu Utilization", "System Cpu Utilization")
-"""The keys of its map that are read, beside numbers of threads."""
+"""The keys of its map that are read, in addition to thread numbers."""
 
 DEVICE_KEYS = {
     1: "id",
@@ -56,7 +56,7 @@ def read_trees(source: Source, reading: Reading) -> EventColumns:
     """Read a ``.pb`` as a stream.
 
     Raises:
-        TraceFormatError: it holds no event.
+        TraceFormatError: it has no events.
         StorageError, OSError: it cannot be read.
     """
     merger = Merger()
@@ -65,33 +65,33 @@ def read_trees(source: Source, reading: Reading) -> EventColumns:
         for _, batch in reading.read_pieces(iter(file), read_nodes):
             merger.add(batch)
             reading.progress(source.taken_bytes)
-    if file.is_cut:
+    if file.is_truncated:
         merger.quality.add("truncated")
     if merger.is_empty:
         raise TraceFormatError(
             "no_events",
-            f"{source.name} holds no event.",
+            f"{source.name} has no events.",
             "The recording process was probably stopped before it wrote the trace: export again.",
         )
-    said = dict(_pairs(file.fields))
-    _name_threads(merger, said)
-    header = typed_header(_header(file.fields, said), merger.quality)
+    extra_info = dict(_pairs(file.fields))
+    _name_threads(merger, extra_info)
+    header = typed_header(_header(file.fields, extra_info), merger.quality)
     return finish(merger, header, DIALECT)
 
 
-def settle(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
-    """Tell which call launched which work."""
+def link_launches(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
+    """Set the launch of each piece of work."""
     if LAUNCHED in own:
         columns.launch = np.full(columns.tables["slices"]["name_code"].size, ABSENT, np.int64)
         columns.launch[own[LAUNCHED]["slice"]] = own[LAUNCHING]["slice"]
 
 
-def _values(message: bytes) -> dict[int, Any]:
-    """Field → number or text of a small message."""
+def _read_message(message: bytes) -> dict[int, Any]:
+    """Field number → number or text of a small message."""
     values: dict[int, Any] = {}
     at = 0
-    while at < len(message) and (found := read_field(message, at, len(message))) is not None:
-        number, wire_type, value, start, at = found
+    while at < len(message) and (field := read_field(message, at, len(message))) is not None:
+        number, wire_type, value, start, at = field
         is_text = wire_type == DELIMITED
         values[number] = message[start:at].decode("utf-8", "replace") if is_text else value
     return values
@@ -100,40 +100,40 @@ def _values(message: bytes) -> dict[int, Any]:
 def _pairs(fields: list[tuple[int, bytes]]) -> Iterator[tuple[str, str]]:
     for number, message in fields:
         if number == EXTRA_INFO:
-            pair = _values(message)
+            pair = _read_message(message)
             if isinstance(pair.get(1), str) and isinstance(pair.get(2), str):
                 yield pair[1], pair[2]
 
 
-def _name_threads(merger: Merger, said: Mapping[str, str]) -> None:
-    """Give the rows of threads their names, which stand behind the numbers of these."""
+def _name_threads(merger: Merger, extra_info: Mapping[str, str]) -> None:
+    """Append the names of threads to the names of their rows."""
     for (what, pid, tid), name in merger.declared.items():
-        if what == "thread_name" and name == unnamed_thread(tid) and tid in said:
-            merger.declared[what, pid, tid] = name + said[tid]
+        if what == "thread_name" and name == unnamed_thread(tid) and tid in extra_info:
+            merger.declared[what, pid, tid] = name + extra_info[tid]
 
 
-def _header(fields: list[tuple[int, bytes]], said: Mapping[str, str]) -> dict[str, Any]:
-    """What the file says of itself, under the keys that JSON has for it."""
+def _header(fields: list[tuple[int, bytes]], extra_info: Mapping[str, str]) -> dict[str, Any]:
+    """The metadata of the file, with the keys of a JSON header."""
     versions = [text.decode("utf-8", "replace") for number, text in fields if number == VERSION]
     devices = [
-        {key: values[own] for own, key in DEVICE_KEYS.items() if own in values}
-        for values in (_values(message) for number, message in fields if number == DEVICE)
+        {key: values[field] for field, key in DEVICE_KEYS.items() if field in values}
+        for values in (_read_message(message) for number, message in fields if number == DEVICE)
     ]
     header = {
         "schemaVersion": versions[-1] if versions else None,
         "deviceProperties": devices,
-        "ExtraInfo": {key: said[key] for key in UTILIZATIONS if key in said},
+        "ExtraInfo": {key: extra_info[key] for key in UTILIZATIONS if key in extra_info},
     }
     return {key: value for key, value in header.items() if value}
 
 
 DIALECT = Dialect(
     None,
-    is_told,
+    never_detected,
     format="paddle",
-    words=WORDS,
+    words=CATEGORIES,
     own_tables=(LAUNCHED, LAUNCHING),
     recorder="paddle.profiler",
-    settle=settle,
+    settle=link_launches,
 )
-"""What is left to do once the columns of all nodes are there."""
+"""How the columns of all nodes are finished."""

@@ -1,15 +1,15 @@
-"""Places of memory: types of devices as torch numbers them, and numbers of devices."""
+"""Paddle's ``Place`` of memory as device type (as in torch) and device number."""
 
 from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.importers.paddle.places import device_of
+from torch_tb_profiler.importers.paddle.devices import parse_device
 from torch_tb_profiler.trace.columns import ABSENT
 
 
 @pytest.mark.parametrize(
-    ("place", "device"),
+    ("text", "device"),
     [
         ("Place(cpu)", (0, -1)),
         ("Place(gpu_pinned)", (0, 0)),
@@ -21,5 +21,5 @@ from torch_tb_profiler.trace.columns import ABSENT
         ("", (ABSENT, ABSENT)),
     ],
 )
-def test_places(place: str, device: tuple[int, int]) -> None:
-    assert device_of(place) == device
+def test_devices(text: str, device: tuple[int, int]) -> None:
+    assert parse_device(text) == device
