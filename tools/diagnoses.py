@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from torch_tb_profiler.advice import all_advice, run_advice
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
+from torch_tb_profiler.detectors import detect_across_workers, run_detectors
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
 
@@ -58,8 +58,8 @@ def files_of(name: str) -> list[Path]:
 def notes_of(name: str, files: list[Path], trace_of: Callable[[Path], Trace]) -> tuple[Note, ...]:
     """What the product says of a recording or run."""
     if name in RUNS:
-        return run_advice({str(path): trace_of(path) for path in files}, Selection())
-    return all_advice(trace_of(files[0]), Selection())
+        return detect_across_workers({str(path): trace_of(path) for path in files}, Selection())
+    return run_detectors(trace_of(files[0]), Selection()).notes
 
 
 def current(text: str, trace_of: Callable[[Path], Trace] = opened) -> str:

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import msgspec
 
-from torch_tb_profiler.advice import EVIDENCE_TABLES
 from torch_tb_profiler.analysis.operators.call_stacks import Frame
+from torch_tb_profiler.detectors import evidence_tables
 from torch_tb_profiler.requests import errors, general, runs, slices, timeline
 from torch_tb_profiler.requests import views as view_answers
 from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer
@@ -125,7 +125,7 @@ def main() -> int:
     check = parser.parse_args().check
     views = tuple(all_views().values())
     stale = False
-    texts = {TYPESCRIPT: typescript(views), REFERENCE: reference(views, EVIDENCE_TABLES)}
+    texts = {TYPESCRIPT: typescript(views), REFERENCE: reference(views, evidence_tables())}
     for path, text in texts.items():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue

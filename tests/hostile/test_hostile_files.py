@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from torch_tb_profiler import advice
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.detectors import run_detectors
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.storage.decompress import RATIO_FROM_BYTES, RATIO_VARIABLE
 from torch_tb_profiler.trace.build import build_trace
@@ -55,7 +55,7 @@ def _show(columns: EventColumns) -> Trace:
     trace = build_trace(columns)
     for view in (overview, operators, kernels, memory, modules):
         view(trace, Selection())
-    advice.all_advice(trace, Selection())
+    run_detectors(trace, Selection())
     return trace
 
 

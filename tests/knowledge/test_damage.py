@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from pathlib import Path
 
-from torch_tb_profiler.advice.damage import CODES
+from torch_tb_profiler.evidence.damage import CODES
 from torch_tb_profiler.knowledge.damage import damages
 from torch_tb_profiler.trace.quality import ISSUE_TEXTS
 from torch_tb_profiler.views.quality_notes import HARMLESS, LOSS_ISSUES

@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from torch_tb_profiler.advice import EVIDENCE_TABLES
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.detectors import evidence_tables
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Column, TableSpec, View
@@ -127,7 +127,7 @@ def test_every_view_table_and_column_is_in_the_reference() -> None:
             for column in table.columns:
                 assert f"\n| `{column.key}` |" in rows
     evidence = text.partition("## Evidence of the advice")[2]
-    for code, table in EVIDENCE_TABLES.items():
+    for code, table in evidence_tables().items():
         rows = evidence.partition(f"### `{code}`: {table.title}")[2].partition("\n### ")[0]
         for column in table.columns:
             assert f"\n| `{column.key}` |" in rows

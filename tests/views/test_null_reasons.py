@@ -14,8 +14,8 @@ import pytest
 
 from tests.helpers.recorded import recorded
 from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op
-from torch_tb_profiler.advice import EVIDENCE_TABLES, examined
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.detectors import evidence_tables, run_detectors
 from torch_tb_profiler.knowledge.advice import entries
 from torch_tb_profiler.knowledge.recorders import recorder_named
 from torch_tb_profiler.trace.model import Trace
@@ -76,7 +76,7 @@ def test_no_reason_names_options_of_another_recorder(kind: str, name: str | None
         missing = spec.missing(trace)
         told = [missing] if missing is not None else [*texts(shown(spec, trace))]
         assert foreign(told, name) == [], spec.name
-    advice = examined(trace, Selection())
+    advice = run_detectors(trace, Selection())
     told = [json.dumps([note.text, note.evidence["links"]]) for note in advice.notes]
     told += advice.checked.frame["reason"].drop_nulls().to_list()
     assert foreign(told, name) == []
@@ -84,7 +84,7 @@ def test_no_reason_names_options_of_another_recorder(kind: str, name: str | None
 
 def test_findings_have_words_for_other_recorders() -> None:
     for code, known in entries().items():
-        assert code in EVIDENCE_TABLES
+        assert code in evidence_tables()
         said = known.texts | known.elsewhere
         assert set(known.elsewhere) <= set(known.texts), code
         assert [text for text in said.values() if TORCH_OPTIONS.search(text)] == [], code

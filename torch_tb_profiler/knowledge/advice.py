@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
+
+TRACE = "trace"
+WORKERS = "workers"
 
 
 class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,6 +26,9 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         links: Where to read on.
         recording_links: The same about recording with torch.profiler.
         needs: What a recording must hold for the rule to tell anything, by name.
+        scopes: What its detector runs on: one trace, the workers of a run, or both.
+        superseded_by: Codes of findings that explain this one better: where one of them explains
+            most of it, this one is left out.
         published: Whether DLProf published that threshold; all others are ours.
         rule: Number of the removed plugin's rule it continues (``docs/advice.md``).
         parameters: Further numbers the detector uses.
@@ -35,6 +43,8 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: tuple[str, ...] = ()
     recording_links: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    scopes: tuple[Literal["trace", "workers"], ...] = ("trace",)
+    superseded_by: tuple[str, ...] = ()
     published: bool = False
     rule: int | None = None
     parameters: dict[str, float] = {}

@@ -1,4 +1,4 @@
-/** What a piece of advice carries besides its text (`torch_tb_profiler/advice/finding.py`), read with care. */
+/** What a piece of advice carries besides its text (`torch_tb_profiler/evidence/finding.py`), read with care. */
 import type { Column, Note, Scalar, Table, Unit } from "../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
 

@@ -20,9 +20,9 @@ from polars.testing import assert_frame_equal
 from tests.helpers.opening import open_file
 from tests.helpers.traces import annotation
 from tests.helpers.traces import trace as hand_built
-from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.loading.queries.views import run_view, view_spec

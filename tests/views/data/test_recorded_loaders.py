@@ -12,11 +12,11 @@ import pytest
 from tests.helpers.recorded import Sample, recorded, side_table
 from tests.helpers.recorder import Run, journal_columns
 from tests.helpers.traces import kernel, slice_event, step
-from torch_tb_profiler.advice import Context
-from torch_tb_profiler.advice.dataloader_bound import detect
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.data_loading.diagnosis import Diagnosis, diagnosis
 from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings
+from torch_tb_profiler.detectors.dataloader_bound import detect
+from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.info import ProgramSettings
 from torch_tb_profiler.trace.model import Trace

@@ -11,8 +11,8 @@ import pytest
 
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from tests.views.run_views import rows, view
-from torch_tb_profiler.advice import run_advice
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.detectors import detect_across_workers
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.trace.build import build_trace
@@ -106,13 +106,13 @@ def test_half_a_rank_is_no_straggler() -> None:
     """rank1 comes 40 µs late in each step of 1000: 4 %. Cut in its second step, it is no subject;
     whoever else comes late still is."""
     whole = {"rank0": file_of(rank(0)), "rank1": file_of(rank(40))}
-    (note,) = run_advice(whole, ALL)
+    (note,) = detect_across_workers(whole, ALL)
     assert (note.code, note.evidence["measured"]) == ("straggler", 4.0)
     cut = {**whole, "rank1": file_of(rank(40), keep=10)}
     assert codes(view(cut).notes)["truncated"].evidence["workers"] == ["rank1"]
-    assert run_advice(cut, ALL) == ()
+    assert detect_across_workers(cut, ALL) == ()
     late = {**cut, "rank2": file_of(rank(100))}
-    (note,) = run_advice(late, ALL)
+    (note,) = detect_across_workers(late, ALL)
     assert note.code == "straggler"
     assert note.text.startswith("rank2 ")
 

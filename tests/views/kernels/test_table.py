@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.advice.scenes import load
+from tests.detectors.scenes import load
 from tests.helpers.traces import call, kernel, memcpy, op, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.advice.scenes import load
+from tests.detectors.scenes import load
 from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.selection import Selection

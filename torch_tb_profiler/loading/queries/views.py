@@ -7,12 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import cast
 
-from torch_tb_profiler import advice
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
 from torch_tb_profiler.analysis.steps.iterations.cut_by import cut_by
 from torch_tb_profiler.analysis.steps.iterations.ranks import cut_ranks
+from torch_tb_profiler.detectors import detect_across_workers, run_detectors
+from torch_tb_profiler.evidence.damage import damage_notes
+from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.queries.phase_choice import without_phase
@@ -165,18 +167,18 @@ def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         return make(trace, selection)
     if exclusive_intervals.is_computed(trace):
         # What takes long is there: two threads would mostly wait for each other's turn.
-        return _with_findings(make(trace, selection), advice.examined(trace, selection))
+        return _with_findings(make(trace, selection), run_detectors(trace, selection))
     with ThreadPoolExecutor(1, "advice") as beside:
-        findings = beside.submit(advice.examined, trace, selection)
+        findings = beside.submit(run_detectors, trace, selection)
         view = make(trace, selection)
         return _with_findings(view, findings.result())
 
 
-def _with_findings(view: View, found: advice.Examined) -> View:
+def _with_findings(view: View, found: AdviceReport) -> View:
     """``view`` with damage of the recording, then advice, and what was looked for."""
     return replace(
         view,
-        notes=(*view.notes, *advice.damage_notes(view.notes), *found.notes),
+        notes=(*view.notes, *damage_notes(view.notes), *found.notes),
         tables={**view.tables, found.checked.spec.name: found.checked},
     )
 
@@ -201,7 +203,7 @@ def run_view(
     view = cast(RunView, spec.function)(traces, selection)
     notes = left_out + view.notes
     if spec.has_findings:
-        notes += advice.damage_notes(notes) + advice.run_advice(traces, selection)
+        notes += damage_notes(notes) + detect_across_workers(traces, selection)
     return in_words_of(traces, replace(view, notes=said + cut_notes_of_ranks(traces) + notes))
 
 

@@ -1,0 +1,64 @@
+"""Long kernels far below what their FLOPs and bytes allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.detectors.scenes import context, device, finding
+from tests.helpers.traces import Event, call, kernel, op, step, trace
+from torch_tb_profiler.analysis.algebra.intervals import total
+from torch_tb_profiler.detectors.far_from_roof import detect
+from torch_tb_profiler.evidence.needs import unmet
+from torch_tb_profiler.trace.model import Trace
+
+SIZE = 2048
+PEAK_US = 2 * SIZE**3 / 312e6  # of an A100 in bfloat16
+
+
+def product(at: float, dur: float, number: int, *, size: int = SIZE) -> list[Event]:
+    types: dict[str, Any] = {"Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    return [
+        op("aten::mm", at, 5, ext=number, shape=[[size, size], [size, size]], **types),
+        call("cudaLaunchKernel", at + 1, 2, corr=number, ext=number),
+        kernel("ampere_bf16_s16816gemm_bf16_128x128", at + 10, dur, corr=number, ext=number),
+    ]
+
+
+def of(*events: list[Event], name: str = "NVIDIA A100-SXM4-80GB") -> Trace:
+    made = [step(1, 0, 1000), *(one for group in events for one in group)]
+    return trace(made, deviceProperties=[device(name=name)])
+
+
+def test_a_product_at_a_tenth_of_its_peak() -> None:
+    advice = finding(detect(context(of(product(10, 10 * PEAK_US, 1)))))
+    assert advice.measured == pytest.approx(PEAK_US, rel=1e-3)  # 10 * PEAK_US of 1000 us, in %
+    assert advice.gain_us is None
+    assert advice.at_stake_us == pytest.approx(9 * PEAK_US, rel=1e-3)
+    (row,) = advice.rows
+    assert (row["operator"], row["calls"]) == ("aten::mm", 1)
+    assert row["roof_pct"] == pytest.approx(10, rel=1e-3)
+    assert "aten::mm of [[2048, 2048], [2048, 2048]]: 10.0 % of its roof" in advice.note().text
+    assert advice.time is not None
+    assert total(advice.time) == pytest.approx(1e4 * PEAK_US, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        of(product(10, 3 * PEAK_US, 1)),
+        of(product(10, 8, 1, size=32), *(product(20 * n, 8, n, size=32) for n in range(2, 40))),
+        of(product(10, 100, 1)),
+        of(product(10, 10 * PEAK_US, 1), name="nobody's"),
+    ],
+    ids=["near its roof", "short kernels", "a small part of the step", "unknown device"],
+)
+def test_nothing_is_said_of(made: Trace) -> None:
+    assert detect(context(made)) is None
+
+
+def test_it_needs_roofs() -> None:
+    known, unknown = of(product(10, 100, 1)), of(product(10, 100, 1), name="nobody's")
+    assert unmet(context(known), ("known_roofs",)) is None
+    assert "what the device can do" in str(unmet(context(unknown), ("known_roofs",)))

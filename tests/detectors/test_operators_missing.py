@@ -1,0 +1,25 @@
+"""Kernels without anything of the framework."""
+
+from __future__ import annotations
+
+from tests.detectors.scenes import context, finding, launched, one_step
+from tests.helpers.traces import kernel, op
+from torch_tb_profiler.detectors.operators_missing import detect
+
+
+def test_kernels_and_calls_alone_tell_no_layer() -> None:
+    events = [*launched("k", 10, 10, 1), *launched("j", 30, 20, 2)]
+    advice = finding(detect(context(one_step(events))))
+    assert advice.measured == 100
+    assert advice.rows[0] == {"kernel": "j", "calls": 1, "total_us": 20.0}
+    assert "ProfilerActivity.CPU" in advice.text
+
+
+def test_a_recording_with_operators_is_left_alone() -> None:
+    """Also where most kernels have none: those of graphs."""
+    events = [op("aten::mm", 1, 10), *launched("k", 10, 10, 1), kernel("j", 30, 20)]
+    assert detect(context(one_step(events))) is None
+
+
+def test_a_recording_without_kernels_is_left_alone() -> None:
+    assert detect(context(one_step([]))) is None

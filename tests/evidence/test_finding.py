@@ -1,0 +1,50 @@
+"""Durations in advice are said in the unit a person would use."""
+
+import polars as pl
+import pytest
+
+from torch_tb_profiler.detectors.tensor_core_candidates import EVIDENCE
+from torch_tb_profiler.evidence.finding import MAX_QUOTED, Finding, shortened
+from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.knowledge.advice import entries
+from torch_tb_profiler.views.scales import duration_text
+
+
+@pytest.mark.parametrize(
+    ("duration_us", "text"),
+    [(0.0, "0.0 µs"), (999.94, "999.9 µs"), (59_262.0, "59.3 ms"), (2_500_000.0, "2.50 s")],
+)
+def test_durations(duration_us: float, text: str) -> None:
+    assert duration_text(duration_us) == text
+
+
+def test_names_are_quoted_on_one_line_and_not_endless() -> None:
+    assert shortened(3.5) == 3.5
+    assert shortened("aten::mm") == "aten::mm"
+    assert shortened("{gain}\n<b>  x") == "{gain} <b> x"
+    assert shortened("k" * 5000) == "k" * MAX_QUOTED + "…"
+
+
+@pytest.mark.parametrize(
+    ("last", "ends"),
+    [
+        ("", "these sizes (vocabulary, channels, batch) to the next multiple."),
+        ("Nothing waits.", "to the next multiple. Nothing waits."),
+    ],
+)
+def test_a_last_sentence_stands_apart_or_leaves_nothing(last: str, ends: str) -> None:
+    values = {"units": "Tensor Cores", "reason": "sizes", "no_gain_yet": last}
+    rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    told = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
+    assert told.text.endswith(ends)
+
+
+def test_the_limit_of_utilization_is_the_only_one_that_is_not_ours() -> None:
+    rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    texts = {"gpus": "GPU 0", "causes": "", "waited": "", "options": ""}
+    whose = {
+        code: Finding(code, 40.0, None, rows, values=texts).note().evidence["threshold_is_ours"]
+        for code in ("low_gpu_utilization", "dataloader_bound")
+    }
+    assert whose == {"low_gpu_utilization": False, "dataloader_bound": True}
+    assert [code for code, known in entries().items() if known.published] == ["low_gpu_utilization"]

@@ -1,0 +1,31 @@
+"""Attention runs as separate kernels: products, mask, softmax, dropout."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.evidence.attention_kernels import eager_attention, is_fallback
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.kernel_time import kernel_finding, kernel_table, marked
+from torch_tb_profiler.knowledge.advice import entry
+
+CODE = "eager_attention"
+EVIDENCE = kernel_table(CODE, "Kernels between the products of attention")
+
+
+def detect(context: Context) -> Finding | None:
+    """What runs between the two batched products of attention takes more than the threshold of
+    the kernel time.
+
+    A fused kernel keeps the scores in the multiprocessor, so the passes over them vanish; the
+    gain is the assumed part of their time. Without the operators that launched the products,
+    attention cannot be told from other softmax, and nothing is said.
+    """
+    kernels = marked(context, eager_attention(context.trace))
+    return kernel_finding(
+        context,
+        EVIDENCE,
+        kernels,
+        kernels["dur_ns"].to_numpy() * entry(CODE).parameters["assumed_saved_share"],
+        "fallback" if is_fallback(context.trace, indices(kernels["owner"])) else "default",
+    )

@@ -1,0 +1,130 @@
+"""GPUs (of one process, or of several workers) with unequal work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union_all
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.exposure import MOSTLY, exposure
+from torch_tb_profiler.evidence.finding import Finding, Spot
+from torch_tb_profiler.evidence.gpu_balance import (
+    GPUS,
+    busy_ns_of_workers,
+    declared,
+    gpu_rows,
+    lead_pct,
+)
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.distributed.columns import ALL_STEPS
+from torch_tb_profiler.views.quality_notes import is_cut_short
+
+CODE = "gpu_imbalance"
+EVIDENCE = declared(CODE, "One row per GPU, the busiest first.")
+
+
+def detect(context: Context) -> Finding | None:
+    """The busiest GPU of the process computes longer than the mean by more than the threshold.
+
+    The gain is its lead over the mean, no more than the time in which it computes alone.
+    """
+    computing = context.computing
+    names = {f"GPU {gpu}": gpu for gpu in computing}
+    busy = {name: context.in_steps_ns(computing[gpu]) for name, gpu in names.items()}
+    finding = _finding(busy, GPUS, context.architecture_name)
+    if finding is None:
+        return None
+    busiest = names[str(finding.values["busiest"])]
+    others = union_all(*(time for gpu, time in computing.items() if gpu != busiest))
+    alone = context.within_steps(subtract(computing[busiest], others))
+    alone_us = context.in_steps_ns(alone) / NS_PER_US
+    return replace(
+        finding,
+        gain_us=min(finding.gain_us or 0.0, alone_us) or None,
+        time=alone,
+        spot=_longest(context, alone, busiest),
+    )
+
+
+def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
+    """The busiest GPU of all workers computes longer than the mean by more than the threshold;
+    recordings that were cut short are not compared.
+
+    The gain is its lead over the mean, no more than the other workers spend in communication that
+    they do not hide: where nobody waits for it, nobody gains. In a pipeline it cannot be told.
+    """
+    whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
+    busy = busy_ns_of_workers(whole)
+    source = {
+        "view": "distributed",
+        "table": "overlap",
+        "filter": f"step={ALL_STEPS}",
+        "sort": "-computation_us",
+    }
+    finding = _finding(busy, source, None)
+    if finding is None:
+        return None
+    architectures = {context.architecture_name for context in contexts.values()}
+    busiest = str(finding.values["busiest"]).rpartition(" GPU ")[0]
+    exposed = [exposure(each) for name, each in whole.items() if name != busiest]
+    waits_us = sum(each.exposed_ns for each in exposed) / max(len(exposed), 1) / NS_PER_US
+    pipeline = any(each.pairs_ns > MOSTLY * each.exposed_ns for each in exposed)
+    gain_us = None if pipeline else min(finding.gain_us or 0.0, waits_us) or None
+    return replace(
+        finding,
+        gain_us=gain_us,
+        at_stake_us=finding.gain_us,
+        architecture=architectures.pop() if len(architectures) == 1 else None,
+        variant="pipeline" if pipeline else "default",
+        spot=_longest_kernel(whole[busiest], busiest),
+    )
+
+
+def _longest(context: Context, time: Intervals, gpu: int) -> Spot | None:
+    """The longest stretch in which one GPU computes alone, with the first kernel there."""
+    if not len(time.start_ns):
+        return None
+    row = int((time.end_ns - time.start_ns).argmax())
+    start_ns, end_ns = int(time.start_ns[row]), int(time.end_ns[row])
+    there = context.kernels.filter(
+        (pl.col("device") == gpu)
+        & (pl.col("start_ns") < end_ns)
+        & (pl.col("start_ns") + pl.col("dur_ns") > start_ns)
+    )
+    return context.spot(start_ns, end_ns, None if there.is_empty() else int(there["slice"][0]))
+
+
+def _longest_kernel(context: Context, worker: str) -> Spot | None:
+    """The longest stretch in which a worker computes."""
+    times = list(context.computing.values())
+    time = union_all(*times)
+    if not len(time.start_ns):
+        return None
+    row = int((time.end_ns - time.start_ns).argmax())
+    return context.spot(int(time.start_ns[row]), int(time.end_ns[row]), None, worker)
+
+
+def _finding(
+    busy_ns: Mapping[str, float], source: Mapping[str, str], architecture: str | None
+) -> Finding | None:
+    """The finding from the compute time per step of each GPU; the gain is the busiest's lead over
+    the mean: an even division would end the step that much earlier."""
+    lead = lead_pct(busy_ns)
+    if lead is None or lead <= entry(CODE).threshold:
+        return None
+    mean = sum(busy_ns.values()) / len(busy_ns)
+    busiest = max(busy_ns, key=lambda name: busy_ns[name])
+    least = min(busy_ns, key=lambda name: busy_ns[name])
+    return Finding(
+        CODE,
+        lead,
+        (busy_ns[busiest] - mean) / NS_PER_US,
+        values={"busiest": busiest, "least": least, "least_pct": busy_ns[least] / mean * 100},
+        evidence=gpu_rows(EVIDENCE, sorted(busy_ns.items(), key=lambda item: -item[1])),
+        source=source,
+        architecture=architecture,
+    )

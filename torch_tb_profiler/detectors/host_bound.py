@@ -1,0 +1,37 @@
+"""The GPU waits for the host, though its kernels are not small."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.idle import declared, gap_rows, idle_time, worst_gap
+from torch_tb_profiler.evidence.kernel_time import has_small_kernels, median_kernel_us
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
+
+CODE = "host_bound"
+EVIDENCE = declared(CODE)
+
+
+def detect(context: Context) -> Finding | None:
+    """As ``launch_bound``, where half of the kernels are longer than small ones: what the host does
+    costs time, not that it launches."""
+    idle = idle_time(context, Cause.HOST)
+    if has_small_kernels(context) is not False or idle.share_pct <= entry(CODE).threshold:
+        return None
+    evidence = gap_rows(context, idle.time, EVIDENCE)
+    return Finding(
+        CODE,
+        idle.share_pct,
+        idle.per_step_ns / NS_PER_US,
+        values={
+            "median_us": median_kernel_us(context),
+            "operator": evidence.frame["operator"][0] or "the next work",
+        },
+        evidence=evidence,
+        source={"view": "operators", "table": "operators", "sort": "-host_self_us"},
+        architecture=context.architecture_name,
+        time=idle.time,
+        spot=worst_gap(context, idle.time),
+    )

@@ -1,0 +1,57 @@
+"""The host waits for the device, and then the device for the host."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.idle.causes import idle_causes
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
+from torch_tb_profiler.analysis.idle.waits import Wait, launches_graphs
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.program import trains
+from torch_tb_profiler.evidence.waits import declared, wait_groups
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
+
+CODE = "host_synchronization"
+EVIDENCE = declared(
+    CODE,
+    "Waiting calls",
+    "How long no device had work after the calls, where they had waited for device work, summed; "
+    "each moment counts for one call.",
+)
+
+
+def detect(context: Context) -> Finding | None:
+    """After calls that had waited for device work the devices stand idle, for more than the
+    threshold of the step.
+
+    The gain is that idle time, as far as the host would be done earlier without the waits
+    (``docs/metrics.md#idle-devices``).
+    """
+    idle = idle_causes(context.trace)
+    chosen = idle.waits["wait"].to_numpy() != Wait.UPLOAD
+    time = context.within_steps(idle.after.of(chosen))
+    idle_ns = context.in_steps_ns(time)
+    threshold = entry(CODE).threshold
+    if context.share_pct(idle_ns) <= threshold:
+        return None
+    slack_ns = context.step_ns - context.in_steps_ns(host_activity(context.trace))
+    gain_ns = min(idle_ns, slack_ns)
+    if context.share_pct(gain_ns) <= threshold:
+        return None
+    windows = context.windows
+    per_wait = idle.after.per_wait(idle.waits.height, windows.start_ns, windows.end_ns)
+    groups = wait_groups(context, EVIDENCE, idle.waits, per_wait * chosen, idle_follows=True)
+    is_serving = bool(launches_graphs(context.trace).any()) and not trains(context.trace)
+    return Finding(
+        CODE,
+        context.share_pct(idle_ns),
+        gain_ns / NS_PER_US,
+        values={"calls": groups.calls, "operator": groups.operator, "where": groups.where},
+        evidence=groups.table,
+        source=groups.source,
+        architecture=context.architecture_name,
+        variant="serving" if is_serving else "fetch" if groups.fetches else "default",
+        time=time,
+        spot=groups.worst,
+    )

@@ -1,0 +1,84 @@
+"""GPUs that are idle most of the time (rule 5 in docs/advice.md)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
+from torch_tb_profiler.analysis.idle.gaps import all_idle, busy
+from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.analysis.steps.windows import step_windows
+from torch_tb_profiler.evidence.context import Context, gpu_list
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.idle import worst_gap
+from torch_tb_profiler.evidence.tables import GPU, filled
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+MOST = 3
+CODE = "low_gpu_utilization"
+EVIDENCE = TableSpec(
+    CODE,
+    "Little used GPUs",
+    "One row per GPU below the threshold.",
+    (
+        GPU,
+        Column(
+            "utilization_pct", "Utilization", "number", "pct", "Share of the steps it was busy for."
+        ),
+    ),
+)
+
+
+def detect(context: Context) -> Finding | None:
+    """Some GPU's utilization lies below the threshold.
+
+    It is no cause, so it claims no gain: it says what the idle time goes to, and where one cause
+    has most of it, it is told with the finding on that.
+    """
+    threshold = entry(CODE).threshold
+    shown = step_windows(context.trace, context.selection)  # as the overview's table has it
+    rows = []
+    for gpu, profile in sorted(gpu_profiles(context.trace).items()):
+        use = gpu_use(profile, shown.start_ns, shown.end_ns)
+        if use.utilization_pct is not None and use.utilization_pct < threshold:
+            rows.append({"gpu": gpu, "utilization_pct": use.utilization_pct})
+    if not rows or not len(busy(context.trace).start_ns):
+        return None
+    idle = context.within_steps(all_idle(context.trace))
+    idle_pct = context.share_pct(context.in_steps_ns(idle))
+    least = min(float(row["utilization_pct"]) for row in rows)
+    others_pct = 100 - least - idle_pct
+    return Finding(
+        CODE,
+        least,
+        None,
+        values={
+            "gpus": gpu_list([int(row["gpu"]) for row in rows]),
+            "causes": _causes(context),
+            "others": others_pct,
+        },
+        evidence=filled(EVIDENCE, pl.DataFrame(rows)),
+        source={
+            "view": "overview",
+            "table": "gpus",
+            "filter": f"utilization_pct<{threshold:g}",
+            "sort": "utilization_pct",
+        },
+        architecture=context.architecture_name,
+        variant="default" if idle_pct > others_pct else "others",
+        time=idle,
+        spot=worst_gap(context, idle),
+    )
+
+
+def _causes(context: Context) -> str:
+    """``"operators and launches 41.2 %, data loading 7.6 %"``: the largest causes, of the step."""
+    shares = {
+        cause: context.share_pct(context.in_steps_ns(intervals))
+        for cause, intervals in zip(Cause, idle_causes(context.trace).intervals, strict=True)
+    }
+    largest = sorted(shares, key=lambda cause: -shares[cause])[:MOST]
+    return ", ".join(
+        f"{CAUSE_TITLES[cause]} {shares[cause]:.1f} %" for cause in largest if shares[cause] >= 1
+    )

@@ -1,0 +1,73 @@
+"""Memory copies that nothing hides."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.roles import Role, exclusive_intervals
+from torch_tb_profiler.analysis.idle.waits import Wait, copy_directions
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.copies import copy_evidence, declared
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.sources import heaviest_operator_rows
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.units import NS_PER_US
+
+CODE = "memcpy_share"
+EVIDENCE = declared(CODE)
+BATCHES = "batches"
+"""The variant of uploads in a program that loads batches; others upload something else."""
+VARIANTS = {Wait.UPLOAD: "upload", Wait.FETCH: "fetch", Wait.COPY: "device"}
+
+
+def detect(context: Context) -> Finding | None:
+    """Copies, where no kernel runs, take more than the threshold of the step.
+
+    The gain is what of that time something waits for; copies to a device can hide behind
+    computation only as long as that is.
+    """
+    share = context.share_pct(context.role_ns(Role.MEMCPY))
+    if share <= entry(CODE).threshold:
+        return None
+    copies = context.work.filter(pl.col("category") == Category.MEMCPY)
+    if copies.is_empty():  # they began before the steps
+        return None
+    dur = copies["dur_ns"].to_numpy()
+    start = copies["start_ns"].to_numpy()
+    variant = _variant(context, copies["name_code"], dur)
+    longest = copies.row(int(dur.argmax()), named=True)
+    by_operator = heaviest_operator_rows(context, indices(copies["owner"]), dur)
+    alone = intersect(exclusive_intervals(context.trace)[Role.MEMCPY], union(start, start + dur))
+    return Finding(
+        CODE,
+        share,
+        _gain_us(context, copies, variant) or None,
+        evidence=copy_evidence(context, copies, EVIDENCE),
+        source=by_operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
+        architecture=context.architecture_name,
+        variant=variant,
+        time=context.within_steps(alone),
+        spot=context.spot(
+            longest["start_ns"], longest["start_ns"] + longest["dur_ns"], longest["slice"]
+        ),
+    )
+
+
+def _gain_us(context: Context, copies: pl.DataFrame, variant: str) -> float | None:
+    gain_us = context.device_gain_us(copies, copies["dur_ns"].to_numpy())
+    if gain_us is None or variant not in ("upload", BATCHES):
+        return gain_us
+    return min(gain_us, context.role_ns(Role.KERNEL) / NS_PER_US)
+
+
+def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
+    """The text for the direction that has most of the time."""
+    directions = copy_directions(context.trace, names)
+    times = {way: int(dur_ns[directions == way].sum()) for way in VARIANTS}
+    variant = VARIANTS[max(times, key=lambda way: times[way])]
+    is_of_batches = variant == "upload" and context.ranges_of(Category.DATALOADER).height > 0
+    return BATCHES if is_of_batches else variant

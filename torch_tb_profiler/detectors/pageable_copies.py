@@ -1,0 +1,69 @@
+"""Copies to a device that keep the host while the device has nothing to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.idle.causes import idle_causes
+from torch_tb_profiler.analysis.idle.waits import Wait
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.waits import blocked_in, declared, wait_groups
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+
+CODE = "pageable_copies"
+EVIDENCE = declared(
+    CODE,
+    "Blocking copies",
+    "How long no device worked while the calls kept the host, summed.",
+)
+
+
+def detect(context: Context) -> Finding | None:
+    """The devices stand idle while a copy to them keeps the host, for more than the threshold of
+    the step: from pageable memory, or one that is not asynchronous.
+
+    The gain is that idle time: an asynchronous copy from pinned memory returns at once. The time
+    of the copy itself on the device is none of it.
+    """
+    waits = idle_causes(context.trace).waits
+    chosen = waits["wait"].to_numpy() == Wait.UPLOAD
+    if not chosen.any():
+        return None
+    blocked = blocked_in(context, chosen)
+    if blocked.share_pct <= entry(CODE).threshold:
+        return None
+    groups = wait_groups(context, EVIDENCE, waits, blocked.per_wait_ns)
+    variant = "one" if groups.calls == 1 else "default"
+    pinned_ns = int(blocked.per_wait_ns[_from_pinned(context.trace, waits)].sum())
+    if pinned_ns * 2 > int(blocked.per_wait_ns.sum()):
+        variant = "pinned"
+    return Finding(
+        CODE,
+        blocked.share_pct,
+        blocked.per_step_ns / NS_PER_US,
+        values={"calls": groups.calls, "where": groups.where},
+        evidence=groups.table,
+        source=groups.source,
+        architecture=context.architecture_name,
+        variant=variant,
+        time=blocked.time,
+        spot=groups.worst,
+    )
+
+
+def _from_pinned(trace: Trace, waits: pl.DataFrame) -> Bools:
+    """Per wait whether it launched a copy from pinned memory."""
+    copies = trace.device_work.filter(
+        (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_in(waits["id"].implode())
+    )
+    names = copies["name_code"].to_numpy()
+    pinned = codes.of_names(trace, names, lambda name: "Pinned ->" in name, np.bool_)
+    found: Bools = np.isin(waits["id"].to_numpy(), copies["launch"].to_numpy()[pinned])
+    return found

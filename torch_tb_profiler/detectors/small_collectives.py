@@ -1,0 +1,116 @@
+"""Many small collectives in a row: each costs a latency, together they move little."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.records import SAME_SIZE_COLLECTIVES, records
+from torch_tb_profiler.evidence.call_waits import timed_calls
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, worst_stretch
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.program import trains
+from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.distributed.collectives import NO_GROUP
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+CODE = "small_collectives"
+MAX_ROWS = 10
+EVIDENCE = TableSpec(
+    CODE,
+    "Small collectives",
+    "Collectives of few bytes that began in the steps, those that ran longest first.",
+    (
+        Column("name", "Collective", "string", None, "The collective as the backend calls it."),
+        Column("group", "Group", "string", None, "Process group, with its description."),
+        Column("calls_per_step", "Calls per step", "number", "count", "Mean over the steps."),
+        Column("median_bytes", "Median size", "number", "bytes", "Median of the sizes."),
+        Column("median_us", "Median time", "number", "us", "Median duration."),
+        Column("total_us", "Total time", "number", "us", "Durations in the steps, summed."),
+        Column("total_bytes", "Total bytes", "integer", "bytes", "All sizes, summed."),
+    ),
+)
+_KIND = ("name", "group")
+
+
+def detect(context: Context) -> Finding | None:
+    """A step of a training makes more small collectives of one kind and group than the threshold,
+    and they take enough of it while nothing computes.
+
+    The gain is that time less what all their bytes take at the best rate that calls of the kind
+    reach. Layers of an inference depend on each other: there, nothing can be joined.
+    """
+    if records(context.trace).frame.is_empty() or not trains(context.trace):
+        return None
+    known, calls = entry(CODE), _small_calls(context)
+    rows = _rows(context, calls)
+    many = rows.filter(pl.col("calls_per_step") > known.threshold)
+    if many.is_empty():
+        return None
+    first = many.row(0, named=True)
+    chosen = calls.filter(pl.col("name") == first["name"]).filter(
+        pl.col("group").eq_missing(pl.lit(first["group"], pl.String))
+    )
+    ran = union(chosen["from_ns"].to_numpy(), chosen["end_ns"].to_numpy())
+    time = context.within_steps(intersect(ran, exposed_time(context.trace)))
+    spent_ns = context.in_steps_ns(time)
+    if context.share_pct(spent_ns) <= known.parameters["min_share_pct"]:
+        return None
+    joined_ns = context.per_step(first["total_bytes"] / first["rate"])
+    return Finding(
+        CODE,
+        first["calls_per_step"],
+        _less(gain_us(context, time), joined_ns / NS_PER_US),
+        values={
+            "name": first["name"],
+            "median_bytes": first["median_bytes"],
+            "median_us": first["median_us"],
+            "share": context.share_pct(spent_ns),
+        },
+        evidence=filled(EVIDENCE, rows.head(MAX_ROWS), {"group": NO_GROUP}),
+        source={"view": "distributed", "table": "collectives", "sort": "-calls"},
+        architecture=context.architecture_name,
+        time=time,
+        spot=worst_stretch(context, time),
+        at_stake_us=spent_ns / NS_PER_US,
+    )
+
+
+def _less(gain_us: float | None, needed_us: float) -> float | None:
+    """What is left of a gain; None where nothing is."""
+    return None if gain_us is None or gain_us <= needed_us else gain_us - needed_us
+
+
+def _small_calls(context: Context) -> pl.DataFrame:
+    """The small calls that began in the steps, with ``rate``: the most bytes per ns that calls of
+    the kind reach in the recording."""
+    small = pl.col("moved") <= entry(CODE).parameters["small_bytes"]
+    rate = (pl.col("moved") / pl.col("dur_ns")).filter(pl.col("dur_ns") > 0)
+    calls = (
+        timed_calls(context.trace)
+        .filter(pl.col("collective").is_in(SAME_SIZE_COLLECTIVES))
+        .with_columns(rate=rate.max().over(*_KIND))
+        .filter(small)
+    )
+    return calls.filter(pl.Series(context.inside(calls["from_ns"].to_numpy())))
+
+
+def _rows(context: Context, calls: pl.DataFrame) -> pl.DataFrame:
+    rows = (
+        calls.group_by(*_KIND)
+        .agg(
+            (pl.len() / max(context.step_count, 1)).alias("calls_per_step"),
+            pl.col("moved").median().alias("median_bytes"),
+            pl.col("dur_ns").median().cast(pl.Int64).alias("median_ns"),
+            pl.col("dur_ns").sum().alias("total_ns"),
+            pl.col("moved").sum().alias("total_bytes"),
+            pl.col("rate").first(),
+        )
+        .sort("total_ns", "name", descending=[True, False])
+    )
+    return rows.with_columns(
+        median_us=microseconds(rows["median_ns"]), total_us=microseconds(rows["total_ns"])
+    )

@@ -1,0 +1,52 @@
+"""The GPU waits for the host, and most of its memory is free: a larger batch would fit."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.evidence.context import Context, gpu_list
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.idle import idle_time, worst_gap
+from torch_tb_profiler.evidence.memory_peaks import COLUMNS, REASONS, memory_peaks
+from torch_tb_profiler.evidence.program import trains
+from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.schema import TableSpec
+
+CODE = "spare_memory"
+EVIDENCE = TableSpec(CODE, "Peaks", "One row per GPU, the emptiest first.", COLUMNS)
+
+
+def detect(context: Context) -> Finding | None:
+    """The fullest GPU never holds more than the threshold of its memory, and the host, with
+    operators and launches, leaves devices idle for a good part of the step.
+
+    What a larger batch brings, to the step and to what is learned, cannot be told. Where the
+    program waits for data or for other ranks it would bring nothing.
+    """
+    peaks = memory_peaks(context.trace)
+    if peaks.is_empty():
+        return None
+    known, fullest = entry(CODE), peaks["used_pct"][0]
+    if fullest >= known.threshold:
+        return None
+    idle = idle_time(context, Cause.HOST)
+    loading = idle_time(context, Cause.LOADING)
+    if idle.share_pct <= known.parameters["min_host_pct"] or loading.share_pct > idle.share_pct:
+        return None
+    return Finding(
+        CODE,
+        fullest,
+        None,
+        variant="default" if trains(context.trace) else "inference",
+        values={
+            "gpus": gpu_list(sorted(peaks["device"].to_list())),
+            "capacity_gb": peaks["memory_bytes"][0] / 1024**3,
+            "idle": idle.share_pct,
+        },
+        evidence=filled(EVIDENCE, peaks.sort(pl.col("used_pct")), REASONS),
+        source={"view": "memory", "table": "memory_peaks"},
+        architecture=context.architecture_name,
+        spot=worst_gap(context, idle.time),
+    )

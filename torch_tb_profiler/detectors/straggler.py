@@ -1,0 +1,120 @@
+"""One worker keeps arriving last at collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.communication.matching import Matching
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.exposure import exposed_time
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.waiting_run import longest_wait
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.distributed.columns import STRAGGLERS
+from torch_tb_profiler.views.distributed.stragglers import arrivals, stragglers_table
+from torch_tb_profiler.views.distributed.view import selected_matching
+from torch_tb_profiler.views.quality_notes import is_cut_short
+
+CODE = "straggler"
+EVIDENCE = STRAGGLERS
+
+
+def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
+    """The worst straggler, which waits clearly less than the others, delays them by more than the
+    threshold of their mean step, in the collectives of the steps. The gain is what of that wait no
+    computation of theirs hides.
+
+    A recording that was cut short says too little of its worker: what it lacks of a call makes that
+    look short, as if the worker had arrived last.
+    """
+    traces = {worker: context.trace for worker, context in contexts.items()}
+    first = next(iter(contexts.values()))
+    matching = selected_matching(traces, first.selection)
+    rows = _in_steps(arrivals(matching), matching, contexts)
+    worst = _worst(rows, matching, traces)
+    if worst is None:
+        return None
+    worker, context = matching.workers[worst], contexts[matching.workers[worst]]
+    others = [contexts[name] for name in matching.workers if name != worker]
+    late = rows.filter((pl.col("worker") == worst) & pl.col("is_last"))
+    delay_ns = float(late["delay_ns"].sum()) / float(np.mean([each.step_count for each in others]))
+    share = delay_ns / float(np.mean([each.step_ns for each in others])) * 100
+    if share <= entry(CODE).threshold:
+        return None
+    waits = rows.filter(
+        pl.col("match").is_in(late["match"].implode()) & (pl.col("worker") != worst)
+    )
+    gain_ns = min(delay_ns, _exposed_ns(waits, matching, contexts) / len(others))
+    return Finding(
+        CODE,
+        share,
+        gain_ns / NS_PER_US or None,
+        values={
+            "worker": worker,
+            "arrived_last_pct": late.height / rows.filter(pl.col("worker") == worst).height * 100,
+        },
+        evidence=stragglers_table(matching),
+        source={"view": "distributed", "table": "stragglers"},
+        architecture=context.architecture_name,
+        spot=longest_wait(waits, matching, contexts),
+        at_stake_us=delay_ns / NS_PER_US,
+    )
+
+
+def _in_steps(
+    rows: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
+) -> pl.DataFrame:
+    """The arrivals that began in the steps of their worker."""
+    parts = rows.partition_by("worker", as_dict=True)
+    inside = [
+        part.filter(
+            pl.Series(contexts[matching.workers[number]].inside(part["start_ns"].to_numpy()))
+        )
+        for (number,), part in parts.items()
+    ]
+    return pl.concat([rows.clear(), *inside])
+
+
+def _worst(rows: pl.DataFrame, matching: Matching, traces: Mapping[str, Trace]) -> int | None:
+    """The number of the worker that caused the longest delay, of those that wait little
+    themselves; None without any."""
+    few = _waits_little(rows)
+    whole = [
+        number for number, worker in enumerate(matching.workers) if not is_cut_short(traces[worker])
+    ]
+    delays = (
+        rows.filter(pl.col("is_last") & pl.col("worker").is_in(whole) & pl.col("worker").is_in(few))
+        .group_by("worker")
+        .agg(pl.col("delay_ns").sum())
+        .filter(pl.col("delay_ns") > 0)
+        .sort("delay_ns", "worker", descending=[True, False])
+    )
+    return None if delays.is_empty() else int(delays["worker"][0])
+
+
+def _waits_little(rows: pl.DataFrame) -> list[int]:
+    """The workers that wait for others clearly less than these do in the mean: who waits as long
+    comes last in turns with them."""
+    waits = rows.group_by("worker").agg(pl.col("wait_ns").sum())
+    own = pl.col("wait_ns")
+    others = (own.sum() - own) / max(waits.height - 1, 1)
+    most = entry(CODE).parameters["max_own_wait_share"]
+    found: list[int] = waits.filter(own <= most * others)["worker"].to_list()
+    return found
+
+
+def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]) -> float:
+    """How long per step, summed over the waiting workers, the delays kept them from computing."""
+    exposed_ns = 0.0
+    for (number,), part in waits.partition_by("worker", as_dict=True).items():
+        context = contexts[matching.workers[number]]
+        start = part["start_ns"].to_numpy()
+        delayed = union(start, start + part["delay_ns"].to_numpy())
+        exposed_ns += context.in_steps_ns(intersect(delayed, exposed_time(context.trace)))
+    return exposed_ns

@@ -1,0 +1,128 @@
+"""Communication that is slow because ranks wait for each other, not because of what it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from torch_tb_profiler.evidence.call_waits import WAITING, timed_calls, waiting_time
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.exposure import MOSTLY, exposure, gain_us, worst_stretch
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.waiting_run import longest_wait, mean_waits, waiting_calls
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.distributed.collectives import NO_GROUP, NO_SIZE
+from torch_tb_profiler.views.distributed.stragglers import arrivals
+from torch_tb_profiler.views.distributed.view import selected_matching
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+CODE = WAITING
+REASONS = {"group": NO_GROUP, "size_bytes": NO_SIZE}
+MAX_ROWS = 10
+EVIDENCE = TableSpec(
+    CODE,
+    "Waiting calls",
+    "Collectives of one kind and size that began in the steps; those that waited longest first.",
+    (
+        Column("name", "Collective", "string", None, "The collective as the backend calls it."),
+        Column("group", "Group", "string", None, "Process group, with its description."),
+        Column("size_bytes", "Size", "integer", "bytes", "The larger of input and output."),
+        Column("calls", "Calls", "integer", "count", "How often it ran in the steps."),
+        Column(
+            "least_us",
+            "Shortest",
+            "number",
+            "us",
+            "What a call of this kind and group took that moved as much or more; of several "
+            "recordings the shortest of all workers.",
+            family="call",
+        ),
+        Column("median_us", "Median", "number", "us", "Median duration.", family="call"),
+        Column("longest_us", "Longest", "number", "us", "Longest duration.", family="call"),
+        Column(
+            "wait_us",
+            "Waited",
+            "number",
+            "us",
+            "By how much the durations exceed the shortest, summed.",
+        ),
+    ),
+)
+
+
+def detect(context: Context) -> Finding | None:
+    """Waiting that no computation hides takes more than the threshold of the step, and it is most
+    of the communication that none hides. The gain is that wait, which ranks that arrive together
+    would not have."""
+    time = context.within_steps(waiting_time(context.trace))
+    wait_ns, found = context.in_steps_ns(time), exposure(context)
+    share = context.share_pct(wait_ns)
+    if share <= entry(CODE).threshold or wait_ns <= MOSTLY * found.exposed_ns:
+        return None
+    return Finding(
+        CODE,
+        share,
+        gain_us(context, time),
+        values={"wait_share": wait_ns / found.exposed_ns * 100},
+        evidence=filled(EVIDENCE, _rows(context), REASONS),
+        source={"view": "distributed", "table": "collectives", "sort": "-mean_call_us"},
+        architecture=context.architecture_name,
+        time=time,
+        spot=worst_stretch(context, time),
+        at_stake_us=wait_ns / NS_PER_US,
+    )
+
+
+def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
+    """The mean wait that workers do not hide is above the threshold of the mean step and most of
+    the communication that they do not hide. A straggler that causes half of it supersedes this.
+
+    The gain is that mean: of workers that arrive together nobody waits, and all have as much to do.
+    """
+    traces = {worker: context.trace for worker, context in contexts.items()}
+    matching = selected_matching(traces, next(iter(contexts.values())).selection)
+    rows = arrivals(matching)
+    means = mean_waits(rows, matching, contexts)
+    share = means.wait_ns / means.step_ns * 100
+    if share <= entry(CODE).threshold or means.wait_ns <= MOSTLY * means.exposed_ns:
+        return None
+    architectures = {context.architecture_name for context in contexts.values()}
+    return Finding(
+        CODE,
+        share,
+        means.wait_ns / NS_PER_US,
+        values={"wait_share": means.wait_ns / means.exposed_ns * 100},
+        evidence=filled(
+            EVIDENCE,
+            waiting_calls(rows, matching).head(MAX_ROWS),
+            REASONS,
+        ),
+        source={"view": "distributed", "table": "stragglers", "sort": "wait_us"},
+        architecture=architectures.pop() if len(architectures) == 1 else None,
+        variant="run",
+        spot=longest_wait(rows, matching, contexts),
+    )
+
+
+def _rows(context: Context) -> pl.DataFrame:
+    calls = timed_calls(context.trace).filter(pl.col("least_ns").is_not_null())
+    inside = pl.Series(context.inside(calls["from_ns"].to_numpy()))
+    dur = pl.col("dur_ns")
+    rows = (
+        calls.filter(inside)
+        .group_by("name", "group", "moved", "least_ns")
+        .agg(
+            pl.len().alias("calls"),
+            dur.median().cast(pl.Int64).alias("median_ns"),
+            dur.max().alias("longest_ns"),
+            (dur - pl.col("least_ns")).sum().alias("wait_ns"),
+        )
+        .sort("wait_ns", "name", "moved", descending=[True, False, False])
+        .head(MAX_ROWS)
+        .rename({"moved": "size_bytes"})
+    )
+    times = ("least", "median", "longest", "wait")
+    return rows.with_columns(microseconds(rows[f"{key}_ns"]).alias(f"{key}_us") for key in times)

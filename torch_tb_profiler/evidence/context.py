@@ -1,0 +1,267 @@
+"""What the detectors look at: one trace, the steps of a selection, and measures of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
+from torch_tb_profiler.analysis.communication.roles import Role
+from torch_tb_profiler.analysis.idle.chain import saved_on_chain
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.costs import role_costs
+from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
+from torch_tb_profiler.evidence.finding import Spot
+from torch_tb_profiler.knowledge import gpus
+from torch_tb_profiler.knowledge.kernels import KernelKind
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_split
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+
+WORK_COLUMNS = (
+    "slice",
+    "category",
+    "name_code",
+    "start_ns",
+    "dur_ns",
+    "device",
+    "launch",
+    "owner",
+    "block_code",
+    "registers_per_thread",
+    "shared_memory_bytes",
+    "blocks_per_sm",
+    "est_achieved_occupancy_pct",
+    "bytes",
+    "occupancy_limit_code",
+)
+"""The columns of ``device_work`` that detectors look at; it may have millions of rows."""
+
+
+RANGE_CATEGORIES = (Category.DATALOADER, Category.OPTIMIZER)
+"""Ranges that the profiler itself records: few among many slices."""
+
+
+@per_split
+def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
+    """The slices of each of :data:`RANGE_CATEGORIES`."""
+    return {of: trace.slices.filter(pl.col("category") == of) for of in RANGE_CATEGORIES}
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """One trace and selection.
+
+    Raises:
+        SelectionError: on first use, when the selection makes no sense for the trace.
+    """
+
+    trace: Trace
+    selection: Selection
+
+    @cached_property
+    def windows(self) -> StepWindows:
+        """The steps looked at: those that the average step is over."""
+        return step_windows(self.trace, self.selection).of_averages
+
+    @property
+    def step_count(self) -> int:
+        """How many steps."""
+        return len(self.windows.names)
+
+    @cached_property
+    def step_ns(self) -> float:
+        """Mean length of a step; 0 when there is none."""
+        lengths = self.windows.end_ns - self.windows.start_ns
+        return float(lengths.mean()) if len(lengths) else 0.0
+
+    @cached_property
+    def costs(self) -> Int64:
+        """Time in ns per step (row) and role (column), every moment counted for the strongest."""
+        return role_costs(self.trace, self.windows)
+
+    def role_ns(self, role: Role) -> float:
+        """Mean time per step spent on a role, every moment counted for the strongest one."""
+        return float(self.costs[:, role].mean()) if self.step_count else 0.0
+
+    def per_step(self, total_ns: float) -> float:
+        """A sum over all steps as mean per step."""
+        return total_ns / self.step_count if self.step_count else 0.0
+
+    def share_pct(self, per_step_ns: float) -> float:
+        """A time per step as share of the mean step; 0 when steps last 0."""
+        return per_step_ns / self.step_ns * 100 if self.step_ns > 0 else 0.0
+
+    def inside(self, time_ns: Int64) -> Bools:
+        """Which moments lie in the steps."""
+        row = np.searchsorted(self.windows.start_ns, time_ns, "right") - 1
+        if not self.step_count:
+            return np.zeros(len(time_ns), np.bool_)
+        inside: Bools = (row >= 0) & (time_ns < self.windows.end_ns[row])
+        return inside
+
+    def ranges_of(self, category: Category) -> pl.DataFrame:
+        """The ranges of a category of :data:`RANGE_CATEGORIES` that began in the steps, or before
+        one and reach into it."""
+        slices = _profiler_ranges(self.trace)[category]
+        start = slices["start_ns"].to_numpy()
+        row = np.searchsorted(self.windows.end_ns, start, "right")
+        begin = np.append(self.windows.start_ns, np.iinfo(np.int64).max)[row]
+        reaches = start + slices["dur_ns"].to_numpy() > begin
+        return slices.filter(pl.Series(self.inside(start) | reaches))
+
+    @cached_property
+    def work(self) -> pl.DataFrame:
+        """What of ``device_work`` began in the steps, with ``is_kernel``, ``is_communication`` and
+        ``tensor_core`` (a verdict of ``analysis.algebra.codes``)."""
+        work, kinds = self.trace.device_work, kernel_kinds(self.trace)
+        return work.select(
+            *WORK_COLUMNS,
+            is_kernel=pl.Series(kinds.is_kernel),
+            is_communication=pl.Series(kinds.is_communication),
+            tensor_core=pl.Series(kinds.tensor_core),
+        ).filter(pl.Series(self.inside(work["start_ns"].to_numpy())))
+
+    @cached_property
+    def kernels(self) -> pl.DataFrame:
+        """The kernels among :attr:`work` that compute."""
+        return self.work.filter(pl.col("is_kernel") & ~pl.col("is_communication"))
+
+    @cached_property
+    def computing(self) -> dict[int, Intervals]:
+        """Per GPU when kernels other than communication that began in the steps ran, in the
+        steps."""
+        work, kinds = self.trace.device_work, kernel_kinds(self.trace)
+        device, start = indices(work["device"]), work["start_ns"].to_numpy()
+        chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & self.inside(start)
+        device, start, dur = device[chosen], start[chosen], work["dur_ns"].to_numpy()[chosen]
+        times = {}
+        for gpu in np.unique(device).tolist():
+            rows = device == gpu
+            times[gpu] = self.within_steps(union(start[rows], start[rows] + dur[rows]))
+        return times
+
+    @cached_property
+    def operator_kernels(self) -> pl.DataFrame:
+        """The kernels among :attr:`work` that operators launched directly."""
+        category = self.trace.slices["category"].to_numpy()
+        owner = indices(self.work["owner"])
+        by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
+        return self.work.filter(pl.Series(by_operator) & pl.col("is_kernel"))
+
+    @property
+    def knows_launches(self) -> bool:
+        """Whether the recording tells of any work in the steps when it was launched."""
+        return self.work["launch"].null_count() < self.work.height
+
+    @cached_property
+    def used_devices(self) -> pl.DataFrame:
+        """The devices that ran work, as ``trace.devices``."""
+        return self.trace.devices.filter("used")
+
+    @cached_property
+    def architecture(self) -> gpus.Architecture | None:
+        """The generation of the devices in use; None when it is unknown or they differ."""
+        # AMD devices fill the capability with numbers of their own, and some leave the name empty.
+        is_hip = self.trace.meta.info.hip_runtime_version is not None
+        generations = {
+            gpus.architecture(
+                row["name"],
+                None if is_hip else row["compute_major"],
+                None if is_hip else row["compute_minor"],
+            )
+            for row in self.used_devices.iter_rows(named=True)
+        }
+        return generations.pop() if len(generations) == 1 else None
+
+    @property
+    def architecture_name(self) -> str | None:
+        """Name of :attr:`architecture`."""
+        return self.architecture.name if self.architecture else None
+
+    def host_names(self, names: set[str]) -> set[str]:
+        """Which of some names any slice of the whole trace has."""
+        wanted = [code for code, text in enumerate(self.trace.strings) if text in names]
+        present = self.trace.slices["name_code"].is_in(wanted)
+        return {
+            self.trace.text(code) or ""
+            for code in self.trace.slices["name_code"].filter(present).unique()
+        }
+
+    def spot(
+        self, start_ns: int, end_ns: int, slice_id: int | None = None, worker: str | None = None
+    ) -> Spot:
+        """A stretch of trace time, for the timeline."""
+        first_ns = self.trace.meta.start_ns
+        return Spot(int(start_ns) - first_ns, int(end_ns) - first_ns, slice_id, worker)
+
+    def within_steps(self, intervals: Intervals) -> Intervals:
+        """What of some intervals lies in the steps."""
+        return intersect(intervals, Intervals(self.windows.start_ns, self.windows.end_ns))
+
+    def in_steps_ns(self, intervals: Intervals) -> float:
+        """Length of some intervals inside the steps, as mean per step."""
+        lengths = total_within(intervals, self.windows.start_ns, self.windows.end_ns)
+        return self.per_step(float(lengths.sum()))
+
+    def device_gain_us(self, work: pl.DataFrame, saved_ns: Int64) -> float | None:
+        """What shorter device work could save of a mean step, at most, in µs.
+
+        Only work counts that something waits for, each moment once, and a step stays as long as
+        its host needs (``docs/advice.md#what-can-be-gained``).
+
+        Args:
+            work: Rows of :attr:`work`.
+            saved_ns: By how much each could be shorter.
+
+        Returns:
+            0 where nothing waits for that work; None where no launch is known, and so not what
+            waits for what.
+        """
+        saved = saved_on_chain(self.trace, work["slice"].to_numpy(), saved_ns)
+        if saved is None:
+            return None
+        slack_ns = self.step_ns - self.in_steps_ns(host_activity(self.trace))
+        return max(min(self.per_step(saved), slack_ns), 0.0) / NS_PER_US
+
+    def caller_names(self, calls: pl.DataFrame) -> Int64:
+        """Name codes of what is directly around calls (rows of ``trace.slices``); -1 for nothing,
+        and for a step, whose name is another one each time."""
+        slices = self.trace.slices
+        parent = indices(calls["parent"])
+        is_step = gather(indices(slices["category"]), parent) == Category.STEP
+        return gather(indices(slices["name_code"]), np.where(is_step, -1, parent))
+
+    def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
+        """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""
+        return pl.Series(codes.of_names(self.trace, column.to_numpy(), rule, np.bool_))
+
+    def kernels_that(self, column: pl.Series, rule: Callable[[KernelKind], bool]) -> pl.Series:
+        """Mask of the name codes of kernels of whose kind ``rule`` holds."""
+        known = kinds_of_names(self.trace)
+        return pl.Series(known.verdicts(column.to_numpy(), rule) == codes.YES, dtype=pl.Boolean)
+
+    def texts(self, column: pl.Series) -> pl.Series:
+        """Dictionary codes as text; null for null and for -1."""
+        numbers = indices(column)
+        present = {code: self.trace.text(code) for code in np.unique(numbers).tolist()}
+        texts = [present[code] for code in numbers.tolist()]
+        return pl.Series(column.name, texts, dtype=pl.String)
+
+
+def gpu_list(numbers: list[int]) -> str:
+    """``"GPU 0"``, ``"GPU 0 and 1"``, ``"GPU 0, 1 and 12"``."""
+    texts = [str(number) for number in numbers]
+    if len(texts) < 2:
+        return f"GPU {''.join(texts)}"
+    return f"GPU {', '.join(texts[:-1])} and {texts[-1]}"

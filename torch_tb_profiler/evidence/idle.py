@@ -1,0 +1,156 @@
+"""Idle time as evidence: the gaps by what was launched at their end, and the worst of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract
+from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.gaps import gaps
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.finding import Finding, Spot
+from torch_tb_profiler.evidence.host_marks import told_apart
+from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+MAX_ROWS = 10
+COLUMNS = (
+    Column(
+        "operator",
+        "Before",
+        "string",
+        None,
+        "The operator whose work ended the idle time, else the call that launched it.",
+    ),
+    Column("gaps", "Gaps", "integer", "count", "How often no device worked before it."),
+    Column("idle_us", "Idle time", "number", "us", "How long in all.", family="idle"),
+    Column("longest_us", "Longest", "number", "us", "The longest of the gaps.", family="idle"),
+)
+REASONS = {"operator": "What ended these gaps was launched by no call that the recording holds."}
+
+
+def declared(code: str) -> TableSpec:
+    """The evidence of a finding about idle time."""
+    return TableSpec(
+        code,
+        "Idle gaps",
+        "The gaps in which no device worked, by what was launched next; most idle time first.",
+        COLUMNS,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdleTime:
+    """What one cause covers of the steps.
+
+    Attributes:
+        time: When.
+        per_step_ns: How long in the mean step.
+        share_pct: The same as share of the step.
+    """
+
+    time: Intervals
+    per_step_ns: float
+    share_pct: float
+
+
+def idle_time(context: Context, cause: Cause) -> IdleTime:
+    """The idle time of a cause in the steps, but what compilation and garbage collection cover:
+    those have findings of their own."""
+    of_cause = idle_causes(context.trace).intervals[cause]
+    time = context.within_steps(subtract(of_cause, told_apart(context.trace)))
+    spent_ns = context.in_steps_ns(time)
+    return IdleTime(time, spent_ns, context.share_pct(spent_ns))
+
+
+def idle_finding(
+    context: Context,
+    spec: TableSpec,
+    cause: Cause,
+    source: Mapping[str, str],
+    variant: str = "default",
+) -> Finding | None:
+    """A finding on idle time of which no gain can be estimated; None up to its threshold.
+
+    Args:
+        context: The steps.
+        spec: As of :func:`declared`.
+        cause: The cause.
+        source: Which rows to look at further.
+        variant: Which of the entry's texts.
+    """
+    idle = idle_time(context, cause)
+    if idle.share_pct <= entry(spec.name).threshold:
+        return None
+    return Finding(
+        spec.name,
+        idle.share_pct,
+        None,
+        evidence=gap_rows(context, idle.time, spec),
+        source=source,
+        architecture=context.architecture_name,
+        variant=variant,
+        time=idle.time,
+        spot=worst_gap(context, idle.time),
+        at_stake_us=idle.per_step_ns / NS_PER_US,
+    )
+
+
+def gap_rows(context: Context, time: Intervals, spec: TableSpec) -> Table:
+    """Some idle time by what ended its gaps (``spec`` as of :func:`declared`)."""
+    gap, idle_ns = _per_gap(context, time)
+    launch = gaps(context.trace).launch[gap]
+    slices = context.trace.slices.select("parent", "name_code", "category")
+    parent = gather(indices(slices["parent"]), launch)
+    is_range = np.isin(
+        gather(indices(slices["category"]), parent), (Category.STEP, Category.ANNOTATION)
+    )
+    named = np.where((parent >= 0) & ~is_range, parent, launch)
+    rows = (
+        pl.DataFrame({"code": gather(indices(slices["name_code"]), named), "idle_ns": idle_ns})
+        .group_by("code")
+        .agg(
+            pl.len().alias("gaps"),
+            pl.col("idle_ns").sum(),
+            pl.col("idle_ns").max().alias("longest_ns"),
+        )
+        .sort("idle_ns", "code", descending=[True, False])
+        .head(MAX_ROWS)
+    )
+    rows = rows.with_columns(
+        operator=context.texts(rows["code"]),
+        idle_us=microseconds(rows["idle_ns"]),
+        longest_us=microseconds(rows["longest_ns"]),
+    )
+    return filled(spec, rows, REASONS)
+
+
+def worst_gap(context: Context, time: Intervals) -> Spot | None:
+    """The gap that holds most of some idle time, with the call that ends it."""
+    gap, idle_ns = _per_gap(context, time)
+    if not len(gap):
+        return None
+    idle = gaps(context.trace)
+    row = int(gap[int(idle_ns.argmax())])
+    launch = int(idle.launch[row])
+    return context.spot(
+        int(idle.start_ns[row]), int(idle.end_ns[row]), launch if launch >= 0 else None
+    )
+
+
+def _per_gap(context: Context, time: Intervals) -> tuple[Int64, Int64]:
+    """The gaps that hold some idle time, and how much of it, ns."""
+    idle = gaps(context.trace)
+    gap = np.searchsorted(idle.start_ns, time.start_ns, "right") - 1
+    held = np.bincount(gap, time.end_ns - time.start_ns, len(idle.start_ns)).astype(np.int64)
+    rows = np.flatnonzero(held)
+    return rows, held[rows]
