@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.helpers.recorder import START_NS, Run, blocks_of, journal_columns, steps_of, text_of
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.recorder.journal import Window
-from torch_tb_profiler.importers.recorder.side import traced
+from torch_tb_profiler.importers.recorder.journal import ProfilerWindow
+from torch_tb_profiler.importers.recorder.side_tables import overlaps_any
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns
@@ -50,9 +50,9 @@ def rows_of(blocks: list[dict[str, Any]], kind: str, base_ns: int) -> Counter[st
     for block in blocks:
         if block["kind"] != kind:
             continue
-        for place in range(len(block["start_ns"])):
+        for position in range(len(block["start_ns"])):
             row = {
-                key: value[place] if isinstance(value, list) else value
+                key: value[position] if isinstance(value, list) else value
                 for key, value in block.items()
             }
             if kind == "steps":
@@ -95,9 +95,9 @@ def test_tables_are_those_of_the_blocks_in_any_order_and_however_often(
     run: Run, random: Any
 ) -> None:
     blocks = blocks_of(run)
-    told = [*blocks, *random.choices(blocks, k=3)]
-    random.shuffle(told)
-    columns = journal_columns(told)
+    repeated = [*blocks, *random.choices(blocks, k=3)]
+    random.shuffle(repeated)
+    columns = journal_columns(repeated)
     for kind, name in SIDE_OF.items():
         frame = side(columns, name).drop("is_warmup", "is_traced", strict=False)
         rows = Counter(json.dumps(in_ns(row)) for row in frame.rows(named=True))
@@ -107,8 +107,8 @@ def test_tables_are_those_of_the_blocks_in_any_order_and_however_often(
         (block["source"], metric, time, value)
         for block in blocks
         if block["kind"] == "samples"
-        for metric, told_metric in block["metrics"].items()
-        for time, value in zip(block["time_ns"], told_metric["values"], strict=True)
+        for metric, metric_block in block["metrics"].items()
+        for time, value in zip(block["time_ns"], metric_block["values"], strict=True)
     }
     samples = columns.tables["samples"]
     texts = [columns.strings[code] for code in samples["metric_code"]]
@@ -137,13 +137,13 @@ def test_steps_waits_and_stages_are_slices() -> None:
     assert slices(columns, Category.DATALOADER) == [
         (name, each.start_ns, 2_000_000) for each in steps
     ]
-    made = slices(columns, Category.HOST_OTHER)
+    stages = slices(columns, Category.HOST_OTHER)
     begin = steps[0].start_ns + 2_000_000 - 3_500_000
-    assert [each for each in made if each[1] < begin + 3_500_000][:1] == [
+    assert [each for each in stages if each[1] < begin + 3_500_000][:1] == [
         ("collate", begin + 3_000_000, 500_000)
     ]
-    assert ("fetch", begin, 1_000_000) in made
-    assert ("transform", begin + 1_000_000, 2_000_000) in made
+    assert ("fetch", begin, 1_000_000) in stages
+    assert ("transform", begin + 1_000_000, 2_000_000) in stages
     assert [track.pid for track in columns.tracks] == [
         "4000",
         "loader 0 worker 0",
@@ -167,8 +167,8 @@ def test_steps_that_overlap_a_window_are_traced_and_the_first_are_warm_up() -> N
     run = Run(steps=12, windows=((3, 5), (9, 9)), warmup_steps=2, evaluate_every=4)
     steps = side(journal_columns(run), "timed_steps")
     train = steps.filter(phase="train")
-    traced = train.filter("is_traced")["step"].to_list()
-    assert traced == [3, 4, 5, 9]
+    overlaps_any = train.filter("is_traced")["step"].to_list()
+    assert overlaps_any == [3, 4, 5, 9]
     assert steps.filter("is_traced", phase="evaluation")["step"].to_list() == [0, 1, 2]
     assert train.filter("is_warmup")["step"].to_list() == [0, 1]
 
@@ -184,16 +184,16 @@ def test_a_window_without_an_end_lasts_on_and_without_a_timer_no_step_is_warm_up
 
 def test_reasons_are_the_recorders_own_else_say_where_operators_are() -> None:
     run = Run(windows=((1, 2),), missing=(("gpu_samples", "No GPU."), ("unheard of", "x")))
-    told = {each.capability: each.reason for each in journal_columns(run).info.not_recorded}
-    assert told["gpu_samples"] == "No GPU."
-    assert "the other spans" in told["operators"]
+    reasons = {each.capability: each.reason for each in journal_columns(run).info.not_recorded}
+    assert reasons["gpu_samples"] == "No GPU."
+    assert "the other spans" in reasons["operators"]
     timed = Run(missing=(("operators", "Only times were asked for."),))
-    told = {each.capability: each.reason for each in journal_columns(timed).info.not_recorded}
-    assert told["operators"] == "Only times were asked for."
-    assert "no window" in told["memory"]
+    reasons = {each.capability: each.reason for each in journal_columns(timed).info.not_recorded}
+    assert reasons["operators"] == "Only times were asked for."
+    assert "no window" in reasons["memory"]
 
 
-def test_who_recorded_where_is_told() -> None:
+def test_host_and_recorder_are_known() -> None:
     info = journal_columns(Run(rank=3, world_size=8, host="n1")).info
     assert (info.recorder, info.recorder_version) == ("torch-tb-profiler record", "1.0.0")
     assert info.host_name == "n1"
@@ -282,10 +282,10 @@ TIMES = st.integers(START_NS, START_NS + 30)
 def test_a_step_is_traced_if_any_window_overlaps_it(
     steps: list[list[int]], windows: list[tuple[int, int | None]]
 ) -> None:
-    told = [Window("written", start, end) for start, end in windows]
+    known_windows = [ProfilerWindow("written", start, end) for start, end in windows]
     starts, ends = np.array(steps, np.int64).reshape(-1, 2).T
     expected = [
         any(end > begin and (until is None or start < until) for begin, until in windows)
         for start, end in steps
     ]
-    assert traced(starts, ends, told).tolist() == expected
+    assert overlaps_any(starts, ends, known_windows).tolist() == expected

@@ -23,15 +23,15 @@ def test_windows_come_first_and_the_whole_run_last(tmp_path: Path) -> None:
         write_run(tmp_path / "run", Run(steps=120, rank=rank, windows=((20, 24), (60, 64))))
     spans = ["1", "2", "whole run"]
     for _ in range(2):  # while it is recorded, and after
-        found = looked_into(open_location(str(tmp_path)))
-        assert [(each.worker, each.span) for each in found.files] == [
+        listing = looked_into(open_location(str(tmp_path)))
+        assert [(each.worker, each.span) for each in listing.files] == [
             (worker, span) for worker in ("rank0", "rank1") for span in spans
         ]
-        assert {each.run for each in found.files} == {"run"}
-        assert {each.format for each in found.files} == {"kineto", "record"}
+        assert {each.run for each in listing.files} == {"run"}
+        assert {each.format for each in listing.files} == {"kineto", "record"}
         finish_folder(str(tmp_path / "run"))
-    told = {each.name: each.reason for each in found.skipped.listed}
-    assert told == dict.fromkeys(
+    reasons = {each.name: each.reason for each in listing.skipped.listed}
+    assert reasons == dict.fromkeys(
         ("run/rank0.throughput.json", "run/rank1.throughput.json"), "throughput"
     )
 
@@ -45,8 +45,8 @@ def test_a_journal_that_was_not_removed_is_shown_once(tmp_path: Path) -> None:
     write_run(tmp_path, Run())
     finish_folder(str(tmp_path))
     write_run(tmp_path, Run())
-    (found,) = looked_into(open_location(str(tmp_path))).files
-    assert found.location.name == "rank0.record.jsonl.gz"
+    (listing,) = looked_into(open_location(str(tmp_path))).files
+    assert listing.location.name == "rank0.record.jsonl.gz"
 
 
 def test_a_journal_of_any_name_opens(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
 from torch_tb_profiler.importers.kineto.tracks import join_rows, make_tracks
 from torch_tb_profiler.importers.kineto.unsorted import DEVICE_ROW, settle_unsorted
 from torch_tb_profiler.importers.recorder.join import KEY as JOURNAL_KEY
-from torch_tb_profiler.importers.recorder.join import join_run
+from torch_tb_profiler.importers.recorder.join import join_journal
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -85,7 +85,7 @@ def finish(merger: Merger, header: dict[str, Any], dialect: Dialect | None = Non
     if dialect is not None and dialect.settle is not None:
         dialect.settle(columns, others)
     if JOURNAL_KEY in header:
-        join_run(columns, header[JOURNAL_KEY])
+        join_journal(columns, header[JOURNAL_KEY])
     return columns
 
 

@@ -1,6 +1,8 @@
-"""Journals of ``torch-tb-profiler record``: what happened in a whole run, as lines of JSON.
+"""Journals of ``torch-tb-profiler record``: the events of a whole run, as lines of JSON.
 
-Format: docs/format-record.md.
+``reader`` reads a journal file; ``join`` adds the blocks that the recorder appended to a trace of
+another format, and is called by ``importers.kineto``. Journals are written by the package
+``recorder`` outside the importers, which is not imported. Format: docs/format-record.md.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ PLAIN, PACKED = ".record.jsonl", ".record.jsonl.gz"
 WHOLE_RUN = "whole run"
 
 HEADER = re.compile(rb'\{"kind": ?"header", ?"version": ?[0-9]+[,}]')
-"""How the first line of a journal begins, whatever the file is called."""
+"""The beginning of the first line of a journal."""
 
 
 def is_journal(head: bytes, name: str) -> bool:

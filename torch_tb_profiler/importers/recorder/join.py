@@ -1,4 +1,5 @@
-"""What a recorder appended to a trace of another format: samples, tables and settings join it."""
+"""Joins the blocks that the recorder appended to a trace of another format: samples, tables,
+settings."""
 
 from __future__ import annotations
 
@@ -7,48 +8,53 @@ from typing import Any
 
 import msgspec
 
-from torch_tb_profiler.importers.recorder.info import RECORDER, job_of, not_recorded
-from torch_tb_profiler.importers.recorder.journal import Header, Journal
-from torch_tb_profiler.importers.recorder.settings import joined, settings_of
-from torch_tb_profiler.importers.recorder.side import side_tables
-from torch_tb_profiler.importers.recorder.texts import Texts
+from torch_tb_profiler.importers.recorder.info import (
+    RECORDER,
+    job_of,
+    merge_settings,
+    not_recorded,
+    program_settings_of,
+)
+from torch_tb_profiler.importers.recorder.journal import Header, JournalData
+from torch_tb_profiler.importers.recorder.side_tables import side_tables
+from torch_tb_profiler.importers.recorder.values import StringCodes
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.info import Capability
 
 KEY = "torch_tb_profiler"
-"""The key of the outermost object that holds the blocks."""
+"""The top-level key of the blocks."""
 
-BESIDE_EVENTS: tuple[Capability, ...] = (
+RECORDER_CAPABILITIES: tuple[Capability, ...] = (
     "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
 )  # fmt: skip
-"""What only the recorder records: of what its reasons count beside the events of a trace."""
+"""Data that only the recorder can have recorded; its reasons are used for these alone."""
 
 
-def join_run(columns: EventColumns, blocks: Sequence[dict[str, Any]]) -> None:
-    """Add what the blocks tell to what was read of a trace, on its clock.
+def join_journal(columns: EventColumns, blocks: Sequence[dict[str, Any]]) -> None:
+    """Add the blocks to a trace, on the trace's clock.
 
-    Where the trace has none that counts from 1970, samples keep their own.
+    If that does not count from 1970, samples keep their own clock.
 
     Args:
-        columns: What was read; changed.
-        blocks: Blocks of a journal, maybe damaged.
+        columns: The trace, changed in place.
+        blocks: Blocks of a journal; they may be damaged.
     """
-    journal = Journal(columns.quality)
-    journal.take(blocks)
+    journal = JournalData(columns.quality)
+    journal.add_blocks(blocks)
     base_ns = columns.base_ns or journal.first_ns()
-    texts = Texts(columns.strings)
-    samples = journal.sampled.table(base_ns, texts.code)
+    texts = StringCodes(columns.strings)
+    samples = journal.samples.table(base_ns, texts.code)
     count = len(samples["time_ns"])
     if count:
         columns.tables["samples"] = samples
         columns.quality.add("samples_own_clock", 0 if columns.base_ns else count)
     columns.side = (*columns.side, *side_tables(journal, base_ns, RECORDER))
     header, info = journal.header or Header(), columns.info
-    reasons = (each for each in not_recorded(journal) if each.capability in BESIDE_EVENTS)
+    reasons = (each for each in not_recorded(journal) if each.capability in RECORDER_CAPABILITIES)
     columns.info = msgspec.structs.replace(
         info,
         host_name=info.host_name or header.host,
         job=info.job or job_of(header),
-        settings=joined(info.settings, settings_of(journal)),
+        settings=merge_settings(info.settings, program_settings_of(journal)),
         not_recorded=(*info.not_recorded, *reasons),
     )

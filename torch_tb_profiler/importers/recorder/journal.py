@@ -1,4 +1,4 @@
-"""What the blocks of a journal tell, in whatever order they come."""
+"""Collects the blocks of a journal; they may come in any order."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.importers.recorder.rows import KINDS, Rows
-from torch_tb_profiler.importers.recorder.sampled import Sampled
-from torch_tb_profiler.importers.recorder.values import COUNT, TIME, WRONG, flag, text
+from torch_tb_profiler.importers.recorder.rows import ROW_SCHEMAS, RowCollector
+from torch_tb_profiler.importers.recorder.samples import SampleCollector
+from torch_tb_profiler.importers.recorder.values import COUNT, INVALID_VALUE, TIME, flag, text
 from torch_tb_profiler.trace.limits import MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
 
-IGNORED = frozenset({"cost"})
-"""Kinds that nothing here shows."""
+IGNORED_KINDS = frozenset({"cost"})
+"""Kinds of blocks that are not used."""
 
 MAX_LOADERS = 10_000
 MAX_REASONS = 1000
@@ -24,7 +24,7 @@ MAX_WINDOWS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Whose journal it is; None is what it does not say."""
+    """The process of a journal; None where a value is missing."""
 
     pid: int | None = None
     host: str | None = None
@@ -35,13 +35,13 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A window of the profiler.
+class ProfilerWindow:
+    """A time during which a profiler ran.
 
     Attributes:
-        state: ``"recording"``, ``"written"`` or ``"lost"``; ``"profiler"`` of what is none.
-        start_ns: Since 1970.
-        end_ns: None where it is not over, or nobody saw its end.
+        state: ``"recording"``, ``"written"`` or ``"lost"``; ``"profiler"`` outside of windows.
+        start_ns: Start, since 1970.
+        end_ns: End; None if it has not ended or the end was not recorded.
     """
 
     state: str
@@ -50,23 +50,22 @@ class Window:
 
 
 @dataclass(slots=True)
-class Journal:
-    """Everything that blocks told so far.
+class JournalData:
+    """The content of all blocks so far.
 
     Attributes:
-        quality: What was odd.
+        quality: Issues of the data.
         header: The first header; None without one.
-        settings: What the program had set, by the recorder's names, unchecked.
-        missing: (what, reason) of what was not recorded.
-        loaders: Number of a data loader → its fields.
-        windows: Name of the trace → the window.
-        profiled: When the recorder ran a profiler otherwise, to warm up or in vain: begin → the
-            stretch.
-        warmup_steps: How many training steps are warm-up; None where no timer said.
-        is_ended: Whether the end was told.
-        blocks: How many blocks there were.
+        settings: Settings of the program by the recorder's names, not validated.
+        missing: (what was not recorded, reason).
+        loaders: Data loader number → its fields.
+        windows: Name of a trace → its window.
+        other_profiling: Start → other times when the recorder ran a profiler (warm-up, failures).
+        warmup_steps: Number of training steps that are warm-up; None if unknown.
+        is_ended: Whether the journal has an end.
+        blocks: Number of blocks.
         rows: Kind of block → its rows.
-        sampled: The samples.
+        samples: The samples.
     """
 
     quality: QualityReport
@@ -74,27 +73,27 @@ class Journal:
     settings: dict[str, Any] = field(default_factory=dict)
     missing: dict[tuple[str, str], None] = field(default_factory=dict)
     loaders: dict[int, dict[str, Any]] = field(default_factory=dict)
-    windows: dict[str, Window] = field(default_factory=dict)
-    profiled: dict[int, Window] = field(default_factory=dict)
+    windows: dict[str, ProfilerWindow] = field(default_factory=dict)
+    other_profiling: dict[int, ProfilerWindow] = field(default_factory=dict)
     warmup_steps: int | None = None
     is_ended: bool = False
     blocks: int = 0
-    rows: dict[str, Rows] = field(init=False)
-    sampled: Sampled = field(init=False)
+    rows: dict[str, RowCollector] = field(init=False)
+    samples: SampleCollector = field(init=False)
 
     def __post_init__(self) -> None:
-        """No rows yet."""
-        self.rows = {kind: Rows(spec, self.quality) for kind, spec in KINDS.items()}
-        self.sampled = Sampled(self.quality)
+        """Create the collectors of rows and samples."""
+        self.rows = {kind: RowCollector(spec, self.quality) for kind, spec in ROW_SCHEMAS.items()}
+        self.samples = SampleCollector(self.quality)
 
-    def take(self, blocks: Iterable[Mapping[str, Any]]) -> None:
-        """Take blocks; those that are damaged or unknown are counted."""
+    def add_blocks(self, blocks: Iterable[Mapping[str, Any]]) -> None:
+        """Add blocks; damaged and unknown ones are counted."""
         for block in blocks:
             kind = block.get("kind")
-            if isinstance(kind, str) and kind in TAKERS:
-                TAKERS[kind](self, dict(block))
+            if isinstance(kind, str) and kind in BLOCK_READERS:
+                BLOCK_READERS[kind](self, dict(block))
                 self.blocks += 1
-            elif not (isinstance(kind, str) and kind in IGNORED):
+            elif not (isinstance(kind, str) and kind in IGNORED_KINDS):
                 self.quality.add("journal_unknown")
 
     def frame(self, kind: str) -> pl.DataFrame:
@@ -102,13 +101,13 @@ class Journal:
         return self.rows[kind].frame()
 
     def first_ns(self) -> int:
-        """The earliest time of anything; 0 where nothing has one."""
+        """The earliest time in the journal; 0 if it has none."""
         starts = [self.frame(kind)["start_ns"].min() for kind in self.rows]
-        times = [each for each in (*starts, self.sampled.first_ns()) if isinstance(each, int)]
+        times = [each for each in (*starts, self.samples.first_ns()) if isinstance(each, int)]
         return min(times, default=0)
 
 
-def _header(journal: Journal, block: dict[str, Any]) -> None:
+def _header(journal: JournalData, block: dict[str, Any]) -> None:
     if journal.header is not None:
         return
     quality = journal.quality
@@ -124,21 +123,21 @@ def _header(journal: Journal, block: dict[str, Any]) -> None:
     )
 
 
-def _settings(journal: Journal, block: dict[str, Any]) -> None:
+def _settings(journal: JournalData, block: dict[str, Any]) -> None:
     values = block.get("values")
     if isinstance(values, dict):
         journal.settings.update(values)
     else:
-        journal.quality.add(WRONG)
+        journal.quality.add(INVALID_VALUE)
 
 
-def _missing(journal: Journal, block: dict[str, Any]) -> None:
+def _missing(journal: JournalData, block: dict[str, Any]) -> None:
     what, reason = (text(block.get(key), journal.quality) for key in ("what", "reason"))
     if what and reason and len(journal.missing) < MAX_REASONS:
         journal.missing[what, reason] = None
 
 
-def _loader(journal: Journal, block: dict[str, Any]) -> None:
+def _loader(journal: JournalData, block: dict[str, Any]) -> None:
     quality = journal.quality
     number = COUNT.one(block.get("loader"), quality)
     if number is None or len(journal.loaders) >= MAX_LOADERS:
@@ -154,20 +153,20 @@ def _loader(journal: Journal, block: dict[str, Any]) -> None:
     }
 
 
-def _timer(journal: Journal, block: dict[str, Any]) -> None:
+def _timer(journal: JournalData, block: dict[str, Any]) -> None:
     warmup_steps = COUNT.one(block.get("warmup_steps"), journal.quality)
     journal.warmup_steps = journal.warmup_steps if warmup_steps is None else warmup_steps
 
 
-def _rows(journal: Journal, block: dict[str, Any]) -> None:
+def _rows(journal: JournalData, block: dict[str, Any]) -> None:
     journal.rows[block["kind"]].add(block)
 
 
-def _samples(journal: Journal, block: dict[str, Any]) -> None:
-    journal.sampled.add(block)
+def _samples(journal: JournalData, block: dict[str, Any]) -> None:
+    journal.samples.add(block)
 
 
-def _window(journal: Journal, block: dict[str, Any]) -> None:
+def _window(journal: JournalData, block: dict[str, Any]) -> None:
     quality = journal.quality
     trace, state = text(block.get("trace"), quality), block.get("state")
     if trace is None or state not in ("recording", "written", "lost"):
@@ -175,26 +174,26 @@ def _window(journal: Journal, block: dict[str, Any]) -> None:
         return
     if trace not in journal.windows and len(journal.windows) >= MAX_WINDOWS:
         return
-    before = journal.windows.get(trace)
+    previous = journal.windows.get(trace)
     start_ns = TIME.one(block.get("start_ns"), quality)
     end_ns = TIME.one(block.get("end_ns"), quality)
-    if before is not None:
-        start_ns = before.start_ns if start_ns is None else start_ns
-        end_ns = before.end_ns if end_ns is None else end_ns
-    journal.windows[trace] = Window(state, start_ns, end_ns)
+    if previous is not None:
+        start_ns = previous.start_ns if start_ns is None else start_ns
+        end_ns = previous.end_ns if end_ns is None else end_ns
+    journal.windows[trace] = ProfilerWindow(state, start_ns, end_ns)
 
 
-def _profiler(journal: Journal, block: dict[str, Any]) -> None:
+def _profiler(journal: JournalData, block: dict[str, Any]) -> None:
     start_ns, end_ns = (TIME.one(block.get(key), journal.quality) for key in ("start_ns", "end_ns"))
-    if start_ns is not None and len(journal.profiled) < MAX_WINDOWS:
-        journal.profiled[start_ns] = Window("profiler", start_ns, end_ns)
+    if start_ns is not None and len(journal.other_profiling) < MAX_WINDOWS:
+        journal.other_profiling[start_ns] = ProfilerWindow("profiler", start_ns, end_ns)
 
 
-def _end(journal: Journal, _: dict[str, Any]) -> None:
+def _end(journal: JournalData, _: dict[str, Any]) -> None:
     journal.is_ended = True
 
 
-TAKERS: Mapping[str, Callable[[Journal, dict[str, Any]], None]] = {
+BLOCK_READERS: Mapping[str, Callable[[JournalData, dict[str, Any]], None]] = {
     "header": _header,
     "settings": _settings,
     "missing": _missing,
@@ -208,4 +207,4 @@ TAKERS: Mapping[str, Callable[[Journal, dict[str, Any]], None]] = {
     "profiler": _profiler,
     "end": _end,
 }
-"""Kind of a block → what takes it."""
+"""Kind of block → function that adds it to the journal."""

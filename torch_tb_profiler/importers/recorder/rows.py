@@ -1,4 +1,4 @@
-"""Rows of steps, batches and work of all blocks, as frames on the clock of the journal."""
+"""Collects rows of steps, batches and work from all blocks to frames, on the journal's clock."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ import polars as pl
 from torch_tb_profiler.importers.recorder.values import (
     COUNT,
     DURATION,
+    INVALID_VALUE,
     TIME,
-    WRONG,
-    Whole,
-    column_of,
+    IntegerRange,
+    column_values,
 )
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.quality import QualityReport
 
-PACK_ROWS = 1 << 16
-"""So many rows are kept as they came; then they become a frame."""
+ROWS_PER_FRAME = 1 << 16
+"""Number of rows that are collected in lists before they become a frame."""
 
-LOST = "side_row_left_out"
+LEFT_OUT = "side_row_left_out"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """The rows of one kind of block.
+class RowSchema:
+    """The fields of one kind of block.
 
     Attributes:
-        words: Fields of the block that are one of some texts: for all of its rows.
-        numbers: Fields that are a whole number or null, likewise.
-        columns: Its columns.
-        needs: Columns without which a row tells nothing; the first gives the number of rows.
+        choices: Field of the block → its valid texts; the value holds for all rows.
+        numbers: Fields of the block that are an integer or null; the value holds for all rows.
+        columns: Column of the rows → its valid values.
+        required: Columns that must not be null; the first gives the number of rows.
     """
 
-    words: Mapping[str, tuple[str, ...]]
+    choices: Mapping[str, tuple[str, ...]]
     numbers: tuple[str, ...]
-    columns: Mapping[str, Whole]
-    needs: tuple[str, ...]
+    columns: Mapping[str, IntegerRange]
+    required: tuple[str, ...]
 
 
 PHASES = ("train", "evaluation")
 
-KINDS: dict[str, Kind] = {
-    "steps": Kind(
-        words={"phase": PHASES, "by": ("optimizer", "loader", "module", "program")},
+ROW_SCHEMAS: dict[str, RowSchema] = {
+    "steps": RowSchema(
+        choices={"phase": PHASES, "by": ("optimizer", "loader", "module", "program")},
         numbers=(),
         columns={
             "step": COUNT,
@@ -56,10 +56,10 @@ KINDS: dict[str, Kind] = {
             "reader_ns": DURATION,
             "samples": COUNT,
         },
-        needs=("start_ns", "end_ns", "step"),
+        required=("start_ns", "end_ns", "step"),
     ),
-    "batches": Kind(
-        words={"phase": PHASES},
+    "batches": RowSchema(
+        choices={"phase": PHASES},
         numbers=("loader",),
         columns={
             "batch": COUNT,
@@ -71,10 +71,10 @@ KINDS: dict[str, Kind] = {
             "samples": COUNT,
             "worker": COUNT,
         },
-        needs=("start_ns",),
+        required=("start_ns",),
     ),
-    "work": Kind(
-        words={},
+    "work": RowSchema(
+        choices={},
         numbers=("loader", "worker"),
         columns={
             "batch": COUNT,
@@ -86,66 +86,67 @@ KINDS: dict[str, Kind] = {
             "transfer_ns": DURATION,
             "samples": COUNT,
         },
-        needs=("start_ns",),
+        required=("start_ns",),
     ),
 }
-"""Kind of a block → its rows."""
+"""Kind of block → its fields."""
 
 
 @dataclass(slots=True)
-class Rows:
-    """The rows of one kind so far.
+class RowCollector:
+    """Collects the rows of one kind of block.
 
     Attributes:
-        kind: What they are.
-        quality: Told of values that are wrong, and of rows that are lost or told twice.
+        schema: Their fields.
+        quality: Gets the number of invalid values and of rows that are left out or repeated.
     """
 
-    kind: Kind
+    schema: RowSchema
     quality: QualityReport
     _pending: dict[str, list[Any]] = field(default_factory=dict)
     _frames: list[pl.DataFrame] = field(default_factory=list)
     _is_in_order: bool = False
 
     def add(self, block: dict[str, Any]) -> None:
-        """Take the rows of a block."""
-        main = block.get(self.kind.needs[0])
+        """Add the rows of a block."""
+        main = block.get(self.schema.required[0])
         if not isinstance(main, list):
-            self.quality.add(WRONG)
+            self.quality.add(INVALID_VALUE)
             return
         size = len(main)
         shared = self._shared(block)
         if shared is None:
-            self.quality.add(LOST, size)
+            self.quality.add(LEFT_OUT, size)
             return
         columns = {
-            name: column_of(block, name, size, self.quality) for name in self.kind.columns
+            name: column_values(block, name, size, self.quality) for name in self.schema.columns
         } | {name: [value] * size for name, value in shared.items()}
         for name, values in columns.items():
             self._pending.setdefault(name, []).extend(values)
-        if len(self._pending["start_ns"]) >= PACK_ROWS:
+        if len(self._pending["start_ns"]) >= ROWS_PER_FRAME:
             self._pack()
 
     def frame(self) -> pl.DataFrame:
-        """All rows, by start, each once: times as ns since 1970, nulls for what is absent."""
+        """All rows in order of their start, without repetitions; times in ns since 1970, null if
+        absent."""
         self._pack()
         if len(self._frames) != 1 or not self._is_in_order:
-            told = pl.concat([pl.DataFrame(schema=self._schema()), *self._frames])
-            rows = told.sort("start_ns", maintain_order=True)
-            if (rows["start_ns"].diff() == 0).any():  # else no row is told twice
+            collected = pl.concat([pl.DataFrame(schema=self._schema()), *self._frames])
+            rows = collected.sort("start_ns", maintain_order=True)
+            if (rows["start_ns"].diff() == 0).any():  # else no row is repeated
                 rows = rows.unique(keep="first", maintain_order=True)
-            self.quality.add("journal_repeated", told.height - rows.height)
+            self.quality.add("journal_repeated", collected.height - rows.height)
             self._frames, self._is_in_order = [rows], True
         return self._frames[0]
 
     def _shared(self, block: dict[str, Any]) -> dict[str, Any] | None:
-        """The fields that all rows of a block share; None where one is wrong."""
+        """The fields that all rows of a block share; None if one is invalid."""
         shared: dict[str, Any] = {}
-        for name, words in self.kind.words.items():
-            if block.get(name) not in words:
+        for name, choices in self.schema.choices.items():
+            if block.get(name) not in choices:
                 return None
             shared[name] = block[name]
-        for name in self.kind.numbers:
+        for name in self.schema.numbers:
             value = block.get(name)
             shared[name] = COUNT.one(value, self.quality)
             if value is not None and shared[name] is None:
@@ -153,24 +154,24 @@ class Rows:
         return shared
 
     def _schema(self) -> dict[str, Any]:
-        words = dict.fromkeys(self.kind.words, pl.String)
-        return {**dict.fromkeys((*self.kind.columns, *self.kind.numbers), pl.Int64), **words}
+        texts = dict.fromkeys(self.schema.choices, pl.String)
+        return {**dict.fromkeys((*self.schema.columns, *self.schema.numbers), pl.Int64), **texts}
 
     def _pack(self) -> None:
         if not self._pending:
             return
         columns: dict[str, Any] = {}
         for name, values in self._pending.items():
-            if name in self.kind.columns:
-                columns[name] = self.kind.columns[name].column(values, self.quality)
+            if name in self.schema.columns:
+                columns[name] = self.schema.columns[name].column(values, self.quality)
             else:
                 columns[name] = values
         self._pending, self._is_in_order = {}, False
-        kept = np.all([columns[name] != ABSENT for name in self.kind.needs], axis=0)
+        is_valid = np.all([columns[name] != ABSENT for name in self.schema.required], axis=0)
         if "end_ns" in columns:
-            kept &= columns["end_ns"] >= columns["start_ns"]
-        self.quality.add(LOST, int((~kept).sum()))
-        frame = pl.DataFrame(columns, schema=self._schema()).filter(pl.Series(kept))
+            is_valid &= columns["end_ns"] >= columns["start_ns"]
+        self.quality.add(LEFT_OUT, int((~is_valid).sum()))
+        frame = pl.DataFrame(columns, schema=self._schema()).filter(pl.Series(is_valid))
         self._frames.append(
-            frame.with_columns(pl.col(name).replace(ABSENT, None) for name in self.kind.columns)
+            frame.with_columns(pl.col(name).replace(ABSENT, None) for name in self.schema.columns)
         )

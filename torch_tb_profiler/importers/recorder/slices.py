@@ -1,7 +1,7 @@
-"""The steps, waits and work of a journal as slices, and the rows that they stand on.
+"""Converts the steps, waits and work of a journal to slices, and creates their tracks.
 
-The stages of a batch are laid one behind the other in the time in which it was made: their lengths
-are measured, their order is a model (docs/format-record.md#what-is-read-of-it).
+The stages of a batch are placed one after the other in the time in which it was prepared: their
+durations are measured, their order is a model (docs/format-record.md#what-is-read-of-it).
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.recorder.journal import Header, Journal
+from torch_tb_profiler.importers.recorder.journal import Header, JournalData
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, SLICE_COLUMNS, ColumnArrays, Int64, Track
 
 MAIN = 0
-"""The place of the main thread among the tracks."""
+"""Number of the main thread's track."""
 
 STEP_NAMES = {"train": "ProfilerStep", "evaluation": "Evaluation"}
 WAIT_NAME = "enumerate(DataLoader)#_{}DataLoaderIter.__next__"
-"""As torch names it, so that the whole run and its windows compare."""
+"""torch's name, so that the whole run and its windows can be compared."""
 
 ANNOTATION, LOADING = "user_annotation", "data_loading"
 STAGES = ("fetch", "transform", "collate")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What slices that are added together have in common.
+class SliceGroup:
+    """The values that slices added together have in common.
 
     Attributes:
-        category: Their kind.
-        raw: Their category as the journal would write it.
-        track: The row they stand on.
+        category: Their category.
+        raw_category: Their raw category.
+        track: Number of their track.
     """
 
     category: Category
-    raw: str
+    raw_category: str
     track: int = MAIN
 
 
 @dataclass(slots=True)
-class Drawn:
-    """Slices so far.
+class SliceBuilder:
+    """Collects slices.
 
     Attributes:
-        code_of: Gives the code of a text.
-        base_ns: The time that their times count from.
-        tracks: The rows they stand on.
+        code_of: Text → its code.
+        base_ns: The time from which their times count.
+        tracks: The tracks.
     """
 
     code_of: Callable[[str], int]
@@ -58,14 +58,14 @@ class Drawn:
     tracks: list[Track]
     _parts: list[ColumnArrays] = field(default_factory=list)
 
-    def add(self, look: Look, names: Any, start_ns: Int64, dur_ns: Int64) -> None:
-        """Add slices; ``names`` are codes, or one for all."""
+    def add(self, group: SliceGroup, names: Any, start_ns: Int64, dur_ns: Int64) -> None:
+        """Add slices; ``names`` are codes, or one code for all."""
         size = len(start_ns)
-        given = {
-            "category": look.category,
-            "raw_category_code": self.code_of(look.raw),
+        values = {
+            "category": group.category,
+            "raw_category_code": self.code_of(group.raw_category),
             "name_code": names,
-            "track": look.track,
+            "track": group.track,
             "start_ns": start_ns - self.base_ns,
             "dur_ns": dur_ns,
             "correlation": ABSENT,
@@ -73,47 +73,49 @@ class Drawn:
         }
         self._parts.append(
             {
-                name: np.broadcast_to(np.asarray(given[name], dtype), size)
+                name: np.broadcast_to(np.asarray(values[name], dtype), size)
                 for name, dtype in SLICE_COLUMNS.items()
             }
         )
 
     def table(self) -> ColumnArrays:
-        """The slices."""
+        """The slice table."""
         return {
             name: np.concatenate([np.empty(0, dtype), *(part[name] for part in self._parts)])
             for name, dtype in SLICE_COLUMNS.items()
         }
 
 
-def draw(journal: Journal, base_ns: int, code_of: Callable[[str], int]) -> Drawn:
-    """All slices of a journal.
+def build_slices(journal: JournalData, base_ns: int, code_of: Callable[[str], int]) -> SliceBuilder:
+    """Build all slices of a journal.
 
     Args:
-        journal: What was read.
-        base_ns: The time that times count from.
-        code_of: Gives the code of a text.
+        journal: The journal.
+        base_ns: The time from which times count.
+        code_of: Text → its code.
     """
-    drawn = Drawn(code_of, base_ns, [_main_track(journal.header or Header())])
-    _draw_steps(drawn, journal.frame("steps"))
-    _draw_waits(drawn, journal)
+    builder = SliceBuilder(code_of, base_ns, [_main_track(journal.header or Header())])
+    _add_steps(builder, journal.frame("steps"))
+    _add_waits(builder, journal)
     work = journal.frame("work")
-    made = work.partition_by("loader", "worker", as_dict=True)
-    for (loader, worker), some in sorted(made.items(), key=lambda item: _numbers_first(item[0])):
-        _draw_work(drawn, some, _track_of(drawn, loader, worker))
-    return drawn
+    by_worker = work.partition_by("loader", "worker", as_dict=True)
+    for (loader, worker), rows in sorted(
+        by_worker.items(), key=lambda item: _nulls_last_key(item[0])
+    ):
+        _add_work(builder, rows, _add_worker_track(builder, loader, worker))
+    return builder
 
 
-def _draw_waits(drawn: Drawn, journal: Journal) -> None:
-    """Each call of an iterator: the program waits in it."""
+def _add_waits(builder: SliceBuilder, journal: JournalData) -> None:
+    """Add the calls of data loader iterators, in which the program waits."""
     batches = journal.frame("batches")
-    for (loader,), some in batches.partition_by("loader", as_dict=True).items():
+    for (loader,), rows in batches.partition_by("loader", as_dict=True).items():
         workers = journal.loaders.get(loader, {}).get("workers")
-        has_workers = some["worker"].is_not_null().any() if workers is None else workers > 0
+        has_workers = rows["worker"].is_not_null().any() if workers is None else workers > 0
         name = WAIT_NAME.format("MultiProcessing" if has_workers else "SingleProcess")
-        start, wait = _numbers(some, "start_ns", "wait_ns")
-        look = Look(Category.DATALOADER, ANNOTATION)
-        drawn.add(look, drawn.code_of(name), start, np.maximum(wait, 0))
+        start, wait = _columns(rows, "start_ns", "wait_ns")
+        group = SliceGroup(Category.DATALOADER, ANNOTATION)
+        builder.add(group, builder.code_of(name), start, np.maximum(wait, 0))
 
 
 def _main_track(header: Header) -> Track:
@@ -127,41 +129,43 @@ def _main_track(header: Header) -> Track:
     )
 
 
-def _draw_steps(drawn: Drawn, steps: pl.DataFrame) -> None:
+def _add_steps(builder: SliceBuilder, steps: pl.DataFrame) -> None:
     for phase, name in STEP_NAMES.items():
-        some = steps.filter(pl.col("phase") == phase)
-        numbers, place = np.unique(some["step"].to_numpy(), return_inverse=True)
-        codes = np.array([drawn.code_of(f"{name}#{each}") for each in numbers.tolist()], np.int32)
-        start, end = _numbers(some, "start_ns", "end_ns")
-        look = Look(Category.STEP if phase == "train" else Category.ANNOTATION, ANNOTATION)
-        drawn.add(look, codes[place], start, end - start)
+        rows = steps.filter(pl.col("phase") == phase)
+        numbers, inverse = np.unique(rows["step"].to_numpy(), return_inverse=True)
+        codes = np.array([builder.code_of(f"{name}#{each}") for each in numbers.tolist()], np.int32)
+        start, end = _columns(rows, "start_ns", "end_ns")
+        group = SliceGroup(Category.STEP if phase == "train" else Category.ANNOTATION, ANNOTATION)
+        builder.add(group, codes[inverse], start, end - start)
 
 
-def _track_of(drawn: Drawn, loader: int | None, worker: int | None) -> int:
-    """The row of a worker; without workers the program itself makes batches, in its main thread."""
+def _add_worker_track(builder: SliceBuilder, loader: int | None, worker: int | None) -> int:
+    """Add the track of a worker; without workers the main thread prepares the batches."""
     if worker is None:
         return MAIN
     name = f"loader {'?' if loader is None else loader} worker {worker}"
-    drawn.tracks.append(Track(name, name, process_name=name, process_sort_index=len(drawn.tracks)))
-    return len(drawn.tracks) - 1
+    builder.tracks.append(
+        Track(name, name, process_name=name, process_sort_index=len(builder.tracks))
+    )
+    return len(builder.tracks) - 1
 
 
-def _draw_work(drawn: Drawn, work: pl.DataFrame, track: int) -> None:
-    """The stages of batches, one behind the other."""
-    (at,) = _numbers(work, "start_ns")
+def _add_work(builder: SliceBuilder, work: pl.DataFrame, track: int) -> None:
+    """Add the stages of batches, one after the other."""
+    (at,) = _columns(work, "start_ns")
     for stage in STAGES:
-        (dur,) = _numbers(work, f"{stage}_ns")
+        (dur,) = _columns(work, f"{stage}_ns")
         dur = np.maximum(dur, 0)
-        is_there = dur > 0
-        look = Look(Category.HOST_OTHER, LOADING, track)
-        drawn.add(look, drawn.code_of(stage), at[is_there], dur[is_there])
+        has_time = dur > 0
+        group = SliceGroup(Category.HOST_OTHER, LOADING, track)
+        builder.add(group, builder.code_of(stage), at[has_time], dur[has_time])
         at = at + dur
 
 
-def _numbers_first(key: tuple[Any, ...]) -> list[tuple[bool, int]]:
+def _nulls_last_key(key: tuple[Any, ...]) -> list[tuple[bool, int]]:
     return [(each is None, each or 0) for each in key]
 
 
-def _numbers(frame: pl.DataFrame, *columns: str) -> Sequence[Int64]:
+def _columns(frame: pl.DataFrame, *columns: str) -> Sequence[Int64]:
     """Columns with :data:`ABSENT` for null."""
     return [frame[name].fill_null(ABSENT).to_numpy() for name in columns]

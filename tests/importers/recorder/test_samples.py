@@ -32,10 +32,10 @@ def test_the_mean_of_a_rate_is_what_its_counter_grew_in_all_of_the_time() -> Non
         },
     }
     trace = build_trace(journal_columns([block]))
-    found = {each.metric: each for each in samples(trace).series}
-    assert sorted(found) == ["CPU", "threads"], "of a limit nothing is known"
-    cpu = found["CPU"]
+    by_metric = {each.metric: each for each in samples(trace).series}
+    assert sorted(by_metric) == ["CPU", "threads"], "of a limit nothing is known"
+    cpu = by_metric["CPU"]
     assert cpu.mean() == pytest.approx(835 / 1400 * 100)
     begins_ms = (cpu.time_ns + trace.meta.base_ns - START_NS) / 10**6
     assert begins_ms.tolist() == READ_AT_MS[:-1]
-    assert found["threads"].mean() == 2, "of a moment each counts once"
+    assert by_metric["threads"].mean() == 2, "of a moment each counts once"

@@ -1,6 +1,6 @@
-"""Samples of all blocks → the table of samples.
+"""Collects the samples of all blocks for the sample table.
 
-A value that is not known stays, as NaN: the time that the next one is of began there.
+Unknown values stay in the table as NaN: the interval of the next value begins at their time.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.importers.recorder.values import (
+    INVALID_VALUE,
     MAX_TEXT_CHARS,
     TIME,
-    WRONG,
-    column_of,
+    column_values,
     floats,
 )
 from torch_tb_profiler.importers.thinning import thinned
@@ -29,14 +29,14 @@ from torch_tb_profiler.trace.columns import (
 from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_SERIES = 2000
-"""A recorder writes some dozens; values of a damaged journal beyond are left out."""
+"""The recorder writes some dozens; further series of a damaged journal are left out."""
 
 MAX_SAMPLES = 2_000_000
-"""Of more, as many in a row as it takes become their mean."""
+"""Most samples; of more, consecutive samples are averaged."""
 
-PACK_VALUES = 1 << 20
+VALUES_PER_PACK = 1 << 20
 
-Key = tuple[str, str, str]
+SeriesKey = tuple[str, str, str]
 """Source, metric, unit."""
 
 
@@ -48,69 +48,71 @@ class _Series:
 
 
 @dataclass(slots=True)
-class Sampled:
-    """The samples so far.
+class SampleCollector:
+    """Collects samples.
 
     Attributes:
-        quality: Told of what is wrong, left out, repeated or joined.
+        quality: Gets the number of samples that are invalid, left out, repeated or averaged.
     """
 
     quality: QualityReport
-    _series: dict[Key, _Series] = field(default_factory=dict)
+    _series: dict[SeriesKey, _Series] = field(default_factory=dict)
     _pending: int = 0
 
     def add(self, block: dict[str, Any]) -> None:
-        """Take the samples of a block."""
+        """Add the samples of a block."""
         source, times, metrics = block.get("source"), block.get("time_ns"), block.get("metrics")
         if not (isinstance(source, str) and isinstance(times, list) and isinstance(metrics, dict)):
-            self.quality.add(WRONG)
+            self.quality.add(INVALID_VALUE)
             return
         for name, metric in metrics.items():
             if not isinstance(metric, dict):
-                self.quality.add(WRONG)
+                self.quality.add(INVALID_VALUE)
                 continue
             unit = metric.get("unit")
-            series = self._of(source, name, unit if isinstance(unit, str) else "")
+            series = self._series_of(source, name, unit if isinstance(unit, str) else "")
             if series is None:
                 self.quality.add("side_row_left_out", len(times))
                 continue
             series.times.extend(times)
-            series.values.extend(column_of(metric, "values", len(times), self.quality))
+            series.values.extend(column_values(metric, "values", len(times), self.quality))
             self._pending += len(times)
-        if self._pending >= PACK_VALUES:
+        if self._pending >= VALUES_PER_PACK:
             self._pack()
 
     def first_ns(self) -> int | None:
-        """The time of the earliest; None without any."""
+        """The earliest time; None without samples."""
         self._pack()
         parts = [times for series in self._series.values() for times, _ in series.packed]
         return min((int(times.min()) for times in parts if len(times)), default=None)
 
     def table(self, base_ns: int, code_of: Callable[[str], int]) -> ColumnArrays:
-        """The table of samples.
+        """The sample table.
 
         Args:
-            base_ns: The time that its times count from.
-            code_of: Gives the code of a text.
+            base_ns: The time from which the times of the table count.
+            code_of: Text → its code.
         """
         self._pack()
-        parts = [(key, *_in_order(each)) for key, each in self._series.items() if each.packed]
+        parts = [(key, *_sorted(each)) for key, each in self._series.items() if each.packed]
         parts = [part for part in parts if not np.isnan(part[2]).all()]
         if not parts:
             return empty_table("samples")
-        told = sum(len(times) for key, *_ in parts for times, _ in self._series[key].packed)
+        collected_count = sum(
+            len(times) for key, *_ in parts for times, _ in self._series[key].packed
+        )
         time_ns = np.concatenate([times for _, times, _ in parts])
         value = np.concatenate([values for _, _, values in parts])
-        place = np.repeat(np.arange(len(parts)), [len(times) for _, times, _ in parts])
-        self.quality.add("journal_repeated", told - len(time_ns))
+        series_index = np.repeat(np.arange(len(parts)), [len(times) for _, times, _ in parts])
+        self.quality.add("journal_repeated", collected_count - len(time_ns))
         count = len(time_ns)
         if count > MAX_SAMPLES:
             is_known = ~np.isnan(value)
-            known = (time_ns[is_known], value[is_known], place[is_known])
-            time_ns, value, place = thinned(*known, MAX_SAMPLES)
+            known = (time_ns[is_known], value[is_known], series_index[is_known])
+            time_ns, value, series_index = thinned(*known, MAX_SAMPLES)
         self.quality.add("samples_thinned", count - len(time_ns))
         source, metric, unit = (
-            np.array([code_of(key[part]) for key, _, _ in parts], np.int32)[place]
+            np.array([code_of(key[part]) for key, _, _ in parts], np.int32)[series_index]
             for part in range(3)
         )
         return {
@@ -121,7 +123,7 @@ class Sampled:
             "value": value,
         }
 
-    def _of(self, source: str, metric: str, unit: str) -> _Series | None:
+    def _series_of(self, source: str, metric: str, unit: str) -> _Series | None:
         series = self._series.get((source, metric, unit))
         if series is None:
             source, metric, unit = (part[:MAX_TEXT_CHARS] for part in (source, metric, unit))
@@ -139,13 +141,13 @@ class Sampled:
             values = floats(series.values, self.quality)
             series.times, series.values = [], []
             self.quality.add("side_row_left_out", int((times == ABSENT).sum()))
-            kept = times != ABSENT
-            if kept.any():
-                series.packed.append((times[kept], values[kept]))
+            has_time = times != ABSENT
+            if has_time.any():
+                series.packed.append((times[has_time], values[has_time]))
 
 
-def _in_order(series: _Series) -> tuple[Int64, Float64]:
-    """Times and values of a series by time, each time once."""
+def _sorted(series: _Series) -> tuple[Int64, Float64]:
+    """Times and values of a series in order of time; the first value of each time."""
     time_ns = np.concatenate([times for times, _ in series.packed])
     value = np.concatenate([values for _, values in series.packed])
     if np.any(time_ns[1:] < time_ns[:-1]):
