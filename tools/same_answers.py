@@ -127,7 +127,7 @@ def report(folder: Path, out: Path, *options: str) -> None:
     done = subprocess.run(
         [*command, *options, "--output", str(out)], capture_output=True, text=True, check=False
     )
-    out.mkdir(exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     said = f"exit {done.returncode}\n{done.stdout}\n{done.stderr}".replace(str(out), "OUT")
     (out / "streams.txt").write_text(said, encoding="utf-8")
 

@@ -6,8 +6,8 @@ What a column of several findings means is declared here, once; each detector de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
+import msgspec
 import polars as pl
 
 from torch_tb_profiler.trace.units import microseconds
@@ -75,6 +75,6 @@ def declaration(table: Table) -> dict[str, object]:
     return {
         "title": table.spec.title,
         "help": table.spec.help,
-        "columns": [asdict(column) for column in table.spec.columns],
+        "columns": [msgspec.to_builtins(column.payload()) for column in table.spec.columns],
         "null_reasons": dict(table.null_reasons),
     }

@@ -17,14 +17,13 @@ from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.querying import column_sums
 from torch_tb_profiler.views.schema import (
+    ColumnPayload,
     ColumnSum,
-    ColumnType,
     Fact,
     Note,
     Scalar,
     Series,
     Table,
-    Unit,
     View,
 )
 from torch_tb_profiler.views.spec import Scope, ViewSpec
@@ -53,20 +52,6 @@ class TreePayload(msgspec.Struct, frozen=True):
 
     id: str
     parent: str
-
-
-class ColumnPayload(msgspec.Struct, frozen=True):
-    """The declaration of a column, as far as pages need it (``views.schema.Column``)."""
-
-    key: str
-    title: str
-    type: ColumnType
-    unit: Unit | None
-    help: str
-    estimated: bool
-    family: str | None
-    hidden: bool
-    additive: bool
 
 
 class TablePayload(msgspec.Struct, frozen=True):
@@ -176,9 +161,7 @@ def table_payload(table: Table) -> TablePayload:
     return TablePayload(
         title=spec.title,
         help=spec.help,
-        columns=[
-            msgspec.convert(each, ColumnPayload, from_attributes=True) for each in spec.columns
-        ],
+        columns=[column.payload() for column in spec.columns],
         rows=table.frame.rows(),
         row_count=table.frame.height if table.row_count is None else table.row_count,
         null_reasons=table.null_reasons,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import polars as pl
 
 if TYPE_CHECKING:
@@ -82,6 +83,24 @@ class Column:
     value: Value | None = field(default=None, compare=False)
     null_reason: str | Callable[[Trace], str] | None = field(default=None, compare=False)
     only_grouped: Grouping | None = None
+
+    def payload(self) -> ColumnPayload:
+        """What JSON says of the column."""
+        return msgspec.convert(self, ColumnPayload, from_attributes=True)
+
+
+class ColumnPayload(msgspec.Struct, frozen=True):
+    """The declaration of a column in JSON: what pages need of :class:`Column`."""
+
+    key: str
+    title: str
+    type: ColumnType
+    unit: Unit | None
+    help: str
+    estimated: bool
+    family: str | None
+    hidden: bool
+    additive: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ export interface TraceRef {
   baseline?: BaselineRef;
 }
 
-/** The declaration of a column, as far as pages need it (`views.schema.Column`). */
+/** The declaration of a column in JSON: what pages need of :class:`Column`. */
 export interface ColumnPayload {
   key: string;
   title: string;
