@@ -72,7 +72,7 @@ test("a key node cuts every view; one that is not there names those that are", a
   await expect(page.locator('[data-fact="iterations_selected"]')).toHaveText("6");
   await page.goto(`${standalone.url}#run=torch_compile_triton&view=iterations`);
   const cut = page.getByRole("region", { name: "How the recording was cut" });
-  await expect(cut).toContainText("The recording names no steps");
+  await expect(cut).toContainText("The recording has no steps");
   await cut.getByRole("button", { name: "Find iterations automatically" }).click();
   await expect(cut).toContainText("0 iterations found");
 });

@@ -84,7 +84,7 @@ def test_what_was_computed_can_be_dropped_and_computed_again() -> None:
     content.provide(recorded, [1])
     assert computed(recorded) == [2]
     derived = recorded.derived
-    assert (derived.count, derived.computed, derived.given) == (1, [[2]], [[1]])
+    assert (derived.count, derived.computed, derived.provided) == (1, [[2]], [[1]])
     derived.drop()
     assert (derived.count, derived.computed) == (0, [])
     assert content(recorded) == [1]

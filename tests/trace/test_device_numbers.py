@@ -52,7 +52,7 @@ def test_a_process_with_one_gpu_has_one_number() -> None:
     ]
     assert built.quality.counts == {"no_steps": 1, "device_numbers_matched": 1}
     (example,) = built.quality.examples["device_numbers_matched"]
-    assert example == "device 0 of memory events is GPU 9: the process has no other"
+    assert example == "device 0 of memory events is GPU 9: the process has only one"
 
 
 def test_of_eight_declared_gpus_the_one_that_is_used_takes_its_properties_along() -> None:

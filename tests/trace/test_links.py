@@ -159,7 +159,7 @@ def test_launches_whose_work_is_not_in_the_file_are_counted() -> None:
 def test_the_operator_around_any_number_of_ranges(
     climbs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(links, "MAX_CLIMBS", climbs)
+    monkeypatch.setattr(links, "MAX_STEPS_UP", climbs)
     depth = 200
     nested = [
         op(f"op{i}", i, 2 * depth - 2 * i)

@@ -1,4 +1,4 @@
-"""From event columns to a trace: order, nest, link, sum, step."""
+"""Build a trace from event columns: order, nest, link, sum, find steps."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from torch_tb_profiler.trace.categories import (
     Category,
 )
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
-from torch_tb_profiler.trace.constants import constant
-from torch_tb_profiler.trace.details import (
+from torch_tb_profiler.trace.constant_columns import constant
+from torch_tb_profiler.trace.detail_tables import (
     build_device_work,
     build_memory,
     build_operators,
     by_slice,
     count_shared_memory,
+    drop_impossible_measures,
 )
-from torch_tb_profiler.trace.device_numbers import one_number_each
-from torch_tb_profiler.trace.devices import build_devices, build_tracks, places_of_work
+from torch_tb_profiler.trace.device_numbers import unify_device_numbers
+from torch_tb_profiler.trace.devices import build_devices, build_tracks, locate_work
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.lanes import flat_lanes
-from torch_tb_profiler.trace.links import Links, link
-from torch_tb_profiler.trace.measures import without_impossible
+from torch_tb_profiler.trace.links import Links, build_links
 from torch_tb_profiler.trace.model import SLICES, Trace, TraceMeta
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.nulls import NO_LINK, table_to_frame, to_frame
@@ -44,7 +44,7 @@ _VALUE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns", "correlation",
 
 @dataclass(frozen=True, slots=True)
 class _Structure:
-    """What all tables are made from."""
+    """Ordered slices, their trees and links: the input of all tables."""
 
     slices: OrderedSlices
     nodes: Forest
@@ -54,22 +54,24 @@ class _Structure:
 
 
 def build_trace(events: EventColumns) -> Trace:
-    """The trace of what an importer read. ``events`` is used up: its tables are taken out.
+    """Build the trace of an importer's events. ``events`` is consumed: its tables are taken out.
 
-    Nothing an importer handed over is dropped here; what does not fit (crossing slices, orphans,
-    ids shared by several calls …) is counted in ``Trace.quality``.
+    Nothing that an importer delivered is dropped here; irregularities (crossing slices, orphans,
+    ids shared by several calls …) are counted in ``Trace.quality``.
     """
     quality = QualityReport()
     quality.merge(events.quality)
     slices = order_slices(events)
     tracks = build_tracks(events, slices)
-    places = places_of_work(
+    locations = locate_work(
         slices, events.tables["device"], tracks, slices.ids_of(DEVICE_WORK_CATEGORIES)
     )
-    structure = _structure(events, slices, places.place, quality)
+    structure = _structure(events, slices, locations.device_index, quality)
     work = structure.links.work
-    device_work = without_impossible(build_device_work(events, slices, work, places), quality)
-    del places
+    device_work = drop_impossible_measures(
+        build_device_work(events, slices, work, locations), quality
+    )
+    del locations
     steps, step = build_steps(slices, work, events.strings, quality)
     tables = events.tables
     operators = build_operators(events, slices)
@@ -81,7 +83,7 @@ def build_trace(events: EventColumns) -> Trace:
     slices.forget_file()
     meta = _meta(events, slices)
     columns = _slice_columns(structure, step, events.time_unit_ns, quality)
-    del structure, work, slices, step  # what is no column is freed before the frame is made
+    del structure, work, slices, step  # freed before the frame is built
     return Trace(
         meta=meta,
         strings=np.array(events.strings, dtype=object),
@@ -107,22 +109,24 @@ def build_trace(events: EventColumns) -> Trace:
 def _memory(
     events: EventColumns, structure: _Structure, device_work: pl.DataFrame, quality: QualityReport
 ) -> tuple[pl.DataFrame, tuple[DeviceInfo, ...]]:
-    """The memory events, and the declared devices, both by the numbers of the device work."""
+    """The memory events and the declared devices, both with the device numbers of kernels."""
     slices = structure.slices
     count_shared_memory(events.tables["memory"], slices, quality)
     memory = build_memory(events, structure.nodes, structure.frames, structure.absorber)
     processes = slices.process_on(memory["track"].to_numpy()), structure.links.work.process
-    return one_number_each(memory, device_work, processes, events.info, quality)
+    return unify_device_numbers(memory, device_work, processes, events.info, quality)
 
 
 def _structure(
-    events: EventColumns, slices: OrderedSlices, place: Int64, quality: QualityReport
+    events: EventColumns, slices: OrderedSlices, device_index: Int64, quality: QualityReport
 ) -> _Structure:
-    """Nest and link; owners are given after absorption."""
+    """Nest and link the slices; owners are those after absorption."""
     tolerance = events.time_unit_ns
     nodes = nest(slices, slices.ids_of(NODE_CATEGORIES), tolerance)
     frames = nest(slices, slices.ids_of(PYTHON_CATEGORIES), tolerance)
-    links = link(slices, nodes, events.strings, place, tolerance_ns=tolerance, quality=quality)
+    links = build_links(
+        slices, nodes, events.strings, device_index, tolerance_ns=tolerance, quality=quality
+    )
     absorber = absorb(slices, nodes)
     links = Links(
         calls=replace(links.calls, owner=resolve(absorber, links.calls.owner)),
@@ -134,7 +138,7 @@ def _structure(
 def _slice_columns(
     structure: _Structure, step: Int64, tolerance_ns: int, quality: QualityReport
 ) -> dict[str, npt.NDArray[Any]]:
-    """The columns of the ``slices`` table but ``id``."""
+    """All columns of the ``slices`` table except ``id``."""
     slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
     columns: dict[str, npt.NDArray[Any]] = {
         "self_ns": host_self(slices, nodes, calls, structure.absorber),
@@ -154,7 +158,7 @@ def _slice_columns(
 
 
 def _slice_frame(columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
-    """The ``slices`` table of its columns, which are taken out."""
+    """The ``slices`` table from its columns, which are taken out of the argument."""
     columns["id"] = np.arange(len(columns["start_ns"]))
     absent = dict.fromkeys(_LINK_COLUMNS, NO_LINK) | dict.fromkeys(_VALUE_COLUMNS, int(ABSENT))
     return to_frame(columns, SLICES, absent)
@@ -187,8 +191,8 @@ def _tree_columns(
         lane[forest.ids] = forest.lane
         quality.add("overlapping_slices", forest.crossing_count)
     parent[calls.ids] = calls.owner
-    depth[calls.ids] += np.where(calls.place >= 0, depth[calls.place] + 1, 0)
-    lane[calls.ids] += np.where(calls.place >= 0, lane[calls.place], 0)
+    depth[calls.ids] += np.where(calls.enclosing >= 0, depth[calls.enclosing] + 1, 0)
+    lane[calls.ids] += np.where(calls.enclosing >= 0, lane[calls.enclosing], 0)
     work = structure.links.work.ids
     lane[work] = flat_lanes(
         slices.track[work], slices.start_ns[work], slices.end_ns[work], tolerance_ns

@@ -1,8 +1,8 @@
-"""A trace in a folder: one uncompressed Arrow stream per table, and the rest of it in JSON.
+"""Save and load a trace: one uncompressed Arrow stream per table, and the rest in JSON.
 
-Uncompressed, because reopening is what the cache is for; a stream and not a file, because polars
-cuts files into batches and views want whole columns. Who may write where, locking, checksums and
-clean-up are the cache folder's business, not this module's.
+Uncompressed, because the cache exists for fast reopening; streams, because polars splits Arrow
+files into batches and views need contiguous columns. Permissions, locking, checksums and eviction
+are the cache folder's task, not this module's.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.once import once
-from torch_tb_profiler.trace.model import Trace, TraceMeta
+from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, TraceMeta, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
-from torch_tb_profiler.trace.schemas import NAMES, schema_of
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 TRACE_SCHEMA_VERSION = 16
-"""Raise with every change of the tables, of their meaning, or of how the builder fills them."""
+"""Increase with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"
 _STRINGS = "strings"
@@ -35,17 +34,17 @@ class BrokenCacheError(Exception):
 
 
 def save_trace(trace: Trace, folder: Path) -> None:
-    """Write ``trace`` into an existing folder. The manifest comes last: without it the folder
+    """Write ``trace`` into an existing folder. The manifest is written last: without it the folder
     holds no trace.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    frames = {name: getattr(trace, name) for name in NAMES}
+    frames = {name: getattr(trace, name) for name in TABLE_NAMES}
     frames[_STRINGS] = pl.DataFrame({_STRINGS: pl.Series(trace.strings.tolist(), dtype=pl.String)})
     tables = {}
     for name, frame in frames.items():
-        # A clone: polars locks what it writes, and all threads wait for one that looks at it.
+        # A clone: polars locks the frame it writes, and a reader of it would block all threads.
         frame.clone().write_ipc_stream(_path(folder, name), compression="uncompressed")
         tables[name] = described(frame)
     side = {name: _save_side(table, folder) for name, table in trace.side.items()}
@@ -63,7 +62,7 @@ def load_trace(folder: Path) -> Trace:
     """The trace that :func:`save_trace` wrote into ``folder``.
 
     Raises:
-        BrokenCacheError: the folder holds no whole trace of this version.
+        BrokenCacheError: the folder holds no complete trace of this version.
     """
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
@@ -71,7 +70,7 @@ def load_trace(folder: Path) -> Trace:
         if version != TRACE_SCHEMA_VERSION:
             raise BrokenCacheError(f"{folder} has schema version {version}")
         frames: dict[str, Any] = {
-            name: _load(folder, name, manifest["tables"][name]) for name in (*NAMES, _STRINGS)
+            name: _load(folder, name, manifest["tables"][name]) for name in (*TABLE_NAMES, _STRINGS)
         }
         return Trace(
             meta=meta_from(manifest["meta"]),
@@ -82,8 +81,8 @@ def load_trace(folder: Path) -> Trace:
         )
     except BrokenCacheError:
         raise
-    except Exception as error:  # whatever is wrong with an entry, it can be made again
-        raise BrokenCacheError(f"{folder} holds no whole trace: {error}") from error
+    except Exception as error:  # whatever is wrong with an entry, it can be created again
+        raise BrokenCacheError(f"{folder} holds no complete trace: {error}") from error
 
 
 def described(frame: pl.DataFrame) -> dict[str, Any]:
@@ -93,32 +92,32 @@ def described(frame: pl.DataFrame) -> dict[str, Any]:
 
 
 def meta_from(values: dict[str, Any]) -> TraceMeta:
-    """What a file said about itself, as it was kept.
+    """The metadata of a trace from its stored form.
 
     Raises:
         TypeError: a value is missing or unknown.
-        msgspec.ValidationError: one is of another type, or beyond sense.
+        msgspec.ValidationError: a value has another type, or is out of range.
     """
     if values.keys() != {field.name for field in fields(TraceMeta)}:
-        raise TypeError("what the file says about itself has other keys than were written")
+        raise TypeError("the metadata has other keys than were written")
     _set_up_types()
     return msgspec.convert(values, TraceMeta)
 
 
 @once
 def _set_up_types() -> None:
-    """What the first conversion would set up, in many threads at once."""
+    """Set up by one thread what the first conversion would set up in many at once."""
     msgspec.json.Decoder(TraceMeta)
 
 
 def counts_from(values: dict[str, Any]) -> dict[str, int]:
-    """Counts of a quality report, as they were kept.
+    """The counts of a quality report from their stored form.
 
     Raises:
         TypeError: they are something else.
     """
     if not all(type(count) is int for count in values.values()):
-        raise TypeError("a count is no number")
+        raise TypeError("a count is not a number")
     return dict(values)
 
 
@@ -155,7 +154,7 @@ def _load(folder: Path, table: str, description: dict[str, Any]) -> pl.DataFrame
 
 def _checked(path: Path, schema: Mapping[str, Any], description: dict[str, Any]) -> pl.DataFrame:
     frame = pl.read_ipc_stream(path)
-    # Importers put columns in any order: dicts are the same then, schemas are not.
+    # Importers may order columns differently: equal dicts, but not equal schemas.
     if dict(frame.schema) != dict(schema) or described(frame) != description:
         raise BrokenCacheError(f"{path} has other columns or rows than were written")
     return frame

@@ -1,7 +1,7 @@
-"""What kind of work a slice is, in one vocabulary for every input format.
+"""The category of a slice, in one vocabulary for every input format.
 
-Importers translate the categories and naming conventions of their format into
-:class:`Category`; nothing after them reads a format's own category names.
+Importers translate the categories and naming conventions of their format into :class:`Category`;
+nothing after them reads a format's own category names.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from enum import IntEnum
 
 
 class Category(IntEnum):
-    """The kind of one slice. Stored as int8 in the ``category`` column."""
+    """The category of one slice. Stored as int8 in the ``category`` column."""
 
     OPERATOR = 0
     """A framework operator (``aten::mm``, an autograd node, a compiled region)."""
     PYTHON_OPERATOR = 1
-    """Old ``cat: python`` slice: nests like an operator but is none in tables."""
+    """Old ``cat: python`` slice: nests like an operator but is not one in tables."""
     ANNOTATION = 2
     """A user range (``record_function``), also ``nccl:all_reduce`` and the like."""
     STEP = 3
@@ -39,15 +39,15 @@ class Category(IntEnum):
     DEVICE_ANNOTATION = 12
     """A user range projected onto a device stream; never work by itself."""
     DEVICE_SYNC = 13
-    """A synchronisation shown on a device row (``cuda_sync``); never work by itself."""
+    """A synchronization shown on a device row (``cuda_sync``); never work by itself."""
     DEVICE_OTHER = 14
-    """A slice on a device row of a category nobody knows."""
+    """A slice of an unknown category on a device row."""
     OVERHEAD = 15
     """The profiler's own overhead."""
     SPAN = 16
     """The span of the recording (``PyTorch Profiler (0)``); never work."""
     HOST_OTHER = 17
-    """A host slice of a category nobody knows."""
+    """A slice of an unknown category on a host row."""
 
 
 NODE_CATEGORIES = (
@@ -58,13 +58,13 @@ NODE_CATEGORIES = (
     Category.DATALOADER,
     Category.OPTIMIZER,
 )
-"""The categories that make the operator tree of a host thread and may own launches."""
+"""The categories that form the operator tree of a host thread and may own launches."""
 
 PYTHON_CATEGORIES = (Category.MODULE, Category.PYTHON_FUNCTION)
-"""The categories that make the python tree of a host thread (nested apart from operators)."""
+"""The categories that form the python tree of a host thread (nested apart from operators)."""
 
 DEVICE_WORK_CATEGORIES = (Category.KERNEL, Category.MEMCPY, Category.MEMSET)
-"""The categories that are work on a device and are launched by a host call."""
+"""The categories of work on a device that a host call launches."""
 
 DEVICE_CATEGORIES = (
     *DEVICE_WORK_CATEGORIES,
@@ -72,4 +72,4 @@ DEVICE_CATEGORIES = (
     Category.DEVICE_SYNC,
     Category.DEVICE_OTHER,
 )
-"""The categories of slices that stand on rows of devices."""
+"""The categories of slices on device rows."""

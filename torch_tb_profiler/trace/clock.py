@@ -10,8 +10,8 @@ from torch_tb_profiler.trace.columns import Int32, Int64
 class TrackClock:
     """Turns (track, time) into one sortable int64.
 
-    Comparisons with the times it was made of are exact for any time asked. Where the times are too
-    far apart for a joint key (damaged traces), ranks take the place of times.
+    Comparisons with the times it was built from are exact for any time. If the times are too far
+    apart for a joint key (damaged traces), their ranks are used instead.
     """
 
     def __init__(self, times_ns: Int64 | tuple[Int64, ...], track_count: int) -> None:

@@ -1,9 +1,9 @@
-"""Event columns: what every importer hands to the trace builder.
+"""Event columns: what every importer delivers to the trace builder.
 
-One struct of numpy arrays per kind of thing, in file order, no Python object per
-event. Text is dictionary coded: a ``*_code`` column holds indices into
-:attr:`EventColumns.strings`, -1 meaning absent. Times are int64 nanoseconds since
-:attr:`EventColumns.base_ns`. Absent integers are :data:`ABSENT`, absent floats NaN.
+One struct of numpy arrays per kind of record, in file order, without a Python object per event.
+Text is dictionary coded: a ``*_code`` column holds indices into :attr:`EventColumns.strings`, -1
+meaning absent. Times are int64 nanoseconds since :attr:`EventColumns.base_ns`. Absent integers are
+:data:`ABSENT`, absent floats NaN.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
 
 ABSENT = np.iinfo(np.int64).min
-"""Marks an integer the file does not give (0 and -1 are values)."""
+"""Marks an integer that the file does not give (0 and -1 are values)."""
 
 EPOCH_NS = 10**17
 """Times beyond this (three years in ns) count from the epoch, not from a base."""
@@ -41,7 +41,7 @@ SLICE_COLUMNS: dict[str, type[np.generic]] = {
     "correlation": np.int64,
     "external_id": np.int64,
 }
-"""One row per slice (ph X, or a B/E pair), file order."""
+"""One row per slice (ph X, or a B/E pair), in file order."""
 
 DEVICE_COLUMNS: dict[str, type[np.generic]] = {
     "slice": np.int64,  # row in the slice columns
@@ -102,26 +102,26 @@ COLLECTIVE_COLUMNS: dict[str, type[np.generic]] = {
 STATED_COLUMNS: dict[str, type[np.generic]] = {
     "slice": np.int64,
     "flops": np.float64,  # floating point operations of one call, as the recorder counts them
-    "bytes": np.float64,  # that it reads and writes, likewise
+    "bytes": np.float64,  # bytes that one call reads and writes, likewise
     "kernel_file_code": np.int32,  # path of the generated code
     "kernel_kwargs_code": np.int32,  # "XBLOCK=128,num_warps=4"
     "annotation_code": np.int32,  # JSON text of what a graph's node was annotated with
-    "stack_code": np.int32,  # where the source of a generated kernel stands
+    "stack_code": np.int32,  # source location of a generated kernel
 }
-"""One row per slice (host or kernel) that states work or source of its own."""
+"""One row per slice (host or kernel) that states its own work or source."""
 
 MEMORY_COLUMNS: dict[str, type[np.generic]] = {
     "track": np.int32,
     "time_ns": np.int64,
     "device_type": np.int64,  # c10::DeviceType
     "device": np.int64,
-    "address": np.int64,  # uint64 kept as its two's complement; ABSENT before torch 1.10
+    "address": np.int64,  # uint64 as its two's complement; ABSENT before torch 1.10
     "bytes": np.int64,  # negative: release
     "total_allocated_bytes": np.int64,
     "total_reserved_bytes": np.int64,
     "is_oom": np.int8,  # 1 for [OutOfMemory]
 }
-"""One row per memory instant, file order."""
+"""One row per memory instant, in file order."""
 
 FLOW_COLUMNS: dict[str, type[np.generic]] = {
     "raw_category_code": np.int32,
@@ -146,16 +146,16 @@ INSTANT_COLUMNS: dict[str, type[np.generic]] = {
     "name_code": np.int32,
     "time_ns": np.int64,
 }
-"""One row per instant that is no memory event."""
+"""One row per instant that is not a memory event."""
 
 SAMPLE_COLUMNS: dict[str, type[np.generic]] = {
-    "source_code": np.int32,  # of what it is: "GPU 0", "host", "AI Core 0"
+    "source_code": np.int32,  # what was sampled: "GPU 0", "host", "AI Core 0"
     "metric_code": np.int32,
     "unit_code": np.int32,  # "%", "MHz", "bytes"; empty text for numbers without one
     "time_ns": np.int64,
     "value": np.float64,
 }
-"""One row per sample of a host or a device that a recorder took beside the events."""
+"""One row per host or device sample that a recorder took besides the events."""
 
 TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "slices": SLICE_COLUMNS,
@@ -176,13 +176,13 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 
 
 DEVICE_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNORECASE)
-"""How a writer labels the process that holds a device's rows, with the device's number."""
+"""How a writer labels the process with a device's rows; contains the device's number."""
 
 
 @dataclass(slots=True)
 class Track:
-    """One row of a trace: a host thread or a device stream. ``pid``/``tid`` are kept as text,
-    because formats write numbers, strings, negatives and nothing."""
+    """One row of a trace: a host thread or a device stream. ``pid``/``tid`` are text, because
+    formats write numbers, strings, negatives and nothing."""
 
     pid: str
     tid: str
@@ -201,19 +201,21 @@ class EventColumns:
         format: Name of the input format, ``"kineto"``.
         tables: Name of :data:`TABLE_COLUMNS` → columns; every table is present, maybe empty.
         strings: The dictionary behind every ``*_code`` column.
-        tracks: The tracks, indexed by the ``track`` columns; unused declared ones are left out.
+        tracks: The tracks, indexed by the ``track`` columns; declared but unused ones are not
+            included.
         base_ns: Epoch nanoseconds of time 0, or 0 when the format gives no epoch.
         time_unit_ns: Resolution of the file's time stamps: 1000 for whole-µs files, else 1.
-        info: What the file says of itself beside its events.
-        quality: What was repaired or left out while reading.
-        launch: Per slice, where the format names it, the row of the host slice that launched it,
-            :data:`ABSENT` (or any number that is no row) for none; taken before any inference.
-            None: the format names none.
-        owner: Per slice (a piece of device work or a host call), where the format names it, the
-            row of the host node that owns it, as in ``launch``: taken before what lies around a
-            call in time. A host slice that is no node (an entry of a queue that another thread
-            works off) stands for the operator around its start. None: the format names none.
-        side: What the files say that events cannot.
+        info: Metadata of the recording.
+        quality: What was repaired or skipped while reading.
+        launch: Per slice the row of the host slice that launched it, where the format states it;
+            :data:`ABSENT` (or any number that is not a row) for none. Takes precedence over any
+            inference. None: the format states no launches.
+        owner: Per slice (device work or a host call) the row of the host node that owns it, where
+            the format states it, encoded as ``launch``. Takes precedence over the enclosing
+            operator in time. A host slice that is not a node (an entry of a queue that another
+            thread works off) stands for the operator around its start. None: the format states no
+            owners.
+        side: Side tables: data of the files that is not events.
     """
 
     format: str

@@ -1,8 +1,7 @@
-"""One number per device: memory and declared devices under the number that kernels carry.
+"""One number per device: memory events and declared devices get the number that kernels have.
 
-Torch counts the devices that a program sees, and so do memory events and declared devices; kernels
-on ROCm carry the number of the GPU in the machine. Rules:
-``docs/metrics.md#one-number-per-device``.
+Torch numbers the devices that a program sees, and so do memory events and declared devices; kernels
+on ROCm have the number of the GPU in the machine. Rules: ``docs/metrics.md#one-number-per-device``.
 """
 
 from __future__ import annotations
@@ -20,28 +19,28 @@ from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
 
 _CPU_TYPE, _HIP_TYPE = 0, 6
-_AGREEING = 0.9
-"""Share of the operators that allocate on a device which must run their kernels on one device."""
+MIN_AGREEMENT = 0.9
+"""Minimum share of the operators allocating on a device that run their kernels on one device."""
 
-Matches = Mapping[tuple[int, int], int]
+DeviceNumberMap = Mapping[tuple[int, int], int]
 """(Process, device of memory events) → device of kernels, where the two differ."""
 
 
-def one_number_each(
+def unify_device_numbers(
     memory: pl.DataFrame,
     device_work: pl.DataFrame,
     processes: tuple[Int32, Int32],
     info: TraceInfo,
     quality: QualityReport,
 ) -> tuple[pl.DataFrame, tuple[DeviceInfo, ...]]:
-    """``memory`` and the declared devices of ``info``, numbered as kernels are.
+    """``memory`` and the declared devices of ``info``, with the device numbers of kernels.
 
     Args:
         memory: The ``memory`` table.
         device_work: The ``device_work`` table.
-        processes: Process of each row of the two, -1 where the file does not tell.
-        info: What the recording says of itself.
-        quality: Is told what was matched and how, and what could not be.
+        processes: Process of each row of the two, -1 where it is unknown.
+        info: Metadata of the recording.
+        quality: Receives what was matched and how, and what could not be matched.
     """
     if not device_work.height:
         return memory, _declared(info.devices, {}, [], quality)
@@ -54,12 +53,16 @@ def one_number_each(
         }
     ).filter(pl.col("type") != _CPU_TYPE, pl.col("device") >= 0)
     is_kernel = (device_work["category"] == Category.KERNEL).to_numpy()
-    ran = device_work.select("device", "owner", process=pl.Series(processes[1].astype(np.int64)))
-    ran = ran.filter(is_kernel | ~is_kernel.any()).drop_nulls("device")
+    kernel_work = device_work.select(
+        "device", "owner", process=pl.Series(processes[1].astype(np.int64))
+    )
+    kernel_work = kernel_work.filter(is_kernel | ~is_kernel.any()).drop_nulls("device")
     is_rocm = _is_rocm(info, allocated)
     matches: dict[tuple[int, int], int] = {}
-    for process, of_memory, of_kernels in _differing(allocated, ran, info, is_rocm):
-        matches |= _matched(process, of_memory, of_kernels, quality)
+    for process, memory_events, kernel_rows in _processes_to_match(
+        allocated, kernel_work, info, is_rocm
+    ):
+        matches |= _match(process, memory_events, kernel_rows, quality)
     used = device_work["device"].drop_nulls().unique().to_list()
     declared = _declared(info.devices, matches, used if is_rocm else [], quality)
     return _renumbered(memory, processes[0], matches), declared
@@ -74,93 +77,99 @@ def _is_rocm(info: TraceInfo, allocated: pl.DataFrame) -> bool:
     )
 
 
-def _differing(
-    allocated: pl.DataFrame, ran: pl.DataFrame, info: TraceInfo, is_rocm: bool
+def _processes_to_match(
+    allocated: pl.DataFrame, kernel_work: pl.DataFrame, info: TraceInfo, is_rocm: bool
 ) -> Iterator[tuple[int, pl.DataFrame, pl.DataFrame]]:
     """Each process that allocates on a device on which none of its kernels run, with its memory
-    events and its kernels. Elsewhere than on ROCm one numbering serves all that is declared."""
+    events and its kernels. Other than on ROCm, declared devices share one numbering."""
     declared = {device.device for device in info.devices}
     known = allocated.filter(pl.col("process") != NO_PROCESS)
-    for (process,), of_memory in known.group_by("process", maintain_order=True):
-        of_kernels = ran.filter(pl.col("process") == process)
-        numbers = set(of_memory["device"].unique().to_list())
-        others = set(of_kernels["device"].unique().to_list())
-        is_one_numbering = numbers <= others or not others
+    for (process,), memory_events in known.group_by("process", maintain_order=True):
+        kernel_rows = kernel_work.filter(pl.col("process") == process)
+        numbers = set(memory_events["device"].unique().to_list())
+        others = set(kernel_rows["device"].unique().to_list())
+        same_numbering = numbers <= others or not others
         if not is_rocm:
-            is_one_numbering |= bool(numbers & others) or (numbers | others) <= declared
-        if not is_one_numbering:
-            yield int(str(process)), of_memory, of_kernels
+            same_numbering |= bool(numbers & others) or (numbers | others) <= declared
+        if not same_numbering:
+            yield int(str(process)), memory_events, kernel_rows
 
 
-def _matched(
-    process: int, of_memory: pl.DataFrame, of_kernels: pl.DataFrame, quality: QualityReport
+def _match(
+    process: int, memory_events: pl.DataFrame, kernel_rows: pl.DataFrame, quality: QualityReport
 ) -> dict[tuple[int, int], int]:
-    numbers = of_memory["device"].unique().sort().to_list()
-    others = of_kernels["device"].unique().to_list()
+    numbers = memory_events["device"].unique().sort().to_list()
+    others = kernel_rows["device"].unique().to_list()
     if len(numbers) == len(others) == 1:
-        pairs, how = {numbers[0]: others[0]}, "the process has no other"
+        pairs, reason = {numbers[0]: others[0]}, "the process has only one"
     else:
-        pairs, how = _by_operators(of_memory, of_kernels), "its operators run their kernels there"
+        pairs, reason = (
+            _by_operators(memory_events, kernel_rows),
+            "its operators run their kernels there",
+        )
     if pairs and all(number == device for number, device in pairs.items()):
         return {}
     if len(set(pairs.values())) < len(numbers):
         quality.add("device_numbers_unmatched", len(numbers), f"memory's devices {numbers}")
         return {}
     for number, device in pairs.items():
-        example = f"device {number} of memory events is GPU {device}: {how}"
+        example = f"device {number} of memory events is GPU {device}: {reason}"
         quality.add("device_numbers_matched", int(number != device), example)
     return {(process, number): device for number, device in pairs.items() if number != device}
 
 
-def _by_operators(of_memory: pl.DataFrame, of_kernels: pl.DataFrame) -> dict[int, int]:
-    """Memory's device → the device on which the operators that allocate there run their kernels,
-    where nearly all of them agree."""
+def _by_operators(memory_events: pl.DataFrame, kernel_rows: pl.DataFrame) -> dict[int, int]:
+    """Device of memory events → the device on which the operators that allocate there run their
+    kernels, where nearly all of them agree."""
     both = (
-        of_memory.select("device", "owner").drop_nulls().unique()
-        .join(of_kernels.select("owner", on="device").drop_nulls().unique(), on="owner")
+        memory_events.select("device", "owner").drop_nulls().unique()
+        .join(kernel_rows.select("owner", on="device").drop_nulls().unique(), on="owner")
     )  # fmt: skip
     votes = both.group_by("device", "on").len("votes")
     votes = votes.with_columns(share=pl.col("votes") / pl.col("votes").sum().over("device"))
-    return dict(votes.filter(pl.col("share") >= _AGREEING).select("device", "on").iter_rows())
+    return dict(votes.filter(pl.col("share") >= MIN_AGREEMENT).select("device", "on").iter_rows())
 
 
-def _renumbered(memory: pl.DataFrame, process: Int32, matches: Matches) -> pl.DataFrame:
+def _renumbered(memory: pl.DataFrame, process: Int32, matches: DeviceNumberMap) -> pl.DataFrame:
     device = pl.col("device")
     renumbered = device
-    for (of, number), target in matches.items():
-        is_it = (pl.lit(pl.Series(process)) == of) & (device == number)
-        is_it &= pl.col("device_type") != _CPU_TYPE
-        renumbered = pl.when(is_it).then(target).otherwise(renumbered)
+    for (matched_process, number), target in matches.items():
+        is_match = (pl.lit(pl.Series(process)) == matched_process) & (device == number)
+        is_match &= pl.col("device_type") != _CPU_TYPE
+        renumbered = pl.when(is_match).then(target).otherwise(renumbered)
     return memory.with_columns(renumbered.cast(pl.Int64).alias("device"))
 
 
 def _declared(
-    devices: tuple[DeviceInfo, ...], matches: Matches, used: list[int], quality: QualityReport
+    devices: tuple[DeviceInfo, ...],
+    matches: DeviceNumberMap,
+    used: list[int],
+    quality: QualityReport,
 ) -> tuple[DeviceInfo, ...]:
-    """The declared devices under the numbers of kernels, as far as those are known.
+    """The declared devices with the numbers of kernels, as far as those are known.
 
-    A device in ``used`` that is not declared has the properties of those that are, where all of
-    them are of one model.
+    A device in ``used`` that is not declared gets the properties of the declared ones if all of
+    those are of one model.
     """
-    given = {device.device: device for device in reversed(devices)}
+    by_number = {device.device: device for device in reversed(devices)}
     moved = {number: device for (_, number), device in matches.items()}
-    found = {
-        device: msgspec.structs.replace(given[number], device=device)
+    renamed = {
+        device: msgspec.structs.replace(by_number[number], device=device)
         for number, device in moved.items()
-        if number in given
+        if number in by_number
     }
-    found |= {
+    renamed |= {
         number: device
-        for number, device in given.items()
-        if number not in moved and number not in found
+        for number, device in by_number.items()
+        if number not in moved and number not in renamed
     }
-    lacking = sorted(set(used) - found.keys())
+    undeclared = sorted(set(used) - renamed.keys())
     models = {msgspec.structs.replace(device, device=0) for device in devices}
     if len(models) == 1:
-        for device in lacking:
-            found[device] = msgspec.structs.replace(devices[0], device=device)
-            example = f"GPU {device} is of the one model that is declared"
+        for device in undeclared:
+            renamed[device] = msgspec.structs.replace(devices[0], device=device)
+            example = f"GPU {device} has the one declared model"
             quality.add("device_numbers_matched", 1, example)
-        if len(given) == len(used) == len(lacking) == 1:
-            del found[devices[0].device]
-    return tuple(found.values())
+        if len(by_number) == len(used) == len(undeclared) == 1:
+            del renamed[devices[0].device]
+    return tuple(renamed.values())

@@ -30,9 +30,8 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 
 def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
-    """One row per track; device tracks know their device and stream from their slices' arguments,
-    else from the process label and the thread id.
-    """
+    """One row per track; device tracks get their device and stream from their slices' arguments,
+    else from the process label and the thread id."""
     count = len(events.tracks)
     is_device = np.zeros(count, np.bool_)
     is_device[slices.track[slices.ids_of(DEVICE_CATEGORIES)]] = True
@@ -62,9 +61,8 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
 
 
 def _display_positions(tracks: list[Track], is_device: Bools) -> list[int]:
-    """Per track its place from top to bottom: by the sort indices of the file, hosts before devices
-    where it gives none, then by process and thread number.
-    """
+    """Per track its position from top to bottom: by the sort indices of the file, hosts before
+    devices where it has none, then by process and thread number."""
 
     def key(index: int) -> tuple[object, ...]:
         track = tracks[index]
@@ -78,10 +76,10 @@ def _display_positions(tracks: list[Track], is_device: Bools) -> list[int]:
             (tid is None, tid or 0, track.tid),
         )
 
-    position = [0] * len(tracks)
-    for place, index in enumerate(sorted(range(len(tracks)), key=key)):
-        position[index] = place
-    return position
+    positions = [0] * len(tracks)
+    for order, index in enumerate(sorted(range(len(tracks)), key=key)):
+        positions[index] = order
+    return positions
 
 
 def _first_per_track(count: int, track: Int32, values: Int64) -> Int64:
@@ -102,7 +100,7 @@ def _device_of(track: Track) -> int | None:
 
 
 def _integer(value: object) -> int | None:
-    """``value`` as an int64 when it is a whole number in any spelling, else None."""
+    """``value`` as an int64 if it is a whole number in any spelling, else None."""
     try:
         number = int(value) if isinstance(value, (int, str)) else int(str(value))
     except (ValueError, OverflowError):
@@ -111,47 +109,47 @@ def _integer(value: object) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkPlaces:
+class WorkLocations:
     """Where device work ran; arrays are aligned with it, :data:`ABSENT` is unknown.
 
     Attributes:
         device: Number of the device: its own argument, else that of its track.
         stream: Number of the stream likewise.
-        place: Numbers 0 … of the devices, told apart by number and by pid of their rows too: two
-            processes may each call theirs 0. All 0 in a file of one process.
-        row: Rows in the importer's table of details, -1 for none.
+        device_index: Indices 0 … of the devices, distinguished by number and by pid of their rows:
+            two processes may each have a device 0. All 0 in a file of one process.
+        row: Rows in the importer's detail table, -1 for none.
     """
 
     device: Int64
     stream: Int64
-    place: Int64
+    device_index: Int64
     row: Int64
 
 
-def places_of_work(
+def locate_work(
     slices: OrderedSlices, details: ColumnArrays, tracks: pl.DataFrame, work: Int64
-) -> WorkPlaces:
-    """Device and stream per device work (ids): its own arguments, else those of its track."""
+) -> WorkLocations:
+    """Device and stream of device work (ids): its own arguments, else those of its track."""
     row_of = np.full(len(slices.start_ns), -1)
     row_of[slices.new_id[details["slice"]]] = np.arange(len(details["slice"]))
     row, track = row_of[work], slices.track[work]
     del row_of
-    pair = []
+    columns = []
     for column in ("device", "stream"):
-        own = np.append(details[column], ABSENT)[row]
-        of_track = tracks[column].fill_null(int(ABSENT)).to_numpy()
-        pair.append(np.where(own != ABSENT, own, of_track[track]))
-    place = np.zeros(len(work), np.int64)
+        explicit = np.append(details[column], ABSENT)[row]
+        track_values = tracks[column].fill_null(int(ABSENT)).to_numpy()
+        columns.append(np.where(explicit != ABSENT, explicit, track_values[track]))
+    device_index = np.zeros(len(work), np.int64)
     if slices.has_several_processes:
         pid = tracks["pid"].rank("dense").to_numpy()
-        _, place = dense_pair_ids(pid[track], pair[0])
-    return WorkPlaces(pair[0], pair[1], place, row)
+        _, device_index = dense_pair_ids(pid[track], columns[0])
+    return WorkLocations(columns[0], columns[1], device_index, row)
 
 
 def build_devices(
     declared: Iterable[DeviceInfo], used: Collection[int], quality: QualityReport
 ) -> pl.DataFrame:
-    """Devices that the file declares, each by its first declaration, and those that ran work."""
+    """The declared devices, each by its first declaration, and the devices that ran work."""
     rows: dict[int, tuple[Any, ...]] = {}
     for info in declared:
         rows.setdefault(info.device, _device_row(info, info.device in used))

@@ -1,8 +1,8 @@
-"""What a recording says of itself beside its events, whatever its format writes it like.
+"""Metadata of a recording, the same for every format.
 
-Importers fill it; everybody else reads it. What it has no field for (dumps of the environment, job
-tokens, user names) is in no trace, no cache, no page and no log. A field is None where nobody
-recorded it.
+Importers fill it; everybody else reads it. Data without a field here (dumps of the environment, job
+tokens, user names) is in no trace, no cache, no page and no log. A field is None if it was not
+recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Option = bool | Annotated[int, Meta(ge=0, lt=2**62)] | str
 
 
 class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Values that do not change; read from a cache, unknown keys and wrong types are errors."""
+    """Immutable values; when read from a cache, unknown keys and wrong types are errors."""
 
 
 class DeviceInfo(_Facts, frozen=True):
@@ -32,19 +32,19 @@ class DeviceInfo(_Facts, frozen=True):
 
     Attributes:
         device: Its number among the devices of the process.
-        name: As its driver calls it.
-        memory_bytes: Of all of it.
+        name: Name given by its driver.
+        memory_bytes: Total memory.
         compute_major: First part of the compute capability.
         compute_minor: Second part of it.
-        sm_count: Multiprocessors (compute units).
-        max_threads_per_sm: Threads that one of them holds at once.
-        max_threads_per_block: Threads of one block at most.
-        registers_per_sm: Of a multiprocessor.
-        registers_per_block: Of a block at most.
-        warp_size: Threads that run as one.
-        shared_memory_per_sm_bytes: Of a multiprocessor.
-        shared_memory_per_block_bytes: Of a block at most.
-        shared_memory_per_block_optin_bytes: The same where the program asks for more.
+        sm_count: Number of multiprocessors (compute units).
+        max_threads_per_sm: Maximum resident threads of a multiprocessor.
+        max_threads_per_block: Maximum threads of one block.
+        registers_per_sm: Registers of a multiprocessor.
+        registers_per_block: Maximum registers of a block.
+        warp_size: Threads per warp.
+        shared_memory_per_sm_bytes: Shared memory of a multiprocessor.
+        shared_memory_per_block_bytes: Maximum shared memory of a block.
+        shared_memory_per_block_optin_bytes: The same if the program opts in to more.
     """
 
     device: Annotated[int, Meta(ge=0, lt=MAX_DEVICES)]
@@ -68,10 +68,10 @@ class ProcessGroup(_Facts, frozen=True):
 
     Attributes:
         name: Its name, which need not be unique to its members.
-        description: What it is for, ``"default_pg"``.
-        uid: What tells it from groups of the same name.
-        backend: What its collectives run on, ``"cuda:nccl"``.
-        size: How many members it has.
+        description: Its purpose, ``"default_pg"``.
+        uid: Distinguishes it from groups with the same name.
+        backend: Backend of its collectives, ``"cuda:nccl"``.
+        size: Number of members.
         ranks: The members.
     """
 
@@ -88,11 +88,11 @@ class JobInfo(_Facts, frozen=True):
 
     Attributes:
         backend: Its default backend, ``"nccl"``.
-        rank: The number of this process.
-        world_size: How many processes there are.
-        group_count: How many groups there are; ``groups`` may hold fewer.
-        groups: The groups that are described.
-        library_version: Of NCCL or RCCL.
+        rank: Rank of this process.
+        world_size: Number of processes.
+        group_count: Number of groups; ``groups`` may hold fewer.
+        groups: The described groups.
+        library_version: Version of NCCL or RCCL.
     """
 
     backend: str | None = None
@@ -104,7 +104,7 @@ class JobInfo(_Facts, frozen=True):
 
 
 class RecordingSettings(_Facts, frozen=True):
-    """What the recorder was told to record."""
+    """Options of the recorder."""
 
     record_shapes: bool | None = None
     with_stack: bool | None = None
@@ -114,41 +114,42 @@ class RecordingSettings(_Facts, frozen=True):
 
 
 class ProgramSettings(_Facts, frozen=True):
-    """What the program had set while it was recorded, and what it ran on.
+    """Settings of the program while it was recorded, and the system it ran on.
 
     Attributes:
-        torch_version: Of torch, ``"2.13.0+cu130"``.
+        torch_version: Version of torch, ``"2.13.0+cu130"``.
         python_version: ``"3.12.3"``.
-        cuda_version: That torch was built with, ``"13.0"``; None with ROCm.
+        cuda_version: CUDA version that torch was built with, ``"13.0"``; None with ROCm.
         cudnn_version: ``"9.10.2"``.
         nccl_version: ``"2.27.5"``.
-        driver_version: Of the GPUs, ``"580.65.06"``.
+        driver_version: Version of the GPU driver, ``"580.65.06"``.
         cpu_model: Name of the processor.
-        cpu_cores: Logical cores that the process may run on.
-        gpu_names: Of the GPUs that the process sees, in order.
-        gpu_memory_bytes: Of each of them.
-        cudnn_benchmark: Whether cuDNN tries its algorithms.
-        cudnn_deterministic: Whether cuDNN takes deterministic algorithms only.
+        cpu_cores: Logical cores available to the process.
+        gpu_names: Names of the GPUs visible to the process, in order.
+        gpu_memory_bytes: Memory of each of them.
+        cudnn_benchmark: Whether cuDNN benchmarks its algorithms.
+        cudnn_deterministic: Whether cuDNN uses deterministic algorithms only.
         deterministic_algorithms: Whether torch does.
         tf32_matmul: Whether float32 matrix products may run in TF32 on CUDA.
         tf32_cudnn: Whether float32 convolutions may.
-        matmul_precision: Of float32 matrix products, ``"highest"``, ``"high"`` or ``"medium"``.
-        autocast: The dtype that operators are cast to, ``"bfloat16"``; empty where it is off.
-        anomaly_mode: Whether autograd looks for NaN.
+        matmul_precision: Precision of float32 matrix products, ``"highest"``, ``"high"`` or
+            ``"medium"``.
+        autocast: The dtype that operators are cast to, ``"bfloat16"``; empty if it is off.
+        anomaly_mode: Whether autograd checks for NaN.
         gradcheck: Whether gradients were checked by ``torch.autograd.gradcheck``.
         compile_mode: Mode of ``torch.compile``, ``"default"`` or ``"max-autotune"``, or its backend
-            where that is another than inductor; empty where nothing was compiled.
-        parameters: Elements of the parameters, trained or not; of a sharded model those of its
+            if that is not inductor; empty if nothing was compiled.
+        parameters: Number of parameter elements, trained or not; for a sharded model those of its
             shards in this process.
-        optimizer: Class, ``"AdamW"``; of several, joined by ``", "``.
-        optimizer_fused: Whether it updates by fused kernels, as it effectively does.
-        optimizer_foreach: Whether it updates by kernels over many tensors, likewise.
+        optimizer: Class, ``"AdamW"``; several are joined by ``", "``.
+        optimizer_fused: Whether it effectively uses fused kernels.
+        optimizer_foreach: Whether it effectively uses multi-tensor kernels.
         data_parallel: ``"DDP"``, ``"FSDP"``, ``"FSDP2"`` or ``"DataParallel"``; empty for none.
         data_parallel_options: Name of an option of that → its value.
-        loader_workers: Processes that load data.
+        loader_workers: Number of data loading processes.
         batch_size: Samples of one step.
         pin_memory: Whether batches are copied to pinned memory.
-        prefetch_factor: Batches that each of those processes makes ahead.
+        prefetch_factor: Batches that each of those processes prefetches.
         persistent_workers: Whether they outlive an epoch.
         environment: Variable of :mod:`torch_tb_profiler.known_environment` → its value.
     """
@@ -212,25 +213,26 @@ class NotRecorded(_Facts, frozen=True):
 
 
 class TraceInfo(_Facts, frozen=True):
-    """What a recording says of itself.
+    """Metadata of a recording.
 
     Attributes:
-        framework: What ran the model, ``"pytorch-lightning"``.
+        framework: Framework that ran the model, ``"pytorch-lightning"``.
         framework_version: Its version.
-        recorder: What recorded, by its name in ``knowledge/recorders.toml``, which says how it is
-            told to record more; None where that is not known.
-        recorder_version: Of the recorder, or of the layout it writes.
+        recorder: Name of the recorder in ``knowledge/recorders.toml``, which states how to make it
+            record more; None if unknown.
+        recorder_version: Version of the recorder, or of the layout it writes.
         host_name: The machine.
-        cuda_runtime_version: As CUDA writes it: 12040 is 12.4; -1 where the recorder met none.
-        cuda_driver_version: The newest CUDA that the driver can run, likewise.
-        hip_runtime_version: As HIP writes it: 60443483 is 6.4.43483.
+        cuda_runtime_version: In CUDA's encoding: 12040 is 12.4; -1 if the recorder found none.
+        cuda_driver_version: The newest CUDA version that the driver supports, likewise.
+        hip_runtime_version: In HIP's encoding: 60443483 is 6.4.43483.
         devices: The declared devices.
         job: The distributed job, None without one.
         process_cpu_pct: CPU time of the process ÷ elapsed time; above 100 on several cores.
-        system_cpu_pct: Time that the cores of the machine were busy ÷ all their time.
-        recording: What was recorded.
-        settings: What the program had set.
-        not_recorded: What it lacks for a reason of its own: its format, its level, its options.
+        system_cpu_pct: Busy time of the machine's cores ÷ all their time.
+        recording: Options of the recorder.
+        settings: Settings of the program.
+        not_recorded: Data that is missing for a reason specific to the recording: its format, its
+            level, its options.
     """
 
     framework: str | None = None

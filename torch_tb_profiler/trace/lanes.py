@@ -1,4 +1,4 @@
-"""Lanes for device work: slices of one stream that overlap are kept apart, none is dropped."""
+"""Lanes for device work: overlapping slices of one stream get separate lanes; none is dropped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch_tb_profiler.trace.columns import Int32, Int64
 
 
 class FreeLanes:
-    """Hands out lanes from ``first`` on, each to one slice at a time."""
+    """Assigns lanes from ``first`` on, each to one slice at a time."""
 
     def __init__(self, first: int) -> None:
         self._busy: list[tuple[int, int]] = []
@@ -21,7 +21,7 @@ class FreeLanes:
     def take(self, start: int, end: int) -> int:
         """The lowest lane that is free from ``start``; it is taken until ``end``.
 
-        Starts must not go down from call to call.
+        Starts must not decrease from call to call.
         """
         while self._busy and self._busy[0][0] <= start:
             heapq.heappush(self._free, heapq.heappop(self._busy)[1])
@@ -34,10 +34,10 @@ class FreeLanes:
 
 
 def flat_lanes(track: Int32, start_ns: Int64, end_ns: Int64, tolerance_ns: int) -> Int32:
-    """Lanes of slices that make no trees: 0 unless a slice overlaps others on its track.
+    """Lanes of slices that form no trees: 0 unless a slice overlaps others on its track.
 
-    Slices come ordered by (track, start). An overlap of ``tolerance_ns`` is rounding. Only runs of
-    slices that do overlap are walked one by one.
+    Slices are ordered by (track, start). An overlap of up to ``tolerance_ns`` is rounding. Only
+    runs of slices that overlap are processed one by one.
     """
     lanes = np.zeros(len(start_ns), np.int32)
     if len(start_ns) < 2:

@@ -1,4 +1,4 @@
-"""The host call that launched each piece of device work."""
+"""Match each piece of device work to the host call that launched it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.trace.candidates import Launchable, Launchers, infer_launches
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.launch_candidates import Launchable, Launchers, infer_launches
 from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
 _LAUNCHING = re.compile(r"launch|memcpy|memset|memcopy|copy|fill|enqueue|submit", re.IGNORECASE)
-"""Host calls that put work on a device, by a part of their name, for every vendor."""
+"""Names of host calls that put work on a device, of every vendor."""
 
 _GRAPH = re.compile(r"graph|command_?buffer", re.IGNORECASE)
-"""Host calls that launch many kernels at once, by a part of their name."""
+"""Names of host calls that launch many kernels at once."""
 
 
-def are_launching(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Bools:
+def launching_mask(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Bools:
     """Mask of the calls that put work on a device, by their names."""
-    return _are_called(slices, calls, strings, _LAUNCHING)
+    return _name_mask(slices, calls, strings, _LAUNCHING)
 
 
-def _are_called(
+def _name_mask(
     slices: OrderedSlices, calls: Int64, strings: list[str], pattern: re.Pattern[str]
 ) -> Bools:
     names = slices.name_code[calls]
@@ -35,12 +35,12 @@ def _are_called(
     return mask
 
 
-def find_launches(
+def match_launches(
     slices: OrderedSlices,
     calls: Int64,
     launching: Bools,
     work: Int64,
-    place: Int64,
+    device_index: Int64,
     *,
     strings: list[str],
     tolerance_ns: int,
@@ -49,49 +49,49 @@ def find_launches(
     """Per piece of device work its launch (slice id, -1 for none), and whether it has none because
     calls of several processes could be it.
 
-    That is the call the format names, else the one of the same correlation id in the same process.
-    Ids 0 and below mean none. Of several calls with one id in one process the first that can
-    launch counts: a runtime call and the driver call inside it share an id, and synchronisations
-    repeat the id of what they wait for.
+    The launch is the call that the format states, else the one with the same correlation id in the
+    same process. Ids 0 and below mean none. Of several calls with one id in one process the first
+    launching one counts: a runtime call and the driver call inside it share an id, and
+    synchronizations repeat the id of what they wait for.
 
     Args:
         slices: All slices.
         calls: Ids of the host calls.
         launching: Which of them put work on a device.
         work: Ids of the device work.
-        place: Number of the device of each piece of it, 0 …, where there are several processes.
+        device_index: Index of its device, 0 …, if there are several processes.
         strings: The dictionary of names.
         tolerance_ns: Resolution of the file's clock.
-        quality: Is told of shared ids, of work without a launch and of launches without work.
+        quality: Receives shared ids, work without a launch and launches without work.
     """
     first, is_launch = _first_calls(slices, calls, launching, quality)
-    given = (
+    explicit = (
         np.full(len(work), -1) if slices.launch is None else slices.launch[work].astype(np.int64)
     )
-    wanted = np.where(given < 0, slices.correlation[work], 0)
+    correlation_id = np.where(explicit < 0, slices.correlation[work], 0)
     known, process = slices.correlation[first], slices.process_of(first)
-    row, is_ambiguous = positions_in(known, wanted), np.zeros(len(work), np.bool_)
-    if len(first) and process.min() < process.max() and wanted.any():
+    row, is_ambiguous = positions_in(known, correlation_id), np.zeros(len(work), np.bool_)
+    if len(first) and process.min() < process.max() and correlation_id.any():
         rows = slices.rows_in_file
         launchers = _launchers(slices, first, rows, strings)
-        launchable = _launchable(slices, work, rows, wanted, place)
+        launchable = _launchable(slices, work, rows, correlation_id, device_index)
         row, is_ambiguous = infer_launches(launchers, launchable, tolerance_ns)
-    launch = np.where(row >= 0, np.append(first, -1)[row], given)
-    unanswered = is_launch & ~np.isin(known, wanted[is_ambiguous])
-    unanswered[row[row >= 0]] = False
+    launch = np.where(row >= 0, np.append(first, -1)[row], explicit)
+    without_work = is_launch & ~np.isin(known, correlation_id[is_ambiguous])
+    without_work[row[row >= 0]] = False
     if slices.launch is not None:
-        unanswered &= ~_are_given(slices, given)[first]
-    quality.add("launch_without_kernel", int(unanswered.sum()))
+        without_work &= ~_membership_mask(slices, explicit)[first]
+    quality.add("launch_without_kernel", int(without_work.sum()))
     quality.add("kernel_without_launch", int(((launch < 0) & ~is_ambiguous).sum()))
     quality.add("launch_ambiguous", int(is_ambiguous.sum()))
     return launch, is_ambiguous
 
 
-def _are_given(slices: OrderedSlices, given: Int64) -> Bools:
-    """Per slice whether it is one of these."""
-    is_given = np.zeros(len(slices.start_ns), np.bool_)
-    is_given[given[given >= 0]] = True
-    return is_given
+def _membership_mask(slices: OrderedSlices, explicit: Int64) -> Bools:
+    """Per slice whether it is one of ``explicit``."""
+    is_member = np.zeros(len(slices.start_ns), np.bool_)
+    is_member[explicit[explicit >= 0]] = True
+    return is_member
 
 
 def _launchers(slices: OrderedSlices, calls: Int64, rows: Int64, strings: list[str]) -> Launchers:
@@ -100,18 +100,18 @@ def _launchers(slices: OrderedSlices, calls: Int64, rows: Int64, strings: list[s
         process=slices.process_of(calls),
         start_ns=slices.start_ns[calls],
         row=rows[calls],
-        is_graph=_are_called(slices, calls, strings, _GRAPH),
+        is_graph=_name_mask(slices, calls, strings, _GRAPH),
     )
 
 
 def _launchable(
-    slices: OrderedSlices, work: Int64, rows: Int64, wanted: Int64, place: Int64
+    slices: OrderedSlices, work: Int64, rows: Int64, correlation_id: Int64, device_index: Int64
 ) -> Launchable:
     return Launchable(
-        correlation=wanted,
+        correlation=correlation_id,
         start_ns=slices.start_ns[work],
         row=rows[work],
-        place=place,
+        device_index=device_index,
         track=slices.track[work].astype(np.int64),
     )
 
@@ -119,14 +119,14 @@ def _launchable(
 def _first_calls(
     slices: OrderedSlices, calls: Int64, launching: Bools, quality: QualityReport
 ) -> tuple[Int64, Bools]:
-    """The call that counts of each (correlation id, process), in that order, and whether it puts
-    work on a device."""
+    """The call to use for each (correlation id, process), in that order, and whether it puts work
+    on a device."""
     valid = slices.correlation[calls] > 0
     calls, launching = calls[valid], launching[valid]
     correlation, process = slices.correlation[calls], slices.process_of(calls)
     keys = [slices.start_ns[calls], ~launching, process, correlation]
     if len(calls) and process.min() == process.max():
-        del keys[2]  # a key less to sort by in the usual file, of one process
+        del keys[2]  # one sort key less in the usual file, of one process
     order = np.lexsort(keys)
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = (np.diff(correlation[order]) != 0) | (np.diff(process[order]) != 0)

@@ -1,8 +1,8 @@
 """The trace: tables of one recording, ready for views.
 
-A :class:`Trace` is immutable. Tables are polars DataFrames; a row's ``id`` is its position.
-Text stays dictionary coded (``*_code`` → :attr:`Trace.strings`), so views group by integers
-and turn only the rows they show into text. Absent values are polars nulls.
+A :class:`Trace` is immutable. Tables are polars DataFrames; a row's ``id`` is its position. Text
+stays dictionary coded (``*_code`` → :attr:`Trace.strings`), so views group by integers and decode
+only the rows they show. Absent values are polars nulls.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.trace.columns import empty_table
 from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.trace.info import TraceInfo
+from torch_tb_profiler.trace.nulls import table_to_frame
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
 
@@ -84,14 +86,14 @@ OPERATORS = {
 
 STEPS = {
     "name": pl.String,  # the step's number as text; "0" when the trace has no ProfilerStep
-    "process": pl.Int32,  # `process` of its track, null when made up
-    "slice": pl.Int64,  # its ProfilerStep slice, null when made up
+    "process": pl.Int32,  # `process` of its track, null for the synthetic step
+    "slice": pl.Int64,  # its ProfilerStep slice, null for the synthetic step
     "host_start_ns": pl.Int64,
     "host_end_ns": pl.Int64,
     "start_ns": pl.Int64,  # after stretching by device work (docs/metrics.md#steps)
     "end_ns": pl.Int64,
     "device_events": pl.Int64,
-    "kept": pl.Boolean,  # false for the tail that is left out of averages
+    "kept": pl.Boolean,  # false for incomplete last steps, which averages exclude
 }
 """One row per step, by process and in time order; the steps of one process are disjoint."""
 
@@ -114,11 +116,11 @@ TRACKS = {
     "process_name": pl.String,
     "process_label": pl.String,
     "thread_name": pl.String,
-    "process": pl.Int32,  # number of the host process, 0 … in order of pids; rows of devices: null
+    "process": pl.Int32,  # number of the host process, 0 … in order of pids; null for devices
     "is_device": pl.Boolean,
     "device": pl.Int64,
     "stream": pl.Int64,
-    "sort_index": pl.Int64,  # place from top to bottom, 0 …
+    "sort_index": pl.Int64,  # position from top to bottom, 0 …
 }
 
 TABLES: dict[str, dict[str, Any]] = {
@@ -129,31 +131,58 @@ TABLES: dict[str, dict[str, Any]] = {
     "devices": DEVICES,
     "tracks": TRACKS,
 }
-"""Schemas of the tables made by the builder. ``python``, ``collectives``, ``stated``, ``memory``,
-``flows``, ``counters``, ``instants`` and ``samples`` have the columns of
+"""Schemas of the tables that the builder creates. ``python``, ``collectives``, ``stated``,
+``memory``, ``flows``, ``counters``, ``instants`` and ``samples`` have the columns of
 :mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into this trace and absent
-integers as nulls; ``memory`` is ordered by time and has ``owner`` (slice id of the innermost node
-around it on its thread, after absorption, null if none) and ``frame`` (the innermost python frame
-around it) beside.
+integers as nulls; ``memory`` is ordered by time and also has ``owner`` (slice id of the innermost
+node around it on its thread, after absorption, null if none) and ``frame`` (the innermost python
+frame around it).
 
-An absorbed operator stays in ``slices`` and is still the ``parent`` of its children; what it had of
-its own (self time, device work, calls, memory) belongs to its absorber: sums over all nodes hold.
-Without ProfilerStep every slice is in the one step ``0``."""
+An absorbed operator stays in ``slices`` and is still the ``parent`` of its children; its own values
+(self time, device work, calls, memory) belong to its absorber, so that sums over all nodes hold.
+Without ProfilerStep every slice is in the one step ``0``.
+"""
+
+
+_FROM_IMPORTER = {
+    name: name
+    for name in ("python", "stated", "memory", "flows", "counters", "instants", "samples")
+} | {"collectives": "collective"}
+"""Tables of a trace that have the columns of an importer's table."""
+
+_ADDED: dict[str, dict[str, Any]] = {"memory": {"owner": pl.Int64, "frame": pl.Int64}}
+"""Columns that the builder adds to an importer's table."""
+
+TABLE_NAMES = (*TABLES, *_FROM_IMPORTER)
+"""Names of all tables of a :class:`Trace`."""
+
+
+def schema_of(table: str) -> pl.Schema:
+    """Columns and types of a table.
+
+    Raises:
+        KeyError: there is no such table.
+    """
+    if table in TABLES:
+        return pl.Schema(TABLES[table])
+    columns = table_to_frame(empty_table(_FROM_IMPORTER[table])).schema
+    return pl.Schema({**columns, **_ADDED.get(table, {})})
 
 
 @dataclass(frozen=True, slots=True)
 class TraceMeta:
-    """What the file says about itself.
+    """Metadata of the file.
 
     Attributes:
         format: Input format, ``"kineto"``.
-        base_ns: Epoch nanoseconds of time 0; 0 when unknown.
+        base_ns: Epoch nanoseconds of time 0; 0 if unknown.
         time_unit_ns: 1000 for files with whole µs, else 1.
-        start_ns: Smallest start of all slices; 0 when there are none.
+        start_ns: Smallest start of all slices; 0 if there are none.
         end_ns: Largest end of all slices.
-        span_start_ns: Start of the recording as declared by the profiler, null if it does not say.
+        span_start_ns: Start of the recording as declared by the profiler, null if it does not
+            declare it.
         span_end_ns: End of the recording likewise.
-        info: What it says of itself beside its events.
+        info: Metadata of the recording.
     """
 
     format: str
@@ -167,7 +196,8 @@ class TraceMeta:
 
 
 class _WeaklyReferable:
-    """Room for weak references beside slots; dataclasses have it themselves from Python 3.11 on."""
+    """Adds weak references to a class with slots; from Python 3.11 on dataclasses can do it
+    themselves."""
 
     __slots__ = ("__weakref__",)
 
@@ -176,7 +206,7 @@ class _WeaklyReferable:
 class Trace(_WeaklyReferable):
     """One parsed recording. See the module docstring for the rules of its tables.
 
-    ``side`` holds what its files say that events cannot, by name
+    ``side`` holds its side tables by name
     (:data:`torch_tb_profiler.trace.side_tables.SIDE_SCHEMAS`).
     """
 
@@ -201,7 +231,7 @@ class Trace(_WeaklyReferable):
     derived: DerivedValues = field(default_factory=DerivedValues, repr=False)
 
     def text(self, code: int | None) -> str | None:
-        """The string behind a dictionary code; None for an absent one."""
+        """The string of a dictionary code; None for an absent one."""
         if code is None or code < 0:
             return None
         return str(self.strings[code])

@@ -1,9 +1,9 @@
 """Nesting: which slice lies in which, on each track, without recursion at any depth.
 
-A slice's parent is the nearest one before it (in order of start, longer first) that is still open
-at its start and does not end before it does. Slices that cross are kept: the earlier one stops
-being a parent where the later one starts. Ends may stick out by the resolution of the file's
-clock, starts and durations being rounded each by itself, and still count as inside.
+A slice's parent is the nearest earlier one (in order of start, longer first) that is still open at
+its start and does not end before it does. Crossing slices are retained: the earlier one stops being
+a parent where the later one starts. An end may exceed the parent's by the resolution of the file's
+clock, because starts and durations are rounded separately.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from torch_tb_profiler.trace.ordering import OrderedSlices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """What can be nested: rows ordered by (track, start, longer first), none with a negative
-    duration."""
+    """Input of :func:`nest`: rows ordered by (track, start, longer first), without negative
+    durations."""
 
     track: Int32
     start_ns: Int64
@@ -30,11 +30,11 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """The trees that the slices ``ids`` make.
+    """The trees formed by the slices ``ids``.
 
     ``parent`` (slice id, -1 for roots), ``depth`` and ``lane`` are aligned with ``ids``, which
-    ascend. ``lane`` is 0 but for slices that overlap an earlier one without lying in it, and for
-    what lies in them; ``crossing_count`` is how many slices do overlap so.
+    ascend. ``lane`` is 0 except for slices that overlap an earlier one without lying in it, and for
+    their contents; ``crossing_count`` is the number of those slices.
     """
 
     ids: Int64
@@ -48,18 +48,18 @@ class Forest:
         """Per (track, time) the id of the innermost slice with start ≤ time < end, or -1.
 
         Raises:
-            TypeError: the forest was made to be walked only.
+            TypeError: the forest was built without support for lookups.
         """
         if self._extents is None:
-            raise TypeError("this forest is not made for look-ups")
+            raise TypeError("this forest is not searchable")
         return self._extents.around(track, time_ns)[0]
 
 
 class _Extents:
-    """The slices longer than 0, properly nested by their ``close`` times, ready for look-ups."""
+    """The slices longer than 0, properly nested by their ``close`` times, indexed for lookups."""
 
     def __init__(self, ids: Int64, track: Int32, start: Int64, close: Int64) -> None:
-        """``ids`` are the slice ids behind the positions of the other arrays."""
+        """``ids`` are the slice ids of the positions in the other arrays."""
         count = len(start)
         self._ids = np.append(ids, -1)
         self._clock = TrackClock((start, close), int(track.max()) + 1 if count else 0)
@@ -79,13 +79,13 @@ class _Extents:
 
     def _last_at(self, wanted: Int64) -> Int64:
         """Per ``depth × count + before``, ascending, the last extent at that depth among the first
-        ``before + 1``; -1 where the depth is -1.
-        """
+        ``before + 1``; -1 where the depth is -1."""
         position = np.searchsorted(self._by_level, wanted, "right") - 1
         return np.where(wanted >= 0, self._by_level[position] % len(self._by_level), -1)
 
     def around(self, track: Int32, time_ns: Int64) -> tuple[Int64, Int64]:
-        """Per (track, time) the id of the innermost extent around it, or -1, and how many are."""
+        """Per (track, time) the id of the innermost extent around it, or -1, and the number of
+        extents around it."""
         count = len(self._starts)
         if count == 0:
             return np.full(len(track), -1, np.int64), np.zeros(len(track), np.int64)
@@ -100,12 +100,12 @@ class _Extents:
 
 
 def nest(
-    slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int, *, is_searched: bool = True
+    slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int, *, is_searchable: bool = True
 ) -> Forest:
     """Nest the slices ``ids`` (ascending) on their tracks; see the module docstring for the rules.
 
-    Slices of length 0 lie in the innermost slice with start ≤ their time < end and hold nothing.
-    A forest that is not searched by time takes less memory.
+    Slices of length 0 lie in the innermost slice with start ≤ their time < end and contain nothing.
+    A forest that is not searchable by time takes less memory.
     """
     track, start, end = slices.track[ids], slices.start_ns[ids], slices.end_ns[ids]
     rows = np.flatnonzero(end > start)
@@ -119,8 +119,8 @@ def nest(
     broken = (extents.parent >= 0) & (close[extents.parent] < close)
     if broken.any():
         close = close.copy()
-        for bad in np.unique(track_x[broken]):
-            low, high = np.searchsorted(track_x, (bad, bad + 1))
+        for crossing_track in np.unique(track_x[broken]):
+            low, high = np.searchsorted(track_x, (crossing_track, crossing_track + 1))
             walked = _walk(start_x[low:high], close[low:high], tolerance_ns)
             close[low:high], lane[rows[low:high]] = walked.close, walked.lane
             crossing_count += walked.crossing_count
@@ -130,15 +130,15 @@ def nest(
     parent[rows], depth[rows] = extents.parent_id, extents.depth
     parent[points], depth[points] = extents.around(track[points], start[points])
     if crossing_count:
-        held = points[parent[points] >= 0]
-        lane[held] = lane[np.searchsorted(ids, parent[held])]
-    kept = extents if is_searched else None
-    return Forest(ids, parent, depth, lane, crossing_count, kept)
+        inside_lane = points[parent[points] >= 0]
+        lane[inside_lane] = lane[np.searchsorted(ids, parent[inside_lane])]
+    lookup = extents if is_searchable else None
+    return Forest(ids, parent, depth, lane, crossing_count, lookup)
 
 
 @dataclass(slots=True)
 class _Walked:
-    """Closing times that make the slices of one track nest properly, and their lanes."""
+    """Closing times with which the slices of one track nest properly, and their lanes."""
 
     close: list[int]
     lane: list[int]
@@ -146,11 +146,11 @@ class _Walked:
 
 
 def _walk(start: Int64, end: Int64, tolerance_ns: int) -> _Walked:
-    """Nest one track by a stack, in plain Python: only tracks with slices that cross or stick out
-    need it.
+    """Nest one track with a stack, in plain Python: only tracks with slices that cross or exceed
+    their parent need it.
 
-    A slice that crosses gets a lane where nothing is open; it outlives all that it crosses, so what
-    starts after it may go on in the lane of its own parent.
+    A crossing slice gets a free lane; it outlives all slices that it crosses, so later ones may
+    continue in the lane of their own parent.
     """
     walked = _Walked([], [])
     close, lanes, free = walked.close, walked.lane, FreeLanes(1)

@@ -1,4 +1,4 @@
-"""From numpy columns with markers for absent values to polars columns with nulls."""
+"""Convert numpy columns with absence markers to polars columns with nulls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
-from torch_tb_profiler.trace.constants import is_constant
+from torch_tb_profiler.trace.constant_columns import is_constant
 
 NO_LINK = -1
 """Marks an absent id, row number, depth or dictionary code in the builder's own columns."""
@@ -24,11 +24,11 @@ def nullable(name: str, links: Int64) -> pl.Series:
 def to_frame(
     columns: dict[str, npt.NDArray[Any]], schema: Mapping[str, Any], absent: Mapping[str, int]
 ) -> pl.DataFrame:
-    """A frame of ``schema``; in the columns of ``absent`` that value becomes null, in float
-    columns NaN does.
+    """A frame of ``schema``; in the columns of ``absent`` that value becomes null, in float columns
+    NaN does.
 
-    The arrays are taken out of ``columns``, one by one: where types agree and nothing is absent
-    the frame uses their memory, else what was turned into it is freed at once.
+    The arrays are taken out of ``columns`` one by one: if types agree and nothing is absent the
+    frame uses their memory, else the converted array is freed at once.
     """
     return pl.DataFrame(
         [
@@ -49,7 +49,7 @@ def _series(name: str, values: npt.NDArray[Any], dtype: Any, marker: int | None)
         missing = values == marker
     else:
         return series
-    if len(values) and missing.all():  # takes no memory but for the marks, unlike the values
+    if len(values) and missing.all():  # takes memory only for the null mask
         return pl.repeat(None, len(values), dtype=dtype, eager=True).alias(name)
     return series.set(pl.Series(missing), None) if missing.any() else series
 
@@ -66,7 +66,7 @@ def table_to_frame(table: ColumnArrays) -> pl.DataFrame:
 
 
 def absent_marker(name: str, table: ColumnArrays) -> int | None:
-    """What marks an absent value in this column of an importer's table; None if nothing does."""
+    """The marker of absent values in this column of an importer's table; None if there is none."""
     if name.endswith("_code") or name == "is_async":
         return NO_LINK
     return int(ABSENT) if table[name].dtype == np.int64 else None

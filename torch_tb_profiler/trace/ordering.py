@@ -1,4 +1,4 @@
-"""Slices in the order every table of a trace relies on, as plain numpy columns."""
+"""Slices in the order that every table of a trace relies on, as plain numpy columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, EventColumns, Int8, Int32, Int64
-from torch_tb_profiler.trace.constants import rows_at
+from torch_tb_profiler.trace.constant_columns import rows_at
 from torch_tb_profiler.trace.processes import number_processes
 
 
@@ -17,9 +17,9 @@ class OrderedSlices:
     """The slice columns ordered by (track, start, longer first, file order); the row is the id.
 
     ``end_ns`` is start + duration; ``new_id[row]`` is the id of the slice in row ``row`` of the
-    file order. Absent ids are :data:`~torch_tb_profiler.trace.columns.ABSENT` still. ``launch`` is
-    the id of the host slice that the format names as a slice's launch, -1 for none, ``owner`` that
-    of the node it names as its owner; None where it names none. ``process_of_track`` is
+    file order. Absent ids are still :data:`~torch_tb_profiler.trace.columns.ABSENT`. ``launch`` is
+    the id of the host slice that the format states as a slice's launch, -1 for none, ``owner`` that
+    of the node it states as its owner; None if it states none. ``process_of_track`` is
     :func:`~torch_tb_profiler.trace.processes.number_processes`.
     """
 
@@ -54,17 +54,16 @@ class OrderedSlices:
         return rows
 
     def forget_file(self) -> None:
-        """Let go of what ties the slices to the file, once all that the file says is tied to
-        slices."""
+        """Free the mapping between slices and file rows, once it is no longer needed."""
         self.new_id = np.empty(0, np.int64)
         self.launch = self.owner = None
 
     def process_of(self, ids: Int64) -> Int32:
-        """The processes of slices of the host."""
+        """The processes of host slices."""
         return self.process_on(self.track[ids])
 
     def process_on(self, tracks: Int32) -> Int32:
-        """The processes of what lies on ``tracks`` of the host, one each."""
+        """The processes of host ``tracks``, one each."""
         if not self.has_several_processes:
             return np.zeros(len(tracks), np.int32)
         process: Int32 = self.process_of_track[tracks]
@@ -91,27 +90,27 @@ def order_slices(events: EventColumns) -> OrderedSlices:
         **ordered,
         end_ns=ordered["start_ns"] + ordered["dur_ns"],
         new_id=new_id,
-        launch=_given_ids(launch, order, new_id),
-        owner=_given_ids(owner, order, new_id),
+        launch=_ids_of_rows(launch, order, new_id),
+        owner=_ids_of_rows(owner, order, new_id),
         process_of_track=number_processes(events.tracks, ordered["track"], ordered["category"]),
     )
 
 
-def _given_ids(given: Int64 | None, order: Int64, new_id: Int64) -> Int32 | None:
-    """Per slice the id of the slice in the row that the format names, -1 for none."""
-    if given is None:
+def _ids_of_rows(row: Int64 | None, order: Int64, new_id: Int64) -> Int32 | None:
+    """Per slice the id of the slice in the row that the format states, -1 for none."""
+    if row is None:
         return None
     ids = np.full(len(order), -1, np.int32)
-    known = np.flatnonzero((given >= 0) & (given < len(new_id)))
-    ids[new_id[known]] = new_id[given[known]]
+    known = np.flatnonzero((row >= 0) & (row < len(new_id)))
+    ids[new_id[known]] = new_id[row[known]]
     return ids
 
 
 def _slice_order(track: Int32, start_ns: Int64, dur_ns: Int64) -> Int64:
-    """Order by (track, start, −duration, row): one sort by a joint key, ties mended after.
+    """Order by (track, start, −duration, row): one sort by a joint key, then the ties.
 
-    A joint key of (track, start) sorts ten times faster than a lexical sort of three columns; the
-    few rows that tie in it are put in order by the slow way.
+    A joint key of (track, start) sorts ten times faster than a lexical sort of three columns; only
+    the few rows that tie in it need the slow sort.
     """
     if len(track) == 0:
         return np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Which host process a track belongs to. Ids that a process counts are compared inside it only."""
+"""Assign tracks to host processes. Ids that a process counts are comparable only within it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, NODE_CATEGORIE
 from torch_tb_profiler.trace.columns import Int8, Int32, Track
 
 NO_PROCESS = -1
-"""Marks a track, or work, whose process the file does not name."""
+"""Marks a track, or work, whose process is unknown."""
 
 _ON_HOST, _ON_DEVICE = 1, 2
 
@@ -16,8 +16,8 @@ _ON_HOST, _ON_DEVICE = 1, 2
 def number_processes(tracks: list[Track], track: Int32, category: Int8) -> Int32:
     """Per track the number of its host process, 0 …, in order of their pids.
 
-    A process is a pid with operators, ranges or calls. A row of a device has none
-    (:data:`NO_PROCESS`): its pid is the device.
+    A process is a pid with operators, ranges or calls. A device row has none (:data:`NO_PROCESS`):
+    its pid is the device.
 
     Args:
         tracks: The tracks of the file.
@@ -33,13 +33,13 @@ def number_processes(tracks: list[Track], track: Int32, category: Int8) -> Int32
     if len(used):
         of_slices = kinds[category.view(np.uint8)]
         of_track[used] = np.bitwise_or.reduceat(of_slices, first[used])
-    works = of_track & _ON_HOST > 0
-    pids = {tracks[index].pid for index in np.flatnonzero(works).tolist()}
-    number = {pid: place for place, pid in enumerate(sorted(pids, key=_numbers_first))}
+    host_tracks = of_track & _ON_HOST > 0
+    pids = {tracks[index].pid for index in np.flatnonzero(host_tracks).tolist()}
+    number_of_pid = {pid: number for number, pid in enumerate(sorted(pids, key=_numbers_first))}
     return np.array(
         [
-            NO_PROCESS if elsewhere else number.get(one.pid, NO_PROCESS)
-            for one, elsewhere in zip(tracks, (of_track == _ON_DEVICE).tolist(), strict=True)
+            NO_PROCESS if on_device else number_of_pid.get(track_info.pid, NO_PROCESS)
+            for track_info, on_device in zip(tracks, (of_track == _ON_DEVICE).tolist(), strict=True)
         ],
         np.int32,
     )

@@ -1,8 +1,9 @@
-"""What the files of a recording say that events cannot: tables of its own tools, kept as they are.
+"""Side tables: data of a recording's files that is not events, in the form of the tool that wrote
+it.
 
-Steps, pipelines, FLOPs and links that a tool computed while it recorded are joined to a trace by
-rank and step, and shown with the name of the file they stand in. Times are microseconds; null is
-what the file does not tell.
+Steps, pipelines, FLOPs and links that a tool computed while recording are joined to a trace by rank
+and step, and shown with the name of their file. Times are microseconds; null is what the file does
+not give.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ SNAPSHOT_ACTIONS = (
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", "snapshot", "annotate",
 )  # fmt: skip
-"""What an allocator writes down in its trace."""
+"""The actions that an allocator records in its trace."""
 
 SIDE_SCHEMAS: dict[str, pl.Schema] = {
     "recorded_steps": pl.Schema(
@@ -72,7 +73,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "operation": pl.Int64,
             "type": pl.String,
             "workers": pl.Int64,
-            "parent": pl.Int64,  # the operation that takes what this one makes
+            "parent": pl.Int64,  # the operation that consumes this one's output
             "queue_mean": pl.Float64,
             "queue_capacity": pl.Int64,
             "queue_pct": pl.Float64,
@@ -84,7 +85,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
     "queue_sizes": pl.Schema(
         {
             "operation": pl.Int64,  # of the pipeline, before the queue
-            "time_us": pl.Float64,  # since the first look at it
+            "time_us": pl.Float64,  # since its first sample
             "size": pl.Float64,
         }
     ),
@@ -125,14 +126,14 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
     "timed_steps": pl.Schema(
         {
             "phase": pl.String,  # "train", "evaluation"
-            "by": pl.String,  # what it was found by: "optimizer", "loader", "module", "program"
+            "by": pl.String,  # how it was detected: "optimizer", "loader", "module", "program"
             "step": pl.Int64,
             "start_us": pl.Float64,  # on the clock of the trace, as all starts of a recorder
             "duration_us": pl.Float64,
             "reader_us": pl.Float64,  # waiting for data
             "samples": pl.Int64,
             "is_warmup": pl.Boolean,
-            "is_traced": pl.Boolean,  # beside a profiler, so slower
+            "is_traced": pl.Boolean,  # while a profiler was active, so slower
         }
     ),
     "loaders": pl.Schema(
@@ -156,7 +157,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "step": pl.Int64,
             "start_us": pl.Float64,
             "wait_us": pl.Float64,
-            "ready": pl.Int64,  # batches that were ready when this one was asked for
+            "ready": pl.Int64,  # batches that were ready when this one was requested
             "capacity": pl.Int64,
             "samples": pl.Int64,
             "worker": pl.Int64,
@@ -194,7 +195,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
         {
             "graph": pl.Int64,  # numbers of the graph and of the node in it
             "node": pl.Int64,
-            "annotation": pl.String,  # JSON of what was said of it
+            "annotation": pl.String,  # JSON
         }
     ),
     "captured_kernels": pl.Schema(
@@ -220,14 +221,14 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
     "snapshot_events": pl.Schema(  # of an allocator, device by device, each in its order
         {
             "device": pl.Int32,  # -1: pinned memory of the host
-            "action": pl.Int8,  # place in SNAPSHOT_ACTIONS
-            "address": pl.Int64,  # uint64 kept as its two's complement; of "oom" null
+            "action": pl.Int8,  # index in SNAPSHOT_ACTIONS
+            "address": pl.Int64,  # uint64 as its two's complement; null for "oom"
             "size_bytes": pl.Int64,
             "stream": pl.Int64,
-            "time_ns": pl.Int64,  # of trace time, never before the one in front
+            "time_ns": pl.Int64,  # trace time, never decreasing
             "stack": pl.Int32,
             "device_free_bytes": pl.Int64,  # of "oom"
-            "allocated_bytes": pl.Int64,  # afterwards; blocks whose release was asked for included
+            "allocated_bytes": pl.Int64,  # afterwards; includes blocks whose release is pending
             "reserved_bytes": pl.Int64,  # afterwards
         }
     ),
@@ -238,7 +239,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "address": pl.Int64,
             "size_bytes": pl.Int64,
             "requested_bytes": pl.Int64,
-            "traced_bytes": pl.Int64,  # its size as events tell it: one of the two
+            "traced_bytes": pl.Int64,  # its size in the events: one of the two
             "state": pl.String,  # "active_allocated", "active_pending_free", "inactive"
             "stack": pl.Int32,
         }
@@ -291,7 +292,7 @@ SIDE_TITLES: dict[str, str] = {
     "snapshot_stacks": "call stacks of allocations",
     "snapshot_settings": "settings of the allocator",
 }
-"""Name of a side table → what it tells of, for people."""
+"""Name of a side table → its content, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +301,7 @@ class SideTable:
 
     Attributes:
         name: A key of :data:`SIDE_SCHEMAS`.
-        source: The files it was read from, by their names, for people.
+        source: Names of the files it was read from, for people.
         frame: The rows, with the columns of its schema.
     """
 
@@ -309,10 +310,10 @@ class SideTable:
     frame: pl.DataFrame
 
     def __post_init__(self) -> None:
-        """Refuse a frame that is none of the declared ones.
+        """Validate name and columns.
 
         Raises:
-            ValueError: there is no such table, or its columns are others.
+            ValueError: there is no such table, or its columns differ.
         """
         if self.name not in SIDE_SCHEMAS:
             raise ValueError(f"there is no side table {self.name!r}")

@@ -1,4 +1,4 @@
-"""The steps of a trace, one sequence per process, stretched by the device work they launched.
+"""The steps of a trace, one sequence per process, extended by the device work they launched.
 
 The rules are those of ``docs/metrics.md#steps``.
 """
@@ -19,16 +19,16 @@ from torch_tb_profiler.trace.categories import (
 )
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
-from torch_tb_profiler.trace.constants import constant
+from torch_tb_profiler.trace.constant_columns import constant
 from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import STEPS
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.step_tails import (
-    kept_by_device_work,
-    kept_by_host_work,
-    operators_of_steps,
+    complete_by_device_work,
+    complete_by_host_work,
+    count_operators,
 )
 
 _ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)
@@ -36,10 +36,9 @@ _ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)
 
 @dataclass(slots=True)
 class _Steps:
-    """Steps by process and in time order. ``slice`` and ``process`` are -1 when the one step is
-    made up. ``sequence`` numbers the processes that have steps, ``sequence_of_track`` the tracks
-    whose slices lie in one (-1: in none).
-    """
+    """Steps by process and in time order. ``slice`` and ``process`` are -1 for the synthetic step
+    of a recording without steps. ``sequence`` numbers the processes that have steps,
+    ``sequence_of_track`` the tracks whose slices belong to one (-1: to none)."""
 
     name: list[str]
     slice: Int64
@@ -74,15 +73,15 @@ def build_steps(
 ) -> tuple[pl.DataFrame, Int64]:
     """The ``steps`` table, and per slice its row there (-1 for none)."""
     steps = _annotated_steps(slices, strings, quality)
-    made_up = steps is None
+    is_synthetic = steps is None
     if steps is None:
         steps = _whole_recording(slices)
-        quality.add("no_steps", len(steps.name))  # nothing is made up where there is no timeline
+        quality.add("no_steps", len(steps.name))  # there is no synthetic step without a timeline
     elif steps.sequence_count > 1:
         quality.add("several_processes", steps.sequence_count)
     start, end, device_events = _stretch(steps, slices, work)
-    kept = _kept(steps, device_events, slices)
-    quality.add("step_left_out", int((~kept).sum()))
+    selected = _complete_steps(steps, device_events, slices)
+    quality.add("step_left_out", int((~selected).sum()))
     frame = pl.DataFrame(
         {
             "name": steps.name,
@@ -93,11 +92,11 @@ def build_steps(
             "start_ns": start,
             "end_ns": end,
             "device_events": device_events,
-            "kept": kept,
+            "kept": selected,
         },
         schema=STEPS,
     )
-    if made_up:
+    if is_synthetic:
         return frame, constant(0 if len(frame) else -1, len(slices.start_ns), np.int64)
     return frame, _step_of_slices(steps, slices, work)
 
@@ -107,16 +106,16 @@ def _annotated_steps(
 ) -> _Steps | None:
     """Steps from the host-side ``ProfilerStep#N`` slices.
 
-    Steps of one process and number that overlap (a step seen on two threads) are one step, the
+    Overlapping steps of one process and number (a step seen on two threads) are one step, the
     longest.
     """
     ids = slices.ids_of((Category.STEP,))
     if len(ids) == 0:
         return None
     start, dur, process = slices.start_ns[ids], slices.dur_ns[ids], slices.process_of(ids)
-    # Empty steps come first: they hold no slice.
+    # Empty steps come first: they contain no slice.
     order = np.lexsort((-dur, dur > 0, start, process))
-    kept: list[int] = []
+    selected: list[int] = []
     last_end: dict[tuple[int, str], int] = {}
     names: list[str] = []
     for step, of_process in zip(ids[order].tolist(), process[order].tolist(), strict=True):
@@ -127,9 +126,9 @@ def _annotated_steps(
             if slices.start_ns[step] < last_end[key]:
                 continue
         last_end[key] = int(slices.end_ns[step])
-        kept.append(step)
+        selected.append(step)
         names.append(name)
-    rows = np.array(kept, np.int64)
+    rows = np.array(selected, np.int64)
     process = slices.process_of(rows)
     return _Steps(
         names,
@@ -142,14 +141,14 @@ def _annotated_steps(
 
 
 def _sequences(process: Int32, process_of_track: Int32) -> tuple[Int64, Int64]:
-    """Per step and per track its sequence. Where one process alone has steps they are those of the
+    """Per step and per track its sequence. If only one process has steps, they are those of the
     whole file."""
     with_steps, sequence = np.unique(process, return_inverse=True)
     if len(with_steps) == 1:
         return sequence, np.zeros(len(process_of_track), np.int64)
-    place = np.searchsorted(with_steps, process_of_track)
-    same = np.append(with_steps, NO_PROCESS)[place] == process_of_track
-    return sequence, np.where(same & (process_of_track != NO_PROCESS), place, -1)
+    sequence_of_head = np.searchsorted(with_steps, process_of_track)
+    same = np.append(with_steps, NO_PROCESS)[sequence_of_head] == process_of_track
+    return sequence, np.where(same & (process_of_track != NO_PROCESS), sequence_of_head, -1)
 
 
 def _whole_recording(slices: OrderedSlices) -> _Steps:
@@ -174,12 +173,12 @@ def _whole_recording(slices: OrderedSlices) -> _Steps:
 def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[Int64, Int64, Int64]:
     """Start, end and number of device events per step.
 
-    A device event belongs to the step that holds its launch wholly, or the operator it names where
-    no launch is recorded. The one step of a recording without any is stretched by launches alone.
+    A device event belongs to the step that contains its whole launch, or the operator it names if
+    no launch is recorded. The synthetic step is extended by launches alone.
     """
     count = len(steps.name)
-    is_made_up = bool((steps.slice < 0).all())
-    source = np.where((work.launch >= 0) | is_made_up, work.launch, work.owner)
+    is_synthetic = bool((steps.slice < 0).all())
+    source = np.where((work.launch >= 0) | is_synthetic, work.launch, work.owner)
     known = source >= 0
     caller = source[known]
     row_of_caller = steps.row_at(slices.track[caller], slices.start_ns[caller])
@@ -193,8 +192,8 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
         return steps.start.copy(), steps.end.copy(), device_events
     device_end = np.full(count, np.iinfo(np.int64).min)
     np.maximum.at(device_end, row[inside], slices.end_ns[work.ids[inside]])
-    # The one step of a recording without any holds all of it, also what was launched before.
-    boundaries = steps.start if is_made_up else _ends_of_earlier_work(steps, slices, work, row)
+    # The synthetic step covers the whole recording, also work that was launched before.
+    boundaries = steps.start if is_synthetic else _ends_of_earlier_work(steps, slices, work, row)
     start, end = np.empty(count, np.int64), np.empty(count, np.int64)
     last = -1
     for step, sequence in enumerate(steps.sequence.tolist()):
@@ -208,8 +207,8 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
 def _ends_of_earlier_work(
     steps: _Steps, slices: OrderedSlices, work: DeviceWork, row: Int64
 ) -> Int64:
-    """Per sequence where its first step may start: the last end of device work of no step that ends
-    before the first step's own device work starts, else the step's start.
+    """Per sequence the earliest start of its first step: the last end of device work that belongs
+    to no step and ends before the first step's own device work starts, else the step's start.
 
     Args:
         steps: The steps.
@@ -220,12 +219,12 @@ def _ends_of_earlier_work(
     count = steps.sequence_count
     heads = np.searchsorted(steps.sequence, np.arange(count))
     boundary: Int64 = steps.start[heads].copy()
-    place = np.full(len(steps.name) + 1, -1, np.int64)
-    place[heads] = np.arange(count)
-    in_head = np.flatnonzero(place[row] >= 0)
+    sequence_of_head = np.full(len(steps.name) + 1, -1, np.int64)
+    sequence_of_head[heads] = np.arange(count)
+    in_head = np.flatnonzero(sequence_of_head[row] >= 0)
     first_work = np.full(count, np.iinfo(np.int64).max)
-    np.minimum.at(first_work, place[row[in_head]], slices.start_ns[work.ids[in_head]])
-    has_work = np.bincount(place[row[in_head]], minlength=count) > 0
+    np.minimum.at(first_work, sequence_of_head[row[in_head]], slices.start_ns[work.ids[in_head]])
+    has_work = np.bincount(sequence_of_head[row[in_head]], minlength=count) > 0
     first_work[~has_work] = np.iinfo(np.int64).min
     outside = np.flatnonzero(row < 0)
     sequence = np.zeros(len(outside), np.int64)
@@ -245,22 +244,22 @@ def _sequence_of_process(steps: _Steps, slices: OrderedSlices) -> Int64:
     return sequence
 
 
-def _kept(steps: _Steps, device_events: Int64, slices: OrderedSlices) -> Bools:
+def _complete_steps(steps: _Steps, device_events: Int64, slices: OrderedSlices) -> Bools:
     """False for the last steps of each sequence that are not recorded to their end."""
     bounds = np.flatnonzero(np.diff(steps.sequence)) + 1
     parts = np.split(np.arange(len(steps.name)), bounds)
-    kept = np.concatenate([kept_by_device_work(device_events[part]) for part in parts])
+    selected = np.concatenate([complete_by_device_work(device_events[part]) for part in parts])
     on_host = [part for part in parts if len(part) > 1 and not device_events[part].any()]
     if on_host:
         row = steps.row_at(slices.track, slices.start_ns)
-        operators = operators_of_steps(slices, row, len(steps.name))
+        operators = count_operators(slices, row, len(steps.name))
         for part in on_host:
-            kept[part] = kept_by_host_work(slices, steps.slice[part], operators[part])
-    return kept
+            selected[part] = complete_by_host_work(slices, steps.slice[part], operators[part])
+    return selected
 
 
 def _step_of_slices(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> Int64:
-    """Host slices by their start, device work by its launch or owner; the rest has none."""
+    """Host slices by their start, device work by its launch or owner; all others have none."""
     row = steps.row_at(slices.track, slices.start_ns)
     row[steps.slice] = np.arange(len(steps.name))
     row[slices.mask_of(_ON_DEVICES)] = -1

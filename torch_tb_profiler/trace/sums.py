@@ -1,4 +1,4 @@
-"""Sums over the node trees: collapsed doubles, host self time, device self and total time."""
+"""Sums over the node trees: absorbed duplicates, host self time, device self and total time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.constants import constant
+from torch_tb_profiler.trace.constant_columns import constant
 from torch_tb_profiler.trace.links import HostCalls
 from torch_tb_profiler.trace.nesting import Forest
 from torch_tb_profiler.trace.ordering import OrderedSlices
@@ -17,59 +17,60 @@ from torch_tb_profiler.trace.ordering import OrderedSlices
 def absorb(slices: OrderedSlices, nodes: Forest) -> Int64:
     """Per slice the operator that absorbs it, -1 for most.
 
-    An operator that is the only child node of an operator of the same name is the same call seen
-    twice; chains are absorbed by their top, which loses no kernel.
+    An operator that is the only child node of an operator of the same name is the same call
+    recorded twice; chains are absorbed by their topmost one, which loses no kernel.
     """
     size = len(slices.start_ns)
     inner = nodes.ids[nodes.parent >= 0]
     outer = nodes.parent[nodes.parent >= 0]
     children = np.bincount(outer, minlength=size)
-    double = (
+    is_duplicate = (
         (slices.category[inner] == Category.OPERATOR)
         & (slices.category[outer] == Category.OPERATOR)
         & (slices.name_code[inner] == slices.name_code[outer])
         & (children[outer] == 1)
     )
-    doubles = inner[double]
-    if not len(doubles):
+    duplicates = inner[is_duplicate]
+    if not len(duplicates):
         return constant(-1, size, np.int64)
     absorber = np.full(size, -1, np.int64)
-    absorber[doubles] = outer[double]
-    while len(doubles):
-        above = absorber[absorber[doubles]]
-        doubles, above = doubles[above >= 0], above[above >= 0]
-        absorber[doubles] = above
+    absorber[duplicates] = outer[is_duplicate]
+    while len(duplicates):
+        absorber_of = absorber[absorber[duplicates]]
+        duplicates, absorber_of = duplicates[absorber_of >= 0], absorber_of[absorber_of >= 0]
+        absorber[duplicates] = absorber_of
     return absorber
 
 
 def resolve(absorber: Int64, owner: Int64) -> Int64:
-    """``owner`` with absorbed operators replaced by what absorbs them; -1 stays."""
+    """``owner`` with absorbed operators replaced by their absorbers; -1 stays."""
     if len(absorber) == 0:
         return owner
-    above = np.where(owner >= 0, absorber[owner], -1)
-    return np.where(above >= 0, above, owner)
+    absorber_of = np.where(owner >= 0, absorber[owner], -1)
+    return np.where(absorber_of >= 0, absorber_of, owner)
 
 
 def host_self(slices: OrderedSlices, nodes: Forest, calls: HostCalls, absorber: Int64) -> Int64:
-    """Per slice the time of a node that is in no child node and in no call of its own.
+    """Per slice the time of a node that is in none of its child nodes and none of its own calls.
 
     Duration − Σ children − Σ own calls (``docs/metrics.md#operators``). Children and calls that
-    stick out are cut at the node's end, a call inside another call counts once, and the result is
-    never negative. What an absorbed operator has goes to its absorber. Nodes only; 0 elsewhere.
+    exceed the node are clipped to its end, a call inside another call counts once, and the result
+    is never negative. The time of an absorbed operator goes to its absorber. Nodes only; 0
+    elsewhere.
     """
     used = np.zeros(len(slices.start_ns), np.int64)
-    outermost = np.where(calls.within.parent < 0, calls.place, -1)
+    outermost = np.where(calls.within.parent < 0, calls.enclosing, -1)
     for parts, wholes in ((nodes.ids, nodes.parent), (calls.ids, outermost)):
         part, whole = parts[wholes >= 0], wholes[wholes >= 0]
         inside = np.minimum(slices.end_ns[part], slices.end_ns[whole]) - slices.start_ns[part]
         np.add.at(used, whole, inside)
         del part, whole, inside  # before the next ones, which may be as long
-    own = used  # of nodes only, for only they hold anything
-    own[nodes.ids] = np.maximum(slices.dur_ns[nodes.ids] - used[nodes.ids], 0)
-    doubles = np.flatnonzero(absorber >= 0)
-    np.add.at(own, absorber[doubles], own[doubles])
-    own[doubles] = 0
-    return own
+    own_ns = used  # nonzero for nodes only: nothing else contains slices
+    own_ns[nodes.ids] = np.maximum(slices.dur_ns[nodes.ids] - used[nodes.ids], 0)
+    duplicates = np.flatnonzero(absorber >= 0)
+    np.add.at(own_ns, absorber[duplicates], own_ns[duplicates])
+    own_ns[duplicates] = 0
+    return own_ns
 
 
 def device_sums(
@@ -80,14 +81,14 @@ def device_sums(
     Self is the plain sum of the device work a node owns (parallel streams are not merged), total
     adds the totals of the children, level by level from the deepest.
     """
-    own = np.zeros(len(slices.start_ns), np.int64)
+    own_ns = np.zeros(len(slices.start_ns), np.int64)
     owned = owner >= 0
-    np.add.at(own, owner[owned], slices.dur_ns[work[owned]])
-    total = own.copy()
+    np.add.at(own_ns, owner[owned], slices.dur_ns[work[owned]])
+    total = own_ns.copy()
     order = np.argsort(nodes.depth)
     last_level = int(nodes.depth.max(initial=0))
     levels = np.searchsorted(nodes.depth[order], np.arange(1, last_level + 2))
     for low, high in reversed(list(pairwise(levels.tolist()))):
         level = order[low:high]
         np.add.at(total, nodes.parent[level], total[nodes.ids[level]])
-    return own, total
+    return own_ns, total

@@ -1,8 +1,8 @@
-"""From whole nanoseconds, as traces have them, to microseconds, as views show them.
+"""Convert whole nanoseconds, as traces have them, to microseconds, as views show them.
 
-Sums and differences are made of whole nanoseconds and divided once, by a true division: then 9088
-ns are 9.088 µs. Sums of µs add the rounding errors of doubles, and polars divides a column by a
-number by multiplying with its inverse, which makes them 9.088000000000001.
+Sums and differences are computed in whole nanoseconds and divided once, by a true division: then
+9088 ns are 9.088 µs. Sums of µs accumulate the rounding errors of doubles, and polars divides a
+column by a number by multiplying with its inverse, which gives 9.088000000000001.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ NS_PER_US = 1000
 
 
 def microseconds(ns: pl.Series, among: pl.Series | int = 1) -> pl.Series:
-    """Nanoseconds as microseconds, each divided among so many; null where ``ns`` is null and among
-    none."""
+    """Nanoseconds as microseconds, each divided by ``among``; null where ``ns`` is null or
+    ``among`` is 0."""
     parts = among.cast(pl.Float64).to_numpy() if isinstance(among, pl.Series) else float(among)
     whole = ns.cast(pl.Float64).to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -32,5 +32,5 @@ def exact_microseconds(time_ns: int) -> float:
 
 
 def mean_microseconds(ns: Int64) -> float | None:
-    """The mean in microseconds; None of nothing."""
+    """The mean in microseconds; None for an empty array."""
     return int(ns.sum()) / (len(ns) * NS_PER_US) if len(ns) else None

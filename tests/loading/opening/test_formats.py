@@ -9,8 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from torch_tb_profiler import open_trace
-from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.schemas import NAMES
+from torch_tb_profiler.trace.model import TABLE_NAMES, Trace
 
 PLACES = {
     "nsight/real/pipit_saxpy_mpi_s2.9.1.sqlite": "",
@@ -24,7 +23,7 @@ PLACES = {
 
 
 def assert_same(one: Trace, other: Trace) -> None:
-    for name in NAMES:
+    for name in TABLE_NAMES:
         assert_frame_equal(getattr(one, name), getattr(other, name))
     assert one.strings.tolist() == other.strings.tolist()
     assert one.side.keys() == other.side.keys()

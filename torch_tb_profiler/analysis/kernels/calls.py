@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.measures import MEASURES
+from torch_tb_profiler.trace.detail_tables import LAUNCH_MEASURES
 from torch_tb_profiler.trace.model import Trace
 
 LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
@@ -45,7 +45,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         "name_code",
         "dur_ns",
         *LAUNCH_KEYS,
-        *MEASURES,
+        *LAUNCH_MEASURES,
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
         operator_code=pl.when(owned).then(pl.Series(names[owner])),

@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     empty_table,
 )
-from torch_tb_profiler.trace.constants import concatenate, constant
+from torch_tb_profiler.trace.constant_columns import concatenate, constant
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.trace.columns import ABSENT, Int64
-from torch_tb_profiler.trace.constants import is_constant
+from torch_tb_profiler.trace.constant_columns import is_constant
 
 NARROW: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 

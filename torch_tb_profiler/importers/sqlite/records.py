@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from torch_tb_profiler.importers.sqlite.pages import LEAF, Bytes, OverflowChains, PageFile
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.constants import constant, is_constant
+from torch_tb_profiler.trace.constant_columns import constant, is_constant
 
 NULL, REAL, ZERO, ONE, BLOB, TEXT = 0, 7, 8, 9, 12, 13
 """Kinds of cells: 1 to 6 are integers of 1, 2, 3, 4, 6 and 8 bytes."""

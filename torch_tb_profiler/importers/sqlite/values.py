@@ -23,7 +23,7 @@ from torch_tb_profiler.importers.sqlite.records import (
     LeafRecords,
 )
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int32, Int64
-from torch_tb_profiler.trace.constants import constant, is_constant
+from torch_tb_profiler.trace.constant_columns import constant, is_constant
 
 SHIFTS = np.array([0, 56, 48, 40, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0], np.int64)
 """Right shift per kind that turns the eight bytes from a cell's start into its number."""

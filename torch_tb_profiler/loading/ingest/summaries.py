@@ -34,9 +34,8 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import KernelKinds, kerne
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
-from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
-from torch_tb_profiler.trace.schemas import NAMES, schema_of
 from torch_tb_profiler.trace.side_tables import SideTable
 
 SUMMARY_VERSION = 9
@@ -169,7 +168,7 @@ def _side(packed: dict[str, Any]) -> dict[str, SideTable]:
 def _empty_tables() -> dict[str, Any]:
     """The tables that a summary lacks; all summaries share them."""
     kept = {"steps", "devices", "device_work"}
-    return {name: pl.DataFrame(schema=schema_of(name)) for name in NAMES if name not in kept}
+    return {name: pl.DataFrame(schema=schema_of(name)) for name in TABLE_NAMES if name not in kept}
 
 
 def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:

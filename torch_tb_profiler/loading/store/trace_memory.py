@@ -58,7 +58,7 @@ def _measured(trace: Trace) -> tuple[int, int]:
     meter = _Meter(trace)
     derived = trace.derived
     content = [getattr(trace, part.name) for part in fields(trace) if part.name != "derived"]
-    content_bytes = sum(map(meter.added_bytes, [*content, *derived.given]))
+    content_bytes = sum(map(meter.added_bytes, [*content, *derived.provided]))
     return content_bytes, sum(map(meter.added_bytes, derived.computed))
 
 

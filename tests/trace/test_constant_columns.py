@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT
-from torch_tb_profiler.trace.constants import concatenate, constant, is_constant, rows_at
+from torch_tb_profiler.trace.constant_columns import concatenate, constant, is_constant, rows_at
 from torch_tb_profiler.trace.nulls import to_frame
 
 

@@ -1,4 +1,4 @@
-"""Columns that hold one value in all rows: they take no memory, and are handled as a whole.
+"""Columns with one value in all rows: they take no memory, and are handled as a whole.
 
 A column that a format never fills is as long as the others, and many are never filled.
 """
@@ -17,24 +17,24 @@ Column = npt.NDArray[Any]
 
 
 def constant(value: Any, size: int, dtype: type[np.generic]) -> Column:
-    """A column of ``size`` times one value, which cannot be written to."""
+    """A read-only column that repeats one value ``size`` times."""
     return np.broadcast_to(np.array(value, dtype), (size,))
 
 
 def is_constant(column: Column) -> bool:
-    """Whether a column was made by :func:`constant` and has rows."""
+    """Whether a column was created by :func:`constant` and has rows."""
     return column.strides == (0,) and len(column) > 0
 
 
 def rows_at(column: Column, rows: Int64) -> Column:
-    """These rows of a column; of a constant one a constant."""
+    """The given rows of a column; of a constant column again a constant."""
     return (
         constant(column[0], len(rows), column.dtype.type) if is_constant(column) else column[rows]
     )
 
 
 def concatenate(parts: Sequence[Column], dtype: type[np.generic]) -> Column:
-    """Columns one behind the other; a constant where all of them are the same one."""
+    """Concatenated columns; a constant if all of them repeat the same value."""
     filled = [part for part in parts if len(part)]
     if filled and all(is_constant(part) and _is_same(part[0], filled[0][0]) for part in filled):
         return constant(filled[0][0], sum(map(len, filled)), dtype)

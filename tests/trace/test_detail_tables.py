@@ -1,10 +1,13 @@
-"""Memory, python and collective tables with their links into the slices."""
+"""Memory, python and collective tables with their links into the slices; impossible measures of
+kernels are null and counted."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.helpers.traces import annotation, frame, kernel, memory, op, trace
+import pytest
+
+from tests.helpers.traces import annotation, frame, kernel, memory, op, step, trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -88,3 +91,42 @@ def test_collectives_point_at_their_slices() -> None:
         None,
     )
     assert row["is_async"] is None
+
+
+def measures(**args: Any) -> tuple[float | None, float | None, int]:
+    """Blocks per multiprocessor, occupancy, and kernels counted as impossible."""
+    built = trace([step(1, 0, 100), kernel("k", 0, 10, **args)])
+    (row,) = built.device_work.select("blocks_per_sm", "est_achieved_occupancy_pct").rows()
+    return (*row, built.quality.counts.get("impossible_measure", 0))
+
+
+@pytest.mark.parametrize(
+    ("occupancy", "warps", "expected"),
+    [
+        (35, 22.4, 35),
+        (0, 0, 0),
+        (0, None, 0),
+        (0, 0.3, 0),  # 0.3 of 64 warps are 0.47 %, which is written as 0
+        (0, 0.64, None),
+        (0, 14.5, None),
+        (100, 64, 100),
+        (101, 64, None),
+        (-1, 4, None),
+    ],
+)
+def test_impossible_occupancies_are_null(
+    occupancy: float, warps: float | None, expected: float | None
+) -> None:
+    measured = measures(blocks=1, occupancy=occupancy, **{"warps per SM": warps})
+
+    assert measured == (1, expected, expected is None)
+
+
+@pytest.mark.parametrize(("blocks", "expected"), [(0, 0), (2.5, 2.5), (-1, None), (1e13, None)])
+def test_impossible_blocks_are_null(blocks: float, expected: float | None) -> None:
+    assert measures(blocks=blocks) == (expected, None, expected is None)
+
+
+def test_a_kernel_of_two_is_counted_once() -> None:
+    assert measures(blocks=-1, occupancy=500) == (None, None, 1)
+    assert measures() == (None, None, 0)

@@ -1,4 +1,4 @@
-"""The detail tables: per-kind columns with slice ids of the trace and links of their own."""
+"""The detail tables: columns of one kind of slice, with slice ids of the trace and their links."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from torch_tb_profiler.trace.columns import (
     Int8,
     Int64,
 )
-from torch_tb_profiler.trace.constants import constant, rows_at
-from torch_tb_profiler.trace.devices import WorkPlaces
-from torch_tb_profiler.trace.forward import forward_of
+from torch_tb_profiler.trace.constant_columns import constant, rows_at
+from torch_tb_profiler.trace.devices import WorkLocations
+from torch_tb_profiler.trace.forward_operators import match_forward_operators
 from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import DEVICE_WORK
@@ -35,9 +35,22 @@ from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.sums import resolve
 
+MAX_WARPS_PER_SM = 64
+"""The maximum of all devices so far; where it is lower, the same warps are a larger share."""
+
+ROUNDED_AWAY_PCT = 1.0
+"""Occupancies are written as whole numbers: below this, 0 may be due to rounding."""
+
+MAX_BLOCKS_PER_SM = 1e12
+
+LAUNCH_MEASURES = ("blocks_per_sm", "est_achieved_occupancy_pct")
+
+
+_ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")
+
 
 def by_slice(table: ColumnArrays, new_id: Int64) -> ColumnArrays:
-    """A table of details with its ``slice`` column in ids of the trace, ordered by it.
+    """A detail table with its ``slice`` column in ids of the trace, ordered by it.
 
     The columns are taken out of ``table``.
     """
@@ -47,7 +60,7 @@ def by_slice(table: ColumnArrays, new_id: Int64) -> ColumnArrays:
 
 
 def build_device_work(
-    events: EventColumns, slices: OrderedSlices, work: DeviceWork, places: WorkPlaces
+    events: EventColumns, slices: OrderedSlices, work: DeviceWork, locations: WorkLocations
 ) -> pl.DataFrame:
     """The ``device_work`` table."""
     details, ids, launch = events.tables.pop("device"), work.ids, work.launch
@@ -59,8 +72,8 @@ def build_device_work(
         "name_code": slices.name_code[ids],
         "start_ns": slices.start_ns[ids],
         "dur_ns": slices.dur_ns[ids],
-        "device": places.device,
-        "stream": places.stream,
+        "device": locations.device,
+        "stream": locations.stream,
         "launch": launch,
         "owner": work.owner,
         "orphan_reason": _orphan_reason(work),
@@ -69,7 +82,7 @@ def build_device_work(
     del delay
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
     absent |= {"launch": NO_LINK, "owner": NO_LINK}
-    row = places.row
+    row = locations.row
     is_missing = row < 0
     is_in_order = _counts_up(row)
     for name, dtype in DEVICE_COLUMNS.items():
@@ -94,17 +107,35 @@ def build_device_work(
 
 
 def _counts_up(rows: Int64) -> bool:
-    """Whether rows are 0, 1, 2 … to the last."""
+    """Whether rows are 0, 1, 2 … without gaps."""
     if not len(rows) or rows[0] != 0 or rows[-1] != len(rows) - 1:
         return False
     return bool((rows[1:] > rows[:-1]).all())
 
 
-_ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")
+def drop_impossible_measures(work: pl.DataFrame, quality: QualityReport) -> pl.DataFrame:
+    """``device_work`` with null for impossible blocks per multiprocessor and occupancies: not
+    finite, negative, beyond the maximum, or occupancy 0 of a kernel whose warps alone exceed what
+    rounding can hide (``docs/metrics.md#gpus``). ``quality`` counts the kernels."""
+    blocks, occupancy, warps = (pl.col(key) for key in (*LAUNCH_MEASURES, "warps_per_sm"))
+    filled = warps.is_finite() & (warps / MAX_WARPS_PER_SM * 100 >= ROUNDED_AWAY_PCT)
+    possible = {
+        "blocks_per_sm": blocks.is_between(0, MAX_BLOCKS_PER_SM),
+        "est_achieved_occupancy_pct": occupancy.is_between(0, 100)
+        & ~((occupancy == 0) & filled.fill_null(False)),
+    }
+    checked = work.with_columns(
+        pl.when(is_possible).then(pl.col(key)).alias(key) for key, is_possible in possible.items()
+    )
+    lost = pl.any_horizontal(
+        work[key].is_not_null() & checked[key].is_null() for key in LAUNCH_MEASURES
+    )
+    quality.add("impossible_measure", int(work.select(lost.sum()).item()))
+    return checked
 
 
 def _orphan_reason(work: DeviceWork) -> Int8:
-    """Per piece of work its place in :data:`_ORPHAN_REASONS`."""
+    """Per piece of work the index of its reason in :data:`_ORPHAN_REASONS`."""
     without_launch = np.where(work.is_ambiguous, np.int8(2), np.int8(1))
     reason: Int8 = np.where(work.launch >= 0, np.int8(3), without_launch)
     return reason * (work.owner < 0)
@@ -113,14 +144,14 @@ def _orphan_reason(work: DeviceWork) -> Int8:
 def build_operators(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     """The ``operators`` table, with the forward operator of each backward node."""
     table = by_slice(events.tables.pop("operator"), slices.new_id)
-    forward = forward_of(events, slices, table)
+    forward = match_forward_operators(events, slices, table)
     return table_to_frame(table).with_columns(nullable("forward", forward))
 
 
 def count_shared_memory(
     memory: ColumnArrays, slices: OrderedSlices, quality: QualityReport
 ) -> None:
-    """Tell ``quality`` how many devices several processes allocate on."""
+    """Count in ``quality`` the devices that several processes allocate on."""
     if not slices.has_several_processes:
         return
     process = slices.process_of_track[memory["track"]]
@@ -133,7 +164,8 @@ def count_shared_memory(
 def build_memory(
     events: EventColumns, nodes: Forest, frames: Forest, absorber: Int64
 ) -> pl.DataFrame:
-    """The ``memory`` table in time order, with the innermost node and python frame around each."""
+    """The ``memory`` table in time order, with the innermost node and python frame around each
+    event."""
     table = events.tables.pop("memory")
     if (table["time_ns"][1:] < table["time_ns"][:-1]).any():
         order = np.argsort(table["time_ns"], kind="stable")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.trace import candidates
-from torch_tb_profiler.trace.candidates import Launchable, Launchers, infer_launches
+from torch_tb_profiler.trace import launch_candidates
+from torch_tb_profiler.trace.launch_candidates import Launchable, Launchers, infer_launches
 
 Call = tuple[int, int, int]
 """Correlation id, process, start."""
@@ -142,14 +142,14 @@ def test_what_would_take_too_many_rounds_stays_open(monkeypatch: pytest.MonkeyPa
     calls = [(1, process, 10 * process) for process in range(30)]
     work = [(1, 10 * process + 5, 0, 7) for process in range(30)]
     assert inferred(calls, work) == list(range(30))
-    monkeypatch.setattr(candidates, "MAX_LOOKS", 1000)
+    monkeypatch.setattr(launch_candidates, "MAX_PAIRS", 1000)
     answer = inferred(calls, work)
     assert answer[:2] == [0, 1]
     assert set(answer[5:]) == {"?"}
 
 
 def test_ids_that_too_many_processes_use_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "MAX_CANDIDATES", 4)
+    monkeypatch.setattr(launch_candidates, "MAX_CANDIDATES", 4)
     calls = [(1, process, 0) for process in range(3)] + [(2, 0, 0)]
     assert inferred(calls, [(1, 5, 0, 7), (2, 5, 0, 7)]) == ["?", 0]
 
