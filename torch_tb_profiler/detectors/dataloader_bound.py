@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.communication.roles import Role, exclusive_intervals
-from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN
 from torch_tb_profiler.analysis.steps.data_loading.diagnosis import MODEL, Diagnosis, diagnosis
 from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings
@@ -107,7 +108,7 @@ def _gained(trace: Trace) -> Intervals:
     """When the step does nothing but to wait for data."""
     if trace.device_work.is_empty():
         return exclusive_intervals(trace)[Role.DATALOADER]
-    return idle_causes(trace).intervals[Cause.LOADING]
+    return idle_causes(trace).intervals[IdleCause.DATA_LOADING]
 
 
 def _spot(context: Context) -> Spot | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
@@ -23,7 +23,7 @@ def detect(context: Context) -> Finding | None:
     return idle_finding(
         context,
         EVIDENCE,
-        Cause.DEVICE,
+        IdleCause.KERNEL_TO_KERNEL,
         {"view": "kernels", "table": "kernels", "sort": "-calls"},
         "graphs" if launches_graphs(context.trace).any() else variant,
     )

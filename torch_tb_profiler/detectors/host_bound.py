@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import declared, gap_rows, idle_time, worst_gap
@@ -17,7 +17,7 @@ EVIDENCE = declared(CODE)
 def detect(context: Context) -> Finding | None:
     """As ``launch_bound``, where half of the kernels are longer than small ones: what the host does
     costs time, not that it launches."""
-    idle = idle_time(context, Cause.HOST)
+    idle = idle_time(context, IdleCause.HOST)
     if has_small_kernels(context) is not False or idle.share_pct <= entry(CODE).threshold:
         return None
     evidence = gap_rows(context, idle.time, EVIDENCE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.causes import idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.waits import Wait, launches_graphs
 from torch_tb_profiler.evidence.context import Context
@@ -30,7 +30,7 @@ def detect(context: Context) -> Finding | None:
     """
     idle = idle_causes(context.trace)
     chosen = idle.waits["wait"].to_numpy() != Wait.UPLOAD
-    time = context.within_steps(idle.after.of(chosen))
+    time = context.within_steps(idle.wait_costs.caused_by(chosen))
     idle_ns = context.in_steps_ns(time)
     threshold = entry(CODE).threshold
     if context.share_pct(idle_ns) <= threshold:
@@ -40,7 +40,7 @@ def detect(context: Context) -> Finding | None:
     if context.share_pct(gain_ns) <= threshold:
         return None
     windows = context.windows
-    per_wait = idle.after.per_wait(idle.waits.height, windows.start_ns, windows.end_ns)
+    per_wait = idle.wait_costs.by_wait_ns(idle.waits.height, windows.start_ns, windows.end_ns)
     groups = wait_groups(context, EVIDENCE, idle.waits, per_wait * chosen, idle_follows=True)
     is_serving = bool(launches_graphs(context.trace).any()) and not trains(context.trace)
     return Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total, union
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
@@ -26,7 +26,7 @@ def detect(context: Context) -> Finding | None:
     The gain is that idle time (cause *the host*, ``docs/metrics.md#idle-devices``).
     """
     small = has_small_kernels(context)
-    idle = idle_time(context, Cause.HOST)
+    idle = idle_time(context, IdleCause.HOST)
     if not small or idle.share_pct <= entry(CODE).threshold:
         return None
     return Finding(

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import long_calls
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
@@ -38,7 +38,7 @@ def detect(context: Context) -> Finding | None:
 
     The gain is that idle time.
     """
-    idle = idle_time(context, Cause.LONG_CALL)
+    idle = idle_time(context, IdleCause.LONG_CALL)
     if idle.share_pct <= entry(CODE).threshold:
         return None
     calls, steps = _calls(context, idle.time)

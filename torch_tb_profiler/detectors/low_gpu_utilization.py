@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
+from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, IdleCause
 from torch_tb_profiler.analysis.idle.gaps import all_idle, busy
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.steps.windows import step_windows
@@ -76,7 +77,7 @@ def _causes(context: Context) -> str:
     """``"operators and launches 41.2 %, data loading 7.6 %"``: the largest causes, of the step."""
     shares = {
         cause: context.share_pct(context.in_steps_ns(intervals))
-        for cause, intervals in zip(Cause, idle_causes(context.trace).intervals, strict=True)
+        for cause, intervals in zip(IdleCause, idle_causes(context.trace).intervals, strict=True)
     }
     largest = sorted(shares, key=lambda cause: -shares[cause])[:MOST]
     return ", ".join(

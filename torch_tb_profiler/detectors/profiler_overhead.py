@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import declared, idle_finding
@@ -17,6 +17,6 @@ def detect(context: Context) -> Finding | None:
     return idle_finding(
         context,
         EVIDENCE,
-        Cause.PROFILER,
+        IdleCause.PROFILER,
         {"view": "overview", "table": "steps", "sort": "-total_us"},
     )

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_time, worst_gap
@@ -50,7 +50,7 @@ def detect(context: Context) -> Finding | None:
     The gain is that idle time; of a function that only waits (for a thread, a process, requests)
     it is not known.
     """
-    idle = idle_time(context, Cause.PYTHON)
+    idle = idle_time(context, IdleCause.PYTHON)
     known = entry(CODE)
     if not context.knows_launches or idle.share_pct <= known.threshold:
         return None

@@ -10,7 +10,8 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, union, union_all
-from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.host_marks import (
@@ -121,7 +122,7 @@ def _anomaly(context: Context) -> Aid:
     begun = idle.waits["start_ns"].to_numpy()
     row = np.searchsorted(spans.start_ns, begun, "right") - 1
     inside = (row >= 0) & (begun < np.append(spans.end_ns, 0)[row])
-    time = union_all(lost_in(context.trace, spans), idle.after.of(inside))
+    time = union_all(lost_in(context.trace, spans), idle.wait_costs.caused_by(inside))
     return _aid(context, "anomaly", checks, spans, time)
 
 
@@ -138,7 +139,7 @@ def _ranges(context: Context) -> Aid:
     count = int(context.inside(start).sum())
     cost_ns = context.per_step(count * entry(CODE).parameters["assumed_range_us"] * NS_PER_US)
     if not context.trace.device_work.is_empty():  # where the host is early, they cost nothing
-        cost_ns = min(cost_ns, idle_time(context, Cause.HOST).per_step_ns)
+        cost_ns = min(cost_ns, idle_time(context, IdleCause.HOST).per_step_ns)
     if context.share_pct(cost_ns) <= entry(CODE).parameters["min_ranges_pct"]:
         return Aid("ranges", 0, 0.0, empty(), None)
     where = context.spot(context.windows.start_ns[0], context.windows.end_ns[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context, gpu_list
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_time, worst_gap
@@ -31,8 +31,8 @@ def detect(context: Context) -> Finding | None:
     known, fullest = entry(CODE), peaks["used_pct"][0]
     if fullest >= known.threshold:
         return None
-    idle = idle_time(context, Cause.HOST)
-    loading = idle_time(context, Cause.LOADING)
+    idle = idle_time(context, IdleCause.HOST)
+    loading = idle_time(context, IdleCause.DATA_LOADING)
     if idle.share_pct <= known.parameters["min_host_pct"] or loading.share_pct > idle.share_pct:
         return None
     return Finding(

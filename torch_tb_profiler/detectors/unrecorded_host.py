@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import declared, idle_finding
@@ -20,7 +20,7 @@ def detect(context: Context) -> Finding | None:
     return idle_finding(
         context,
         EVIDENCE,
-        Cause.UNRECORDED,
+        IdleCause.UNRECORDED,
         {"view": "overview", "table": "steps", "sort": "-other_us"},
         "stacks" if context.trace.python.is_empty() else "default",
     )

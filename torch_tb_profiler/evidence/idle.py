@@ -10,7 +10,8 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract
-from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.gaps import gaps
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
@@ -63,7 +64,7 @@ class IdleTime:
     share_pct: float
 
 
-def idle_time(context: Context, cause: Cause) -> IdleTime:
+def idle_time(context: Context, cause: IdleCause) -> IdleTime:
     """The idle time of a cause in the steps, but what compilation and garbage collection cover:
     those have findings of their own."""
     of_cause = idle_causes(context.trace).intervals[cause]
@@ -75,7 +76,7 @@ def idle_time(context: Context, cause: Cause) -> IdleTime:
 def idle_finding(
     context: Context,
     spec: TableSpec,
-    cause: Cause,
+    cause: IdleCause,
     source: Mapping[str, str],
     variant: str = "default",
 ) -> Finding | None:

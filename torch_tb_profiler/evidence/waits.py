@@ -10,7 +10,8 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
-from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
+from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import Wait
 from torch_tb_profiler.analysis.operators.call_stacks import frames_around
 from torch_tb_profiler.evidence.context import Context
@@ -119,7 +120,7 @@ def blocked_in(context: Context, chosen: Bools) -> Blocked:
     """The idle time in some waits (a mask over the table of waits)."""
     idle = idle_causes(context.trace)
     start, end = (idle.waits[key].to_numpy() for key in ("start_ns", "end_ns"))
-    blocked = intersect(idle.intervals[Cause.BLOCKED], union(start[chosen], end[chosen]))
+    blocked = intersect(idle.intervals[IdleCause.BLOCKED], union(start[chosen], end[chosen]))
     time = context.within_steps(blocked)
     idle_ns = context.in_steps_ns(time)
     per_wait = np.where(chosen, total_within(time, start, end), 0)

@@ -8,8 +8,8 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 
-class IdleCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One cause.
+class IdleCauseText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What people read of one cause.
 
     Attributes:
         key: Stable name.
@@ -27,7 +27,7 @@ class IdleCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class IdleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``idle.toml``."""
 
-    causes: tuple[IdleCause, ...]
+    causes: tuple[IdleCauseText, ...]
 
 
 @once

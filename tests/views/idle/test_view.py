@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.consistency.recordings import FILES, opened
 from tests.helpers.traces import Event, call, frame, kernel, op, step, trace
-from torch_tb_profiler.analysis.idle.per_gpu.causes import GpuCause
+from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.idle import idle_file
 from torch_tb_profiler.trace.model import Trace
@@ -41,7 +41,7 @@ def facts(view: View) -> dict[tuple[str, str | None], object]:
 
 
 def test_every_cause_has_its_words() -> None:
-    assert [cause.key for cause in idle_file().causes] == [cause.name.lower() for cause in GpuCause]
+    assert [cause.key for cause in idle_file().causes] == list(GPU_CAUSES)
 
 
 def test_idle_and_busy_time_of_the_steps() -> None:

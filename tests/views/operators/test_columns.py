@@ -16,7 +16,7 @@ from hypothesis import given
 
 from tests.helpers.traces import call, kernel, memcpy, op, trace
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.operators.calls import selected_operator_calls
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask

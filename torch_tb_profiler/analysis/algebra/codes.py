@@ -47,6 +47,12 @@ def of_names(
     return of_codes
 
 
+def names_match(trace: Trace, codes: npt.NDArray[Any], predicate: Callable[[str], bool]) -> Bools:
+    """Whether ``predicate`` holds for the text of each code, none of which is absent."""
+    matches: Bools = of_names(trace, codes, predicate, np.bool_)
+    return matches
+
+
 def of_present_names(
     trace: Trace, codes: pl.Series, rule: Callable[[str], bool], *, absent: bool
 ) -> Bools:

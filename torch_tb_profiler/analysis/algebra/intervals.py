@@ -20,6 +20,28 @@ class Intervals(NamedTuple):
     end_ns: Int64
 
 
+class IntervalPieces(NamedTuple):
+    """Intervals cut at the edges of windows: non-empty pieces by window, then by time.
+
+    Attributes:
+        row: Number of the interval each is a piece of.
+        window: Number of the window it lies in.
+        start_ns: Its start.
+        end_ns: Its end.
+    """
+
+    row: Int64
+    window: Int64
+    start_ns: Int64
+    end_ns: Int64
+
+    @property
+    def length_ns(self) -> Int64:
+        """How long each is."""
+        length: Int64 = self.end_ns - self.start_ns
+        return length
+
+
 def empty() -> Intervals:
     """No interval."""
     return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -73,17 +95,8 @@ def intersect(a: Intervals, b: Intervals) -> Intervals:
         return empty()
     if len(a.start_ns) > len(b.start_ns):
         a, b = b, a  # the fewer are looked up among the more
-    # Each interval of a meets a run of b's: from the first that ends after it starts,
-    # to the last that starts before it ends.
-    first = np.searchsorted(b.end_ns, a.start_ns, side="right")
-    last = np.searchsorted(b.start_ns, a.end_ns, side="left")
-    counts = np.maximum(last - first, 0)
-    of_a = np.repeat(np.arange(len(counts)), counts)
-    of_b = np.arange(len(of_a)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    return Intervals(
-        np.maximum(a.start_ns[of_a], b.start_ns[of_b]),
-        np.minimum(a.end_ns[of_a], b.end_ns[of_b]),
-    )
+    pieces = split_at_windows(b, a.start_ns, a.end_ns)
+    return Intervals(pieces.start_ns, pieces.end_ns)
 
 
 def subtract(a: Intervals, b: Intervals) -> Intervals:
@@ -115,6 +128,22 @@ def total_within(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> Int64:
     lengths = _covered_before(near, end_ns) - _covered_before(near, start_ns)
     within: Int64 = np.maximum(lengths, 0)
     return within
+
+
+def split_at_windows(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> IntervalPieces:
+    """The pieces of ``intervals`` (sorted and disjoint; they may touch) in the windows
+    ``[start_ns[i], end_ns[i])``."""
+    first = np.searchsorted(intervals.end_ns, start_ns, side="right")
+    last = np.searchsorted(intervals.start_ns, end_ns, side="left")
+    counts = np.maximum(last - first, 0)
+    window = np.repeat(np.arange(len(counts)), counts)
+    row = np.arange(len(window)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    return IntervalPieces(
+        row,
+        window,
+        np.maximum(intervals.start_ns[row], start_ns[window]),
+        np.minimum(intervals.end_ns[row], end_ns[window]),
+    )
 
 
 def _covered_before(intervals: Intervals, time_ns: Int64) -> Int64:

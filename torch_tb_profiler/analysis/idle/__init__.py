@@ -1,4 +1,5 @@
 """Idle time of devices and its causes, utilization, and the critical path of a step.
 
-Every moment in which no device works is given to exactly one cause.
+``attribution`` gives every idle moment of all devices together, or of one GPU, to exactly one cause
+of ``causes``.
 """

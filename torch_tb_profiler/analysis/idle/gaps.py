@@ -1,6 +1,6 @@
-"""When no device works, and which call ends it.
+"""Gaps between device work: when they are, which call ends them, which work lies next to them.
 
-Definitions: ``docs/metrics.md#idle-devices``.
+Definitions: ``docs/metrics.md#idle-devices``; of one kernel, ``docs/metrics.md#kernels``.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaps:
-    """The stretches between the work of all devices, in order of time; none of them is empty.
+    """The stretches between some device work, in order of time; none of them is empty.
 
     Attributes:
         start_ns: Start of each: where the last work ended, or the trace begins.
         end_ns: End of each: where the next work starts, or the trace ends.
-        launch: Slice id of the call that launched what ends the gap; -1 where it is not known or
-            no work follows.
+        launch: Slice id of the call that launched what ends the gap; -1 where it is unknown or no
+            work follows.
         host_end_ns: Until when the host was late: the end of that call, cut at the gap; the whole
-            gap where the call is not known. From then on the device alone decides.
+            gap where the call is unknown. From then on the device alone decides.
     """
 
     start_ns: Int64
@@ -64,15 +64,18 @@ def gaps_between(trace: Trace, working: Intervals, rows: Int64) -> Gaps:
     """
     before = np.append(trace.meta.start_ns, working.end_ns)
     after = np.append(working.start_ns, max(trace.meta.end_ns, int(before[-1])))
-    launch, begun = _first_launches(trace, working.start_ns, rows)
-    launch, begun = np.append(launch, -1), np.append(begun, trace.meta.end_ns)
+    launch, first_start = _first_launches(trace, working.start_ns, rows)
+    launch = np.append(launch, -1)
+    first_start = np.append(first_start, trace.meta.end_ns)
     filled = after > before
-    start, end, launch, begun = (of[filled] for of in (before, after, launch, begun))
+    start, end, launch, first_start = (
+        column[filled] for column in (before, after, launch, first_start)
+    )
     calls = trace.slices.select("start_ns", "dur_ns")
     returned = (calls["start_ns"] + calls["dur_ns"]).to_numpy()
     late_until = np.where(launch >= 0, gather(returned, launch), end)
     # Of a call that launches a graph some work ran before the gap: all of it had arrived.
-    late_until = np.where((launch >= 0) & (begun < start), start, late_until)
+    late_until = np.where((launch >= 0) & (first_start < start), start, late_until)
     return Gaps(start, end, launch, np.clip(late_until, start, end))
 
 
@@ -95,3 +98,46 @@ def _first_launches(trace: Trace, start_ns: Int64, rows: Int64) -> tuple[Int64, 
     launch = launches[np.searchsorted(starts, start_ns)]
     known, first = np.unique(launches, return_index=True)
     return launch, starts[first[np.searchsorted(known, launch)]]
+
+
+def adjacent_work(trace: Trace, idle: Gaps, rows: Int64) -> tuple[Int64, Int64]:
+    """Per gap the work that ended last where it starts, and the first that starts where it ends.
+
+    Args:
+        trace: The recording.
+        idle: Gaps of :func:`gaps_between` for these rows.
+        rows: Rows of ``trace.device_work``.
+
+    Returns:
+        Rows of ``trace.device_work``, -1 for none.
+    """
+    work = trace.device_work.select("start_ns", "dur_ns")
+    rows = rows[work["dur_ns"].to_numpy()[rows] > 0]
+    start = work["start_ns"].to_numpy()[rows]
+    end = start + work["dur_ns"].to_numpy()[rows]
+    by_start, by_end = np.argsort(start, kind="stable"), np.argsort(end, kind="stable")
+    after = np.searchsorted(start[by_start], idle.end_ns)
+    before = np.searchsorted(end[by_end], idle.start_ns, "right") - 1
+    return (
+        np.where(before >= 0, np.append(rows[by_end], -1)[before], -1),
+        np.where(after < len(rows), np.append(rows[by_start], -1)[after], -1),
+    )
+
+
+@per_trace
+def gaps_before(trace: Trace) -> Int64:
+    """Per row of ``trace.device_work`` how long its device was idle directly before it, ns: from
+    the end of all earlier work of the device to its start. 0 where some ran, for all but the first
+    of what starts together, and before the first work of a device, so that each idle moment of a
+    device counts once."""
+    work = trace.device_work
+    device = indices(work["device"])
+    start = work["start_ns"].to_numpy()
+    end = start + work["dur_ns"].to_numpy()
+    before = np.zeros(len(start), np.int64)
+    for number in np.unique(device).tolist():
+        rows = np.flatnonzero(device == number)
+        rows = rows[np.argsort(start[rows], kind="stable")]
+        reach = np.maximum.accumulate(end[rows])
+        before[rows[1:]] = np.maximum(start[rows[1:]] - reach[:-1], 0)
+    return before

@@ -70,7 +70,7 @@ class HostThread:
         return subtract(Intervals(joined.start_ns, joined.end_ns - PIECE_NS), self.waits)
 
 
-def together(threads: list[HostThread]) -> HostThread:
+def merge_threads(threads: list[HostThread]) -> HostThread:
     """What any of some threads did."""
     if not threads:
         return HostThread(empty(), empty(), empty(), empty(), empty())
@@ -118,7 +118,7 @@ def host_activity(trace: Trace) -> Intervals:
     threads = list(host_threads(trace).values())
     outside = union_all(empty(), *(thread.activity for thread in threads))
     at_work = union_all(empty(), *(thread.at_work for thread in threads))
-    return union_all(at_work, subtract(outside, together(threads).waits))
+    return union_all(at_work, subtract(outside, merge_threads(threads).waits))
 
 
 def _thread(slices: pl.DataFrame, waiting: pl.DataFrame, long: pl.DataFrame) -> HostThread:

@@ -17,7 +17,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.codes import of_names
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
 from torch_tb_profiler.analysis.operators.call_tree import call_tree, device_sums_of_calls
 from torch_tb_profiler.analysis.operators.python_functions import python_inside

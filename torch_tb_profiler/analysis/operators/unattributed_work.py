@@ -10,7 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
 from torch_tb_profiler.analysis.operators.mask import operator_mask
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds

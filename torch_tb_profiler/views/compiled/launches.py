@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.graphs.attribution import (
     NONE,
     attribution,

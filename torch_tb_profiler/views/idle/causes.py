@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.intervals import total_within
-from torch_tb_profiler.analysis.idle.per_gpu.causes import GpuCause, GpuIdle
-from torch_tb_profiler.analysis.idle.per_gpu.collections import garbage_collection
-from torch_tb_profiler.analysis.idle.per_gpu.within import cut_at
+from torch_tb_profiler.analysis.algebra.intervals import split_at_windows, total_within
+from torch_tb_profiler.analysis.idle.attribution import GpuIdle
+from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES
+from torch_tb_profiler.analysis.idle.garbage_collection import garbage_collection
 from torch_tb_profiler.knowledge.idle import idle_file
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -36,11 +36,6 @@ def titles() -> dict[str, str]:
     return {cause.key: cause.title for cause in idle_file().causes}
 
 
-def key_of(cause: GpuCause) -> str:
-    """The key of a cause in ``knowledge/idle.toml``."""
-    return cause.name.lower()
-
-
 def tells_collections(trace: Trace) -> bool:
     """Whether the recording holds any collection of garbage."""
     return len(garbage_collection(trace).start_ns) > 0
@@ -60,11 +55,11 @@ def causes_table(
     time = int((end_ns - start_ns).sum())
     rows = []
     for gpu, of in idle.items():
-        parts = [_measured(of, cause, start_ns, end_ns) for cause in GpuCause]
+        parts = [_measured(of, cause, start_ns, end_ns) for cause in GPU_CAUSES]
         whole = sum(total_ns for total_ns, _, _ in parts)
-        for cause, (total_ns, gaps, longest_ns) in zip(GpuCause, parts, strict=True):
-            word = words[key_of(cause)]
-            known = cause != GpuCause.GARBAGE_COLLECTION or tells_collections(trace)
+        for cause, (total_ns, gaps, longest_ns) in zip(GPU_CAUSES, parts, strict=True):
+            word = words[cause]
+            known = cause != "garbage_collection" or tells_collections(trace)
             if known and not total_ns:
                 continue
             rows.append(
@@ -91,9 +86,9 @@ def causes_table(
     return in_default_order(Table(CAUSES, frame, needed(frame, reasons)))
 
 
-def _measured(of: GpuIdle, cause: GpuCause, start_ns: Int64, end_ns: Int64) -> tuple[int, int, int]:
+def _measured(of: GpuIdle, cause: str, start_ns: Int64, end_ns: Int64) -> tuple[int, int, int]:
     """Time of a cause in windows, in how many gaps it holds, and its longest stretch."""
-    pieces = cut_at(of.causes[cause], start_ns, end_ns)
+    pieces = split_at_windows(of.causes[cause], start_ns, end_ns)
     if not len(pieces.row):
         return 0, 0, 0
     gap = np.searchsorted(of.gaps.start_ns, pieces.start_ns, "right")
@@ -108,13 +103,14 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
     facts: list[Fact] = []
     for gpu, of in idle.items():
         spent = {
-            cause: int(total_within(of.causes[cause], start_ns, end_ns).sum()) for cause in GpuCause
+            cause: int(total_within(of.causes[cause], start_ns, end_ns).sum())
+            for cause in GPU_CAUSES
         }
         whole = sum(spent.values())
         main = max(spent, key=lambda cause: spent[cause])
         scope = f"GPU {gpu}" if gpu >= 0 else "GPU"
         no_time = None if time else NO_TIME
-        said = f"{titles()[key_of(main)]}: {100 * spent[main] / whole:.0f} %" if whole else None
+        said = f"{titles()[main]}: {100 * spent[main] / whole:.0f} %" if whole else None
         facts += [
             Fact(
                 "idle_pct",
@@ -164,7 +160,7 @@ def idle_by_step(
     first = np.arange(0, count, every)
     x = [_number(names[row], row) for row in first.tolist()]
     lines = []
-    for cause in GpuCause:
+    for cause in GPU_CAUSES:
         spent = np.zeros(count, np.float64)
         for of in idle.values():
             spent += total_within(of.causes[cause], start_ns, end_ns)
@@ -172,7 +168,7 @@ def idle_by_step(
             continue
         sums = np.add.reduceat(spent, first) / np.diff(np.append(first, count))
         values = sums / (NS_PER_US * max(len(idle), 1))
-        lines.append(Line(titles()[key_of(cause)], x, values.tolist()))
+        lines.append(Line(titles()[cause], x, values.tolist()))
     of_several = f", mean of {every} steps each" if every > 1 else ""
     return Series(
         f"Idle time by cause{of_several}", "stacked_bar", "Step", None, "Idle", "us", tuple(lines)

@@ -9,16 +9,21 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within
-from torch_tb_profiler.analysis.idle.per_gpu.causes import GpuCause, GpuIdle
-from torch_tb_profiler.analysis.idle.per_gpu.host_in_gaps import feeders, host_did
-from torch_tb_profiler.analysis.idle.per_gpu.within import Pieces, cut_at
+from torch_tb_profiler.analysis.algebra.intervals import (
+    IntervalPieces,
+    Intervals,
+    split_at_windows,
+    total_within,
+)
+from torch_tb_profiler.analysis.idle.attribution import GpuIdle
+from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES
+from torch_tb_profiler.analysis.idle.host_in_gaps import describe_host, launching_tracks
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.idle.causes import NO_NUMBER, gpu_number, key_of, titles
+from torch_tb_profiler.views.idle.causes import NO_NUMBER, gpu_number, titles
 from torch_tb_profiler.views.idle.columns import GAPS
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
@@ -51,10 +56,10 @@ def gaps_table(trace: Trace, idle: Mapping[int, GpuIdle], windows: StepWindows) 
     return Table(GAPS, frame, needed(frame, _REASONS))
 
 
-def _longest(of: GpuIdle, windows: StepWindows) -> Pieces:
+def _longest(of: GpuIdle, windows: StepWindows) -> IntervalPieces:
     """The gaps of a GPU in the windows, of many only the longest."""
     gaps = Intervals(of.gaps.start_ns, of.gaps.end_ns)
-    pieces = cut_at(gaps, windows.start_ns, windows.end_ns)
+    pieces = split_at_windows(gaps, windows.start_ns, windows.end_ns)
     return _chosen(pieces, _least(pieces.length_ns))
 
 
@@ -65,26 +70,27 @@ def _least(length_ns: Int64) -> int:
     return int(np.partition(length_ns, -MAX_GAPS)[-MAX_GAPS])
 
 
-def _chosen(pieces: Pieces, least_ns: int) -> Pieces:
+def _chosen(pieces: IntervalPieces, least_ns: int) -> IntervalPieces:
     long = np.flatnonzero(pieces.length_ns >= least_ns)
     if len(long) > MAX_GAPS:  # equals: the first ones
         long = long[np.argsort(-pieces.length_ns[long], kind="stable")[:MAX_GAPS]]
-    return Pieces(*(of[long] for of in pieces))
+    return IntervalPieces(*(of[long] for of in pieces))
 
 
 def _of_gpu(
-    trace: Trace, gpu: int, of: GpuIdle, pieces: Pieces, windows: StepWindows
+    trace: Trace, gpu: int, of: GpuIdle, pieces: IntervalPieces, windows: StepWindows
 ) -> pl.DataFrame:
     start, end, row = pieces.start_ns, pieces.end_ns, pieces.row
-    explained = np.stack([total_within(of.causes[cause], start, end) for cause in GpuCause])
-    causes = [key_of(GpuCause(each)) for each in explained.argmax(axis=0).tolist()]
+    explained = np.stack([total_within(of.causes[cause], start, end) for cause in GPU_CAUSES])
+    keys = list(GPU_CAUSES)
+    causes = [keys[row] for row in explained.argmax(axis=0).tolist()]
     # What lies behind an edge of the step is not beside the gap.
     before = np.where(start == of.gaps.start_ns[row], of.before[row], -1)
     after = np.where(end == of.gaps.end_ns[row], of.after[row], -1)
     work, slices = trace.device_work, trace.slices
     launch = _at(work["launch"], after)
     track = _at(slices["track"], launch)
-    track = np.where(track >= 0, track, feeders(trace).get(gpu, -1))
+    track = np.where(track >= 0, track, launching_tracks(trace).get(gpu, -1))
     columns = {
         "gpu": [gpu_number(gpu)] * len(start),
         "start_us": (start - trace.meta.start_ns) / NS_PER_US,
@@ -93,7 +99,7 @@ def _of_gpu(
         "title": [titles()[cause] for cause in causes],
         "cause": causes,
         "cause_pct": 100 * explained.max(axis=0) / np.maximum(end - start, 1),
-        "host": host_did(trace, track, start, end),
+        "host": describe_host(trace, track, start, end),
         "before": _work_names(trace, before),
         "after": _work_names(trace, after),
         "operator": _names(trace, _at(work["owner"], after)),

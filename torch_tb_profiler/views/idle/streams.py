@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within
-from torch_tb_profiler.analysis.idle.per_gpu.within import cut_at
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    split_at_windows,
+    total_within,
+)
 from torch_tb_profiler.analysis.kernels.launches.streams import Stream, streams
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.columns import Float64, Int64
@@ -87,7 +90,7 @@ def _highest(edges: Int64, level: Float64, start_ns: Int64, end_ns: Int64) -> fl
 
 def _waits(stream: Stream, start_ns: Int64, end_ns: Int64) -> dict[str, float]:
     gaps = Intervals(stream.gap_start_ns, stream.gap_end_ns)
-    pieces = cut_at(gaps, start_ns, end_ns)
+    pieces = split_at_windows(gaps, start_ns, end_ns)
     kind = stream.gap_kind[pieces.row]
     length = pieces.length_ns
     return {

@@ -5,7 +5,7 @@ Definitions: ``docs/views-idle.md``.
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.per_gpu.causes import gpu_idle
+from torch_tb_profiler.analysis.idle.attribution import gpu_idle
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE, NO_WORK
 from torch_tb_profiler.analysis.steps.windows import step_windows

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import clip, total_within
-from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
+from torch_tb_profiler.analysis.idle.attribution import idle_causes
+from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, IdleCause
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -149,7 +150,7 @@ def _gap(timeline: Timeline, row: int | None, device: int, start_ns: int, end_ns
 def _causes(timeline: Timeline, spans: list[Span]) -> list[list[CauseTime]]:
     """Per gap its causes, longest first."""
     starts, ends = _edges(timeline, spans)
-    titles = [CAUSE_TITLES[cause] for cause in Cause] + [ELSEWHERE]
+    titles = [CAUSE_TITLES[cause] for cause in IdleCause] + [ELSEWHERE]
     parts = [total_within(each, starts, ends) for each in idle_causes(timeline.trace).intervals]
     told = np.stack([*parts, np.zeros(len(spans), np.int64)])
     told[-1] = ends - starts - told.sum(axis=0)

@@ -1,4 +1,4 @@
-"""When a thread waited in Python: slept, polled, waited for a lock, a queue or a socket.
+"""When a thread waits in Python: sleeps, polls, waits for a lock, a queue or a socket.
 
 Definitions: ``docs/views-idle.md#causes``.
 """
@@ -29,28 +29,26 @@ _WAITS = re.compile(
 """Functions of C and of ZeroMQ that return when somebody else has done something."""
 
 
-def waited_in_python(trace: Trace, idle: Gaps) -> Intervals:
-    """What of gaps the thread that ends them spent in such functions."""
-    found, tracks = _waiting(trace), trace.slices["track"].to_numpy()
-    if not found:
+def python_waits(trace: Trace, idle: Gaps) -> Intervals:
+    """The part of gaps that the threads which end them spent in such functions."""
+    by_track = _waits_by_track(trace)
+    if not by_track:
         return empty()
-    known = np.flatnonzero(idle.launch >= 0)
-    of_gap = tracks[idle.launch[known]]
+    launched = np.flatnonzero(idle.launch >= 0)
+    launching_track = trace.slices["track"].to_numpy()[idle.launch[launched]]
     parts = []
-    for track, waiting in found.items():
-        mine = known[of_gap == track]
-        parts.append(intersect(waiting, Intervals(idle.start_ns[mine], idle.end_ns[mine])))
+    for track, waiting in by_track.items():
+        rows = launched[launching_track == track]
+        parts.append(intersect(waiting, Intervals(idle.start_ns[rows], idle.end_ns[rows])))
     return union_all(*parts)
 
 
 @per_trace
-def _waiting(trace: Trace) -> dict[int, Intervals]:
+def _waits_by_track(trace: Trace) -> dict[int, Intervals]:
     """Per thread when it was in such a function."""
     frames = np.flatnonzero(trace.slices["category"].to_numpy() == Category.PYTHON_FUNCTION)
     names = trace.slices["name_code"].to_numpy()[frames]
-    rows = frames[
-        codes.of_names(trace, names, lambda name: _WAITS.fullmatch(name) is not None, np.bool_)
-    ]
+    rows = frames[codes.names_match(trace, names, lambda name: _WAITS.fullmatch(name) is not None)]
     track, start = trace.slices["track"].to_numpy()[rows], trace.slices["start_ns"].to_numpy()[rows]
     end = start + trace.slices["dur_ns"].to_numpy()[rows]
     return {

@@ -11,17 +11,15 @@ from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-_OF_COLLECTIONS = ("collection", "collect")
+_MARK_KINDS = ("collection", "collect")
 
 
 @per_trace
 def garbage_collection(trace: Trace) -> Intervals:
-    """When any thread collected, by rows of the profiler (``record_python_gc_info``) and calls of
+    """When any thread collected: the profiler's rows (``record_python_gc_info``) and calls of
     ``gc.collect``."""
     names = trace.slices["name_code"].to_numpy()
-    collects = codes.of_names(
-        trace, names, lambda name: mark_kind(name) in _OF_COLLECTIONS, np.bool_
-    )
+    collects = codes.names_match(trace, names, lambda name: mark_kind(name) in _MARK_KINDS)
     rows = np.flatnonzero(collects)
     rows = rows[~np.isin(trace.slices["category"].to_numpy()[rows], DEVICE_CATEGORIES)]
     start = trace.slices["start_ns"].to_numpy()[rows]

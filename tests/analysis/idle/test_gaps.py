@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.traces import kernel, memcpy, trace
-from torch_tb_profiler.analysis.idle.gaps_before import gaps_before
+from torch_tb_profiler.analysis.idle.gaps import gaps_before
 
 
 def gaps(*events: dict[str, object]) -> list[int]:

@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 NAMES = 2
-"""Names that are told of a stretch."""
+"""Operators and calls that are named per stretch."""
 
 _WORK = (
     Category.OPERATOR,
@@ -26,11 +26,11 @@ _WORK = (
     Category.DATALOADER,
     Category.RUNTIME,
 )
-_AROUND = (*PYTHON_CATEGORIES, Category.ANNOTATION)
+_FRAMES = (*PYTHON_CATEGORIES, Category.ANNOTATION)
 
 
-def host_did(trace: Trace, tracks: Int64, start_ns: Int64, end_ns: Int64) -> list[str | None]:
-    """Per stretch the outermost operators and calls of its thread with most of it, else the
+def describe_host(trace: Trace, tracks: Int64, start_ns: Int64, end_ns: Int64) -> list[str | None]:
+    """Per stretch the outermost operators and calls of its thread that took most of it, else the
     innermost Python function or range around its middle; None where nothing was recorded.
 
     Args:
@@ -39,18 +39,19 @@ def host_did(trace: Trace, tracks: Int64, start_ns: Int64, end_ns: Int64) -> lis
         start_ns: Start of each.
         end_ns: End of each.
     """
-    did = []
+    texts = []
     for track, start, end in zip(tracks.tolist(), start_ns.tolist(), end_ns.tolist(), strict=True):
-        said = None
+        text = None
         if track >= 0:
-            said = _working(trace, track, start, end) or _inside(trace, track, (start + end) // 2)
-        did.append(said)
-    return did
+            text = _longest_work(trace, track, start, end)
+            text = text or _frame_around(trace, track, (start + end) // 2)
+        texts.append(text)
+    return texts
 
 
 @per_trace
-def feeders(trace: Trace) -> dict[int, int]:
-    """Per device (-1: not numbered) the thread that launches most of its work, by track."""
+def launching_tracks(trace: Trace) -> dict[int, int]:
+    """Per device (-1: not numbered) the track of the thread that launches most of its work."""
     work = trace.device_work.drop_nulls("launch")
     device = indices(work["device"])
     track = trace.slices["track"].to_numpy()[indices(work["launch"])]
@@ -61,13 +62,13 @@ def feeders(trace: Trace) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _ThreadSlices:
     """Slices of one thread, by start.
 
     Attributes:
         id: Their ids.
         start_ns, end_ns: When they ran.
-        reach_ns: The last end so far.
+        reach_ns: Running maximum of the ends.
     """
 
     id: Int64
@@ -77,20 +78,20 @@ class _Rows:
 
 
 @per_trace
-def _outermost(trace: Trace) -> dict[int, _Rows]:
-    """Per thread operators, calls and loading that are in none of these."""
+def _outermost_work(trace: Trace) -> dict[int, _ThreadSlices]:
+    """Per thread operators, calls and loading that are not inside another."""
     works = np.isin(trace.slices["category"].to_numpy(), _WORK)
     inside = gather(works.astype(np.int64), indices(trace.slices["parent"])) == 1
     return _by_track(trace, np.flatnonzero(works & ~inside))
 
 
 @per_trace
-def _around(trace: Trace) -> dict[int, _Rows]:
+def _frames(trace: Trace) -> dict[int, _ThreadSlices]:
     """Per thread Python functions, modules and ranges."""
-    return _by_track(trace, np.flatnonzero(np.isin(trace.slices["category"].to_numpy(), _AROUND)))
+    return _by_track(trace, np.flatnonzero(np.isin(trace.slices["category"].to_numpy(), _FRAMES)))
 
 
-def _by_track(trace: Trace, ids: Int64) -> dict[int, _Rows]:
+def _by_track(trace: Trace, ids: Int64) -> dict[int, _ThreadSlices]:
     if not len(ids):
         return {}
     slices = trace.slices.select("track", "start_ns", "dur_ns")[ids]
@@ -99,13 +100,15 @@ def _by_track(trace: Trace, ids: Int64) -> dict[int, _Rows]:
     track = slices["track"].to_numpy()
     edges = np.append(np.flatnonzero(np.append(True, np.diff(track) != 0)), len(track)).tolist()
     return {
-        int(track[a]): _Rows(ids[a:b], start[a:b], end[a:b], np.maximum.accumulate(end[a:b]))
+        int(track[a]): _ThreadSlices(
+            ids[a:b], start[a:b], end[a:b], np.maximum.accumulate(end[a:b])
+        )
         for a, b in itertools.pairwise(edges)
     }
 
 
-def _working(trace: Trace, track: int, start_ns: int, end_ns: int) -> str | None:
-    rows = _outermost(trace).get(track)
+def _longest_work(trace: Trace, track: int, start_ns: int, end_ns: int) -> str | None:
+    rows = _outermost_work(trace).get(track)
     if rows is None:
         return None
     first = int(np.searchsorted(rows.reach_ns, start_ns, "right"))
@@ -124,19 +127,19 @@ def _working(trace: Trace, track: int, start_ns: int, end_ns: int) -> str | None
     )
 
 
-def _inside(trace: Trace, track: int, moment_ns: int) -> str | None:
-    """The innermost function or range around a moment: the one that began last before it, or what
-    that lies in."""
-    rows = _around(trace).get(track)
+def _frame_around(trace: Trace, track: int, moment_ns: int) -> str | None:
+    """The innermost function or range around a moment: the last that started before it, or one
+    around that."""
+    rows = _frames(trace).get(track)
     if rows is None:
         return None
-    place = int(np.searchsorted(rows.start_ns, moment_ns, "right")) - 1
-    if place < 0 or rows.reach_ns[place] <= moment_ns:
+    last = int(np.searchsorted(rows.start_ns, moment_ns, "right")) - 1
+    if last < 0 or rows.reach_ns[last] <= moment_ns:
         return None
-    at: int | None = int(rows.id[place])
+    slice_id: int | None = int(rows.id[last])
     slices = trace.slices
-    while at is not None:
-        if slices["start_ns"][at] + slices["dur_ns"][at] > moment_ns:
-            return trace.text(slices["name_code"][at])
-        at = slices["parent"][at]
+    while slice_id is not None:
+        if slices["start_ns"][slice_id] + slices["dur_ns"][slice_id] > moment_ns:
+            return trace.text(slices["name_code"][slice_id])
+        slice_id = slices["parent"][slice_id]
     return None

@@ -1,0 +1,266 @@
+"""Every idle moment attributed to exactly one cause, in two scopes: all devices, or one GPU.
+
+Both scopes take the same steps: the gaps are cut (:mod:`torch_tb_profiler.analysis.idle.gaps`),
+each gap is split where the launch that ends it returns, and what the launching thread does until
+then decides the cause (:class:`torch_tb_profiler.analysis.idle.causes.IdleCause`). One GPU then
+gets the causes that only it has. Definitions: ``docs/metrics.md#idle-devices``,
+``docs/views-idle.md#causes``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    empty,
+    intersect,
+    subtract,
+    union,
+    union_all,
+)
+from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES, HOST_CAUSES, IdleCause
+from torch_tb_profiler.analysis.idle.communication_of_others import (
+    late_for_communication,
+    launched_behind_others,
+)
+from torch_tb_profiler.analysis.idle.gaps import Gaps, adjacent_work, busy, gaps, gaps_between
+from torch_tb_profiler.analysis.idle.garbage_collection import garbage_collection
+from torch_tb_profiler.analysis.idle.host_threads import (
+    PIECE_NS,
+    HostThread,
+    host_threads,
+    merge_threads,
+)
+from torch_tb_profiler.analysis.idle.python_waits import python_waits
+from torch_tb_profiler.analysis.idle.resources import NO_GPU, gpus_used
+from torch_tb_profiler.analysis.idle.wait_costs import WaitCosts, charge_waits, drained_gaps
+from torch_tb_profiler.analysis.idle.waits import waits
+from torch_tb_profiler.knowledge.host_calls import is_of_the_profiler
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+_BUSY_HOST = (IdleCause.LONG_CALL, IdleCause.HOST, IdleCause.PYTHON)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdleCauses:
+    """The idle time of all devices together.
+
+    Attributes:
+        intervals: Per :class:`IdleCause` when it holds; disjoint, together all gaps. Empty for the
+            causes that only one GPU has.
+        wait_costs: The stretches of ``IdleCause.AFTER_WAIT`` by wait.
+        waits: The table of waits (:func:`torch_tb_profiler.analysis.idle.waits.waits`).
+    """
+
+    intervals: tuple[Intervals, ...]
+    wait_costs: WaitCosts
+    waits: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GpuIdle:
+    """The idle time of one GPU.
+
+    Attributes:
+        gaps: Its gaps, from the start of the trace to its end.
+        causes: When each key of :data:`~torch_tb_profiler.analysis.idle.causes.GPU_CAUSES` holds;
+            disjoint, together all gaps.
+        before: Per gap the row of ``trace.device_work`` that ended last before it, -1 for none.
+        after: Per gap the row that ends it, -1 for none.
+    """
+
+    gaps: Gaps
+    causes: dict[str, Intervals]
+    before: Int64
+    after: Int64
+
+
+@per_trace
+def idle_causes(trace: Trace) -> IdleCauses:
+    """The causes of the time in which no device works; all empty where the trace has no device
+    work."""
+    if not len(busy(trace).start_ns):
+        none = np.empty(0, np.int64)
+        return IdleCauses((empty(),) * len(IdleCause), WaitCosts(none, none, none), waits(trace))
+    by_cause, costs = _host_causes(trace, gaps(trace), host_threads(trace))
+    intervals = tuple(by_cause.get(cause, empty()) for cause in IdleCause)
+    return IdleCauses(intervals, costs, waits(trace))
+
+
+@per_trace
+def gpu_idle(trace: Trace) -> dict[int, GpuIdle]:
+    """The idle time of every GPU that ran work, by its number; under
+    :data:`torch_tb_profiler.analysis.idle.resources.NO_GPU` where the recording numbers none. Empty
+    where it has no device work."""
+    if trace.device_work.is_empty():
+        return {}
+    return {gpu: _idle_of_gpu(trace, gpu) for gpu in gpus_used(trace) or [NO_GPU]}
+
+
+def _idle_of_gpu(trace: Trace, gpu: int) -> GpuIdle:
+    work = trace.device_work
+    rows = np.flatnonzero(indices(work["device"]) == gpu)
+    start = work["start_ns"].to_numpy()[rows]
+    working = union(start, start + work["dur_ns"].to_numpy()[rows])
+    idle = gaps_between(trace, working, rows)
+    threads = _threads_feeding(trace, rows)
+    by_cause, _ = _host_causes(trace, idle, threads)
+    until = working.end_ns[-1:]  # none where all work has no length
+    has_next_work = Intervals(np.full_like(until, trace.meta.start_ns), until)
+    waiting = intersect(by_cause[IdleCause.PYTHON], python_waits(trace, idle))
+    launched = launched_behind_others(trace, gpu, idle, by_cause[IdleCause.KERNEL_TO_KERNEL])
+    late = late_for_communication(trace, gpu, rows, by_cause, threads)
+    _split_causes(trace, by_cause, launched, late, subtract(has_next_work, waiting))
+    causes = {
+        key: _union_of([by_cause[cause] for cause in parts]) for key, parts in GPU_CAUSES.items()
+    }
+    return GpuIdle(idle, causes, *adjacent_work(trace, idle, rows))
+
+
+def _split_causes(
+    trace: Trace,
+    by_cause: dict[IdleCause, Intervals],
+    launched: Intervals,
+    late: Intervals,
+    follows: Intervals,
+) -> None:
+    """Move the time of the causes that only one GPU has out of the others.
+
+    Args:
+        trace: The recording.
+        by_cause: The causes of the gaps of one GPU; changed here.
+        launched: What of ``IdleCause.KERNEL_TO_KERNEL`` waits for others.
+        late: What of the host's causes is communication.
+        follows: When work of the GPU follows, and the host does not wait in Python for it.
+    """
+    collecting = intersect(
+        union_all(*(by_cause[cause] for cause in HOST_CAUSES if cause != IdleCause.BLOCKED)),
+        garbage_collection(trace),
+    )
+    by_cause[IdleCause.GARBAGE_COLLECTION] = collecting
+    by_cause[IdleCause.COMMUNICATION_OF_OTHERS] = union_all(launched, subtract(late, collecting))
+    by_cause[IdleCause.KERNEL_TO_KERNEL] = subtract(by_cause[IdleCause.KERNEL_TO_KERNEL], launched)
+    moved = union_all(collecting, late)
+    for cause in HOST_CAUSES:
+        by_cause[cause] = subtract(by_cause[cause], moved)
+    busy_host = union_all(*(by_cause[cause] for cause in _BUSY_HOST))
+    by_cause[IdleCause.NOTHING_LAUNCHED] = subtract(busy_host, follows)
+    for cause in _BUSY_HOST:
+        by_cause[cause] = intersect(by_cause[cause], follows)
+
+
+def _union_of(parts: list[Intervals]) -> Intervals:
+    return parts[0] if len(parts) == 1 else union_all(*parts)
+
+
+def _threads_feeding(trace: Trace, rows: Int64) -> dict[int, HostThread]:
+    """The threads that may feed a GPU, by track: all but those of processes that launch work, but
+    none of its.
+
+    Args:
+        trace: The recording.
+        rows: The GPU's rows of ``trace.device_work``.
+    """
+    threads = host_threads(trace)
+    process = indices(trace.tracks.sort("track")["process"])
+    track = indices(trace.slices["track"])
+    launch = indices(trace.device_work["launch"])
+    of_gpu = np.unique(process[track[launch[rows][launch[rows] >= 0]]])
+    of_others = np.setdiff1d(process[track[launch[launch >= 0]]], of_gpu)
+    if not len(of_gpu):
+        return threads
+    return {row: thread for row, thread in threads.items() if process[row] not in of_others}
+
+
+def _host_causes(
+    trace: Trace, idle: Gaps, threads: dict[int, HostThread]
+) -> tuple[dict[IdleCause, Intervals], WaitCosts]:
+    """The causes that both scopes have: what the host does until it has launched what ends a gap.
+
+    Args:
+        trace: The recording; it has device work.
+        idle: The gaps.
+        threads: The threads that may feed what is idle, by track.
+
+    Returns:
+        Per cause when it holds, and ``IdleCause.AFTER_WAIT`` by wait.
+    """
+    late = idle.host_late
+    parts = {
+        IdleCause.KERNEL_TO_KERNEL: subtract(Intervals(idle.start_ns, idle.end_ns), late),
+        IdleCause.PROFILER: intersect(late, _profiler_overhead(trace)),
+    }
+    rest = subtract(late, parts[IdleCause.PROFILER])
+    by_thread = [
+        _split_by_activity(intersect(_select(idle, rows), rest), threads[track])
+        for track, rows in _gaps_by_thread(trace, idle).items()
+    ]
+    explained = union_all(empty(), *(part for split in by_thread for part in split.values()))
+    merged = merge_threads(list(threads.values()))
+    by_thread.append(_split_by_activity(subtract(rest, explained), merged))
+    activities = by_thread[-1].keys()
+    for cause in activities:
+        parts[cause] = union_all(empty(), *(split[cause] for split in by_thread))
+    rest = subtract(rest, union_all(*(parts[cause] for cause in activities)))
+    python = intersect(rest, merged.frames)
+    pieces = (python, subtract(rest, python))
+    launching = _select(idle, idle.launch >= 0)
+    short = [intersect(_short(piece), launching) for piece in pieces]
+    parts[IdleCause.PYTHON], parts[IdleCause.UNRECORDED] = map(subtract, pieces, short)
+    host, blocked = union_all(parts[IdleCause.HOST], *short), parts[IdleCause.BLOCKED]
+    costs = charge_waits(idle, drained_gaps(trace, waits(trace), idle), host, blocked)
+    parts[IdleCause.AFTER_WAIT] = union(costs.start_ns, costs.end_ns)
+    parts[IdleCause.HOST] = subtract(host, parts[IdleCause.AFTER_WAIT])
+    parts[IdleCause.BLOCKED] = subtract(blocked, parts[IdleCause.AFTER_WAIT])
+    return parts, costs
+
+
+def _split_by_activity(time: Intervals, thread: HostThread) -> dict[IdleCause, Intervals]:
+    """Some time by what a thread did; of several activities the first counts."""
+    split = {}
+    for cause, intervals in (
+        (IdleCause.BLOCKED, thread.waits),
+        (IdleCause.DATA_LOADING, thread.loading),
+        (IdleCause.LONG_CALL, thread.long_calls),
+        (IdleCause.HOST, thread.operators),
+    ):
+        split[cause] = intersect(time, intervals)
+        time = subtract(time, split[cause])
+    return split
+
+
+def _gaps_by_thread(trace: Trace, idle: Gaps) -> dict[int, Int64]:
+    """Per track whose calls end gaps the numbers of these gaps, in order."""
+    track = gather(indices(trace.slices["track"]), idle.launch)
+    order = np.argsort(track, kind="stable")
+    order = order[track[order] >= 0]
+    tracks, first = np.unique(track[order], return_index=True)
+    return dict(zip(tracks.tolist(), np.split(order, first)[1:], strict=True))
+
+
+def _select(idle: Gaps, rows: Bools | Int64) -> Intervals:
+    """Some of the gaps."""
+    return Intervals(idle.start_ns[rows], idle.end_ns[rows])
+
+
+def _profiler_overhead(trace: Trace) -> Intervals:
+    slices = trace.slices.filter(pl.col("category") == Category.OVERHEAD)
+    names = slices["name_code"].to_numpy()
+    slices = slices.filter(pl.Series(codes.of_names(trace, names, is_of_the_profiler, np.bool_)))
+    start = slices["start_ns"].to_numpy()
+    return union(start, start + slices["dur_ns"].to_numpy())
+
+
+def _short(intervals: Intervals) -> Intervals:
+    """Those that are pieces between two records."""
+    short = intervals.end_ns - intervals.start_ns < PIECE_NS
+    return Intervals(intervals.start_ns[short], intervals.end_ns[short])

@@ -1,0 +1,213 @@
+"""When one GPU waits for something other than its own host: other GPUs, ranks or streams.
+
+Definitions: ``docs/views-idle.md#causes``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    empty,
+    intersect,
+    union,
+    union_all,
+)
+from torch_tb_profiler.analysis.communication.calls import timed_on_host
+from torch_tb_profiler.analysis.idle.causes import IdleCause
+from torch_tb_profiler.analysis.idle.gaps import Gaps
+from torch_tb_profiler.analysis.idle.host_threads import HostThread, merge_threads
+from torch_tb_profiler.analysis.recording.kernel_kinds import (
+    HOST_COMMUNICATION_CATEGORIES,
+    kernel_kinds,
+)
+from torch_tb_profiler.knowledge.copies import direction
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+LONG_NS = 20_000
+"""Launched work that has not started for so long, on a GPU that runs nothing, waits for something
+elsewhere: starting the next kernel takes a GPU a few microseconds."""
+
+_DEVICE_WAITS = re.compile(r"(notify|event|stream)[ _]?wait(?! value)", re.IGNORECASE)
+_EVENT_WAIT_CALLS = re.compile(
+    r"(cuda|cu|hip|musa|mu)StreamWait(Event|Value)\w*|(AscendCL@)?aclrtStreamWaitEvent",
+    re.IGNORECASE,
+)
+_MPI_CALLS = re.compile(
+    r"P?MPI_([BRS]?send|M?recv|Sendrecv|Wait|M?probe|Barrier|Bcast|(All)?reduce|(All)?gather|Scatter"
+    r"|Alltoall|(Ex)?scan|Win_fence)\w*",
+    re.IGNORECASE,
+)
+"""Calls of MPI that return when others have done their part."""
+
+
+def launched_behind_others(
+    trace: Trace, gpu: int, idle: Gaps, kernel_to_kernel: Intervals
+) -> Intervals:
+    """Time in which the next work was launched already and waits for others: in a recorded wait of
+    a stream; and of stretches of :data:`LONG_NS` or more those behind a wait for an event, and what
+    overlaps communication of other GPUs.
+
+    Args:
+        trace: The recording.
+        gpu: Number of the GPU.
+        idle: Its gaps.
+        kernel_to_kernel: When the next work was launched already.
+    """
+    long = kernel_to_kernel.end_ns - kernel_to_kernel.start_ns >= LONG_NS
+    gap = np.searchsorted(idle.start_ns, kernel_to_kernel.start_ns, "right") - 1
+    behind_event = long & _follows_event_wait(trace, idle)[gap]
+    return union_all(
+        intersect(kernel_to_kernel, _device_waits(trace).get(gpu, empty())),
+        _select(kernel_to_kernel, behind_event),
+        intersect(_select(kernel_to_kernel, long), _communication_elsewhere(trace, gpu)),
+    )
+
+
+def late_for_communication(
+    trace: Trace,
+    gpu: int,
+    rows: Int64,
+    by_cause: Mapping[IdleCause, Intervals],
+    threads: Mapping[int, HostThread],
+) -> Intervals:
+    """Time in which the host is late because of collectives: those on a thread that launches to
+    this GPU, and on any thread while the host waits, runs Python alone, or nothing is recorded of
+    it; while it waits, also those of other GPUs.
+
+    Args:
+        trace: The recording.
+        gpu: Number of the GPU.
+        rows: Its rows of ``trace.device_work``.
+        by_cause: What the host did in its gaps.
+        threads: The threads that may feed it, by track.
+    """
+    launch = indices(trace.device_work["launch"])[rows]
+    tracks = np.unique(trace.slices["track"].to_numpy()[launch[launch >= 0]]).astype(np.int64)
+    launching = merge_threads([threads[track] for track in tracks.tolist() if track in threads])
+    after_wait = intersect(by_cause[IdleCause.AFTER_WAIT], launching.waits)
+    waiting = union_all(by_cause[IdleCause.BLOCKED], after_wait)
+    without_operators = union_all(
+        waiting, by_cause[IdleCause.PYTHON], by_cause[IdleCause.UNRECORDED]
+    )
+    return union_all(
+        intersect(by_cause[IdleCause.HOST], _host_collectives_on(trace, tracks)),
+        intersect(without_operators, _host_collectives(trace)),
+        intersect(waiting, _communication_elsewhere(trace, gpu)),
+    )
+
+
+def _select(intervals: Intervals, rows: Bools) -> Intervals:
+    return Intervals(intervals.start_ns[rows], intervals.end_ns[rows])
+
+
+def _communication_elsewhere(trace: Trace, gpu: int) -> Intervals:
+    """When GPUs other than this one communicate."""
+    by_device = _communication_by_device(trace)
+    return union_all(empty(), *(when for device, when in by_device.items() if device != gpu))
+
+
+@per_trace
+def _communication_by_device(trace: Trace) -> dict[int, Intervals]:
+    """Per device when it ran communication kernels or copied to or from another device."""
+    work = trace.device_work
+    peer_copies = codes.names_match(
+        trace, work["name_code"].to_numpy(), lambda name: direction(name) == "PtoP"
+    )
+    peer_copies &= work["category"].to_numpy() == Category.MEMCPY
+    rows = np.flatnonzero(kernel_kinds(trace).is_communication | peer_copies)
+    return _union_by_device(indices(work["device"])[rows], work[rows])
+
+
+@per_trace
+def _device_waits(trace: Trace) -> dict[int, Intervals]:
+    """Per device when a recorded row of it says that a stream waited for an event or a rank."""
+    slices = trace.slices.filter(pl.col("category") == Category.DEVICE_SYNC)
+    names = slices["name_code"].to_numpy()
+    waiting = codes.names_match(trace, names, lambda name: _DEVICE_WAITS.search(name) is not None)
+    slices = slices.filter(pl.Series(waiting))
+    device = indices(trace.tracks.sort("track")["device"])[slices["track"].to_numpy()]
+    return _union_by_device(device, slices)
+
+
+def _union_by_device(device: Int64, rows: pl.DataFrame) -> dict[int, Intervals]:
+    start = rows["start_ns"].to_numpy()
+    end = start + rows["dur_ns"].to_numpy()
+    return {
+        number: union(start[device == number], end[device == number])
+        for number in np.unique(device).tolist()
+    }
+
+
+@per_trace
+def _host_collectives(trace: Trace) -> Intervals:
+    """When the host itself communicated: collectives of gloo and others, calls of MPI."""
+    return _union_of_slices(trace, _collective_slices(trace))
+
+
+def _host_collectives_on(trace: Trace, tracks: Int64) -> Intervals:
+    """The same of some threads alone."""
+    rows = _collective_slices(trace)
+    return _union_of_slices(trace, rows[np.isin(trace.slices["track"].to_numpy()[rows], tracks)])
+
+
+@per_trace
+def _collective_slices(trace: Trace) -> Int64:
+    """The host's slices that are collectives or calls of MPI."""
+    hosts = np.flatnonzero(
+        np.isin(trace.slices["category"].to_numpy(), HOST_COMMUNICATION_CATEGORIES)
+    )
+    names = trace.slices["name_code"].to_numpy()[hosts]
+    is_mpi = codes.names_match(trace, names, lambda name: _MPI_CALLS.fullmatch(name) is not None)
+    return np.union1d(hosts[is_mpi], timed_on_host(trace))
+
+
+def _union_of_slices(trace: Trace, rows: Int64) -> Intervals:
+    start = trace.slices["start_ns"].to_numpy()[rows]
+    return union(start, start + trace.slices["dur_ns"].to_numpy()[rows])
+
+
+def _follows_event_wait(trace: Trace, idle: Gaps) -> Bools:
+    """Per gap whether the call that launched what ends it was the first launch of its thread since
+    that thread made a stream wait for an event.
+
+    Only where ranks or devices communicate: elsewhere there is nothing to wait for.
+    """
+    follows = np.zeros(len(idle.launch), np.bool_)
+    if not kernel_kinds(trace).is_communication.any():
+        return follows
+    waits, launches = _event_wait_calls(trace), _launch_calls(trace)
+    last_wait = np.searchsorted(waits, idle.launch) - 1
+    known = (idle.launch >= 0) & (last_wait >= 0)
+    launch, wait = idle.launch[known], waits[last_wait[known]]
+    # Slices are in order of track and time, so that ids of one thread are in order of time.
+    track = trace.slices["track"].to_numpy()
+    before = np.append(launches, -1)[np.searchsorted(launches, launch) - 1]
+    follows[known] = (track[wait] == track[launch]) & (wait > before)
+    return follows
+
+
+@per_trace
+def _event_wait_calls(trace: Trace) -> Int64:
+    """The calls that make a stream wait for an event, in order of id."""
+    calls = np.flatnonzero(trace.slices["category"].to_numpy() == Category.RUNTIME)
+    names = trace.slices["name_code"].to_numpy()[calls]
+    waiting = codes.names_match(
+        trace, names, lambda name: _EVENT_WAIT_CALLS.fullmatch(name) is not None
+    )
+    return calls[waiting]
+
+
+@per_trace
+def _launch_calls(trace: Trace) -> Int64:
+    return np.unique(indices(trace.device_work["launch"].drop_nulls()))

@@ -1,1 +1,0 @@
-"""Why each GPU stands idle: every moment in which it runs nothing, given to one cause."""

@@ -1,0 +1,180 @@
+"""Idle time that a synchronizing call causes, because it drains the queue.
+
+While the host waits nothing new is launched, so the devices run empty, and the time the host needs
+to launch again is idle. Definitions: ``docs/metrics.md#idle-devices``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    intersect,
+    subtract,
+    total_within,
+    union,
+    union_all,
+)
+from torch_tb_profiler.analysis.idle.gaps import Gaps, busy
+from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads
+from torch_tb_profiler.analysis.idle.waits import Wait
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WaitCosts:
+    """Idle stretches, sorted and disjoint, each caused by one wait.
+
+    Attributes:
+        start_ns: Start of each.
+        end_ns: End of each.
+        wait: Row of the table of waits.
+    """
+
+    start_ns: Int64
+    end_ns: Int64
+    wait: Int64
+
+    def caused_by(self, is_selected: Bools) -> Intervals:
+        """The stretches of the waits that ``is_selected`` (per row of the table) marks."""
+        rows = is_selected[self.wait]
+        return Intervals(self.start_ns[rows], self.end_ns[rows])
+
+    def by_wait_ns(self, count: int, start_ns: Int64, end_ns: Int64) -> Int64:
+        """Idle time inside disjoint windows per wait, ns, shape ``(count,)``."""
+        inside = total_within(Intervals(start_ns, end_ns), self.start_ns, self.end_ns)
+        return np.bincount(self.wait, inside, count).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrainedGaps:
+    """Gaps that start during a wait, in order of time.
+
+    Attributes:
+        gap: Number of each gap.
+        start_ns: When it starts.
+        returned_ns: End of the wait.
+        waited_ns: For how long until then the wait had blocked the thread that ends the gap, while
+            a device worked; above 0.
+        wait: Row of the table of waits.
+    """
+
+    gap: Int64
+    start_ns: Int64
+    returned_ns: Int64
+    waited_ns: Int64
+    wait: Int64
+
+
+def drained_gaps(trace: Trace, waits: pl.DataFrame, idle: Gaps) -> DrainedGaps:
+    """The gaps of ``idle`` that start during a wait, each once; a wait belongs to the last gap that
+    starts in it.
+
+    Of several waits the latest counts, those of the launching thread before others.
+    """
+    threads = host_threads(trace)
+    start, end = waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy()
+    gap = np.searchsorted(idle.start_ns, end, "right") - 1
+    gap_start = np.append(idle.start_ns, -1)[gap]
+    # What is copied to a device is needed there: waiting for that is not what brings idle time.
+    avoidable = waits["track"].is_in(list(threads)).to_numpy() & (
+        waits["wait"].to_numpy() != Wait.UPLOAD
+    )
+    row = np.flatnonzero((gap >= 0) & (gap_start > start) & avoidable)
+    track = waits["track"].to_numpy()[row].astype(np.int64)
+    launcher = gather(indices(trace.slices["track"]), idle.launch)[gap[row]]
+    # Of one GPU's gaps: others may work on while the call waits.
+    until = np.minimum(end[row], idle.end_ns[gap[row]])
+    waited_ns = _blocked_ns(trace, threads, launcher, track, (start[row], until))
+    order = np.lexsort((start[row], end[row], track == launcher, gap[row]))
+    order = order[waited_ns[order] > 0]
+    last = order[_last_of_each(gap[row[order]])]
+    row, waited_ns = row[last], waited_ns[last]
+    return DrainedGaps(gap[row], gap_start[row], end[row], waited_ns, row)
+
+
+def _last_of_each(values: Int64) -> Bools:
+    last: Bools = np.append(values[1:] != values[:-1], True)[: len(values)]
+    return last
+
+
+def _blocked_ns(
+    trace: Trace,
+    threads: Mapping[int, HostThread],
+    launcher: Int64,
+    track: Int64,
+    windows: tuple[Int64, Int64],
+) -> Int64:
+    """How long devices worked in windows of waits of ``track`` while ``launcher`` (-1: unknown)
+    did not, ns: a thread that works is not blocked by the wait of another, nor by any of another
+    process."""
+    start, end = windows
+    waited: Int64 = total_within(busy(trace), start, end)
+    process = indices(trace.tracks.sort("track")["process"])
+    waited[(launcher >= 0) & (gather(process, launcher) != gather(process, track))] = 0
+    others = (launcher != track) & (waited > 0)
+    for number in np.unique(launcher[others & (launcher >= 0)]).tolist():
+        rows = np.flatnonzero(others & (launcher == number))
+        meanwhile = intersect(busy(trace), union(start[rows], end[rows]))
+        unoccupied = subtract(meanwhile, threads[number].at_work)
+        waited[rows] = total_within(unoccupied, start[rows], end[rows])
+    return waited
+
+
+def charge_waits(
+    idle: Gaps, drained: DrainedGaps, host: Intervals, blocked: Intervals
+) -> WaitCosts:
+    """The host's time in gaps that waits for device work caused.
+
+    Args:
+        idle: All gaps.
+        drained: Those that start during a wait.
+        host: When the host, late, launched (``IdleCause.HOST``).
+        blocked: When it was late in a synchronizing call.
+    """
+    gap, waited_ns = drained.gap, drained.waited_ns
+    until = np.minimum(drained.returned_ns, drained.start_ns + waited_ns)
+    returning = Intervals(drained.start_ns, np.minimum(until, idle.end_ns[gap]))
+    avoidable = union_all(host, intersect(blocked, returning))
+    in_gap = np.searchsorted(idle.start_ns, avoidable.start_ns, "right") - 1
+    lengths = avoidable.end_ns - avoidable.start_ns
+    demand = np.bincount(in_gap, lengths, len(idle.start_ns)).astype(np.int64)
+    supply = np.bincount(gap, waited_ns, len(idle.start_ns)).astype(np.int64)
+    ahead = idle.host_end_ns <= idle.start_ns
+    charged = _charged(supply, demand, ahead)
+    before = np.cumsum(lengths) - lengths
+    first = np.searchsorted(in_gap, np.arange(len(charged)))
+    since = before - np.append(before, 0)[first[in_gap]]
+    charged_here = np.clip(charged[in_gap] - since, 0, lengths)
+    some = charged_here > 0
+    latest = np.searchsorted(gap, in_gap[some], "right") - 1
+    start = avoidable.start_ns[some]
+    return WaitCosts(start, start + charged_here[some], drained.wait[latest])
+
+
+def _charged(supply: Int64, demand: Int64, ahead: Bools) -> Int64:
+    """How much of each gap's demand is met by what was supplied at or before it, unspent, since
+    the host was ahead the last time.
+
+    ``left = max(0, left + supply - demand)`` from gap to gap, as running minima of sums.
+    """
+    if not len(supply):
+        return demand
+    # Between two gaps in which the host is late, all others spend everything once.
+    matters = ~ahead | np.append(True, ~ahead[:-1])
+    everything = int(supply.sum()) + 1
+    change = np.where(ahead, -everything, supply - demand)[matters]
+    sums = np.cumsum(change)
+    left_there = sums - np.minimum(np.minimum.accumulate(sums), 0)
+    left = np.zeros(len(supply), np.int64)
+    left[matters] = left_there
+    before = np.append(0, left[:-1])
+    charged: Int64 = np.where(ahead, 0, before + supply - left)
+    return charged
