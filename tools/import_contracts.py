@@ -15,7 +15,7 @@ class IndependentPackages(Contract):
 
     container = fields.ModuleField()
 
-    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002
         """Find the imports that the contract forbids."""
         container = self.container.name  # type: ignore[attr-defined]
         children = graph.find_children(container)
