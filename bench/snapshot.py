@@ -29,8 +29,8 @@ from figures import Figure, add_options, tell
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
-from torch_tb_profiler.importers.snapshot.machine import Machine
-from torch_tb_profiler.importers.snapshot.window import Window
+from torch_tb_profiler.importers.snapshot.machine import PickleMachine
+from torch_tb_profiler.importers.snapshot.window import StreamWindow
 from torch_tb_profiler.loading.processes.freeing import keep_buffers
 from torch_tb_profiler.views.registry import view_named
 
@@ -237,7 +237,7 @@ def check(path: Path) -> None:
 
     with path.open("rb") as file:
         expected = pickle.load(file)["device_traces"][0]
-    machine = Machine(Window(iter([path.read_bytes()])))
+    machine = PickleMachine(StreamWindow(iter([path.read_bytes()])))
     machine.run()
     entries, stacks = machine.entries.finish(), machine.entries.stacks
     assert entries.size.tolist() == [entry["size"] for entry in expected]

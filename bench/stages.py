@@ -19,7 +19,7 @@ from typing import Any
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_source, source_of
 from torch_tb_profiler.importers.kineto import reader
-from torch_tb_profiler.importers.kineto.merge import Merger
+from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
 from torch_tb_profiler.loading.processes.freeing import keep_buffers
 from torch_tb_profiler.reports import json as _reports  # noqa: F401 (what a report loads)
 from torch_tb_profiler.storage.locations import file_state, open_location
@@ -58,7 +58,7 @@ def stages_of(path: Path) -> dict[str, float]:
         (reader, "decode_piece", "decode"),
         (reader, "make_batch", "columns"),
         (reader, "finish", "merge"),
-        (Merger, "add", "merge"),
+        (EventBatchMerger, "add", "merge"),
     ):
         setattr(owner, name, clock.measuring(stage, getattr(owner, name)))
     location = open_location(str(path))

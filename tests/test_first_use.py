@@ -53,7 +53,7 @@ KNOWLEDGE = """
 DECODERS = """
     import msgspec
     from torch_tb_profiler.importers.kineto import args, structs
-    from torch_tb_profiler.importers.kineto.kinds import SLICE_DECODERS
+    from torch_tb_profiler.importers.kineto.event_kinds import SLICE_DECODERS
     from torch_tb_profiler.trace.quality import QualityReport
     raws = [msgspec.Raw(b'{"External id": 1, "stream": 7, "name": "x"}')]
     def decoded(number):

@@ -12,7 +12,7 @@ LONG_FACTOR = 10
 """A slice is never cut below a day or ten times the range of all starts."""
 
 
-def settle_durations(slices: ColumnArrays, quality: QualityReport) -> None:
+def sanitize_durations(slices: ColumnArrays, quality: QualityReport) -> None:
     """No duration is absent, negative, or reaches absurdly far behind the recording; in place."""
     start, dur = slices["start_ns"], slices["dur_ns"]
     missing = dur == ABSENT

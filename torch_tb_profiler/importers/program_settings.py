@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from torch_tb_profiler.importers.kineto.values import shown
+from torch_tb_profiler.importers.kineto.values import preview
 from torch_tb_profiler.known_environment import is_allowed
 from torch_tb_profiler.trace.info import ProgramSettings
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES
@@ -51,7 +51,7 @@ def program_settings(
         try:
             kept[field] = read(value, quality)
         except _WrongError:
-            quality.add(issue, 1, f"{place}.{field}: {shown(value)}")
+            quality.add(issue, 1, f"{place}.{field}: {preview(value)}")
     return ProgramSettings(**kept)
 
 

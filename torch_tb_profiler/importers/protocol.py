@@ -16,7 +16,7 @@ from torch_tb_profiler.storage.format_detection import DetectFormat
 from torch_tb_profiler.storage.names import NamePattern
 
 if TYPE_CHECKING:
-    from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
+    from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
     from torch_tb_profiler.importers.source import AnySource
     from torch_tb_profiler.trace.columns import EventColumns
 
@@ -99,12 +99,12 @@ class Importer:
         files: Names that are those of its files.
         folders: Names that are those of folders which are one trace each.
         endings: Of files that may be traces, whatever else they are called.
-        tell: What a file with one of these endings is, by its first bytes, unpacked, that ``sniff``
-            accepts; None where ``sniff`` says enough.
+        detect: Classifies a file with one of these endings, by its first unpacked bytes, once
+            ``sniff`` has accepted it; None where ``sniff`` is enough.
         replaces: (ending, ending of a companion): where a file with the first lies beside one of
             the same stem with the second, that is the same recording, and is not shown.
         members: Names of files of one folder that are one trace together, for each ``worker``.
-        finder: The module whose ``find(source, sought, limits)`` finds one event again; None where
+        finder: The module whose ``find(source, query, limits)`` finds one event again; None where
             arguments outside the columns cannot be read.
     """
 
@@ -116,7 +116,7 @@ class Importer:
     files: tuple[NamePattern, ...] = ()
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
-    tell: DetectFormat | None = None
+    detect: DetectFormat | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     members: tuple[NamePattern, ...] = ()
     finder: str | None = None
@@ -132,8 +132,8 @@ class Importer:
         return columns
 
     def find(
-        self, source: AnySource, sought: SoughtEvent, limits: SearchLimits
-    ) -> FoundArguments | None:
+        self, source: AnySource, query: EventQuery, limits: SearchLimits
+    ) -> EventArguments | None:
         """The arguments of one event of ``source``; None where the format cannot find events.
 
         Raises:
@@ -143,5 +143,5 @@ class Importer:
         if self.finder is None:
             return None
         module = importlib.import_module(self.finder)
-        found: FoundArguments = module.find(source, sought, limits)
-        return found
+        result: EventArguments = module.find(source, query, limits)
+        return result

@@ -23,8 +23,8 @@ from torch_tb_profiler.importers import (
 )
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Importer, Reading
-from torch_tb_profiler.importers.refusals import refusal
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
+from torch_tb_profiler.importers.unrecognized import unrecognized_file
 from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.storage.format_detection import FormatDetection
 from torch_tb_profiler.storage.names import NamePattern, TraceNames
@@ -72,10 +72,12 @@ def detect_format(head: bytes, base_name: str, is_whole: bool) -> FormatDetectio
     for importer in FORMATS:
         if base_name.endswith(importer.endings) and importer.sniff(head, base_name):
             told = (
-                importer.tell(head, base_name, is_whole) if importer.tell else FormatDetection(True)
+                importer.detect(head, base_name, is_whole)
+                if importer.detect
+                else FormatDetection(True)
             )
             return replace(told, format=importer.name) if told.is_trace else told
-    problem = refusal(head, base_name, [importer.title for importer in FORMATS])
+    problem = unrecognized_file(head, base_name, [importer.title for importer in FORMATS])
     return FormatDetection(False, problem.code, f"{problem.message.removeprefix(f'{base_name} ')}")
 
 
@@ -137,7 +139,7 @@ def importer_of(source: AnySource) -> Importer:
     for importer in FORMATS:
         if importer.sniff(source.head, source.name):
             return importer
-    raise refusal(source.head, source.name, [importer.title for importer in FORMATS])
+    raise unrecognized_file(source.head, source.name, [importer.title for importer in FORMATS])
 
 
 def _unreadable(name: str) -> TraceFormatError:

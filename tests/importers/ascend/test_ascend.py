@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.importers.kineto.reference import read_file
-from tests.importers.kineto.test_unsorted import categories, read_rows
+from tests.importers.kineto.test_uncategorized import categories, read_rows
 from torch_tb_profiler.analysis.algebra.intervals import total, union
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from tests.helpers.opening import open_file
+from torch_tb_profiler.importers.event_query import EventArguments, SearchLimits
 from torch_tb_profiler.importers.kineto import find_event
 from torch_tb_profiler.importers.registry import importer_of
-from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits
 from torch_tb_profiler.importers.source import source_of
-from torch_tb_profiler.loading.queries.arguments import sought_event
+from torch_tb_profiler.loading.queries.arguments import event_query
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.model import Trace
 
@@ -33,15 +33,15 @@ def opened(path: Path) -> Trace:
     return open_file(open_location(str(path)), cache=None)
 
 
-def found(path: Path, trace: Trace, slice_id: int, limits: SearchLimits = LIMITS) -> FoundArguments:
+def found(path: Path, trace: Trace, slice_id: int, limits: SearchLimits = LIMITS) -> EventArguments:
     location = open_location(str(path))
     source = source_of(location, file_state(location))
-    answer = importer_of(source).find(source, sought_event(trace, slice_id), limits)
+    answer = importer_of(source).find(source, event_query(trace, slice_id), limits)
     assert answer is not None
     return answer
 
 
-def values(answer: FoundArguments) -> dict[str, Any]:
+def values(answer: EventArguments) -> dict[str, Any]:
     assert answer.end == "found", answer
     return {name: json.loads(text, parse_float=Decimal) for name, text in answer.arguments.items()}
 

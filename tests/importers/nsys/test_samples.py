@@ -21,9 +21,9 @@ from tests.importers.nsys.exports import (
     strings,
     trace_of,
 )
+from torch_tb_profiler.importers.downsampling import downsample
 from torch_tb_profiler.importers.nsys.samples import split_unit
 from torch_tb_profiler.importers.nsys.scheduling import mean_running, running_times
-from torch_tb_profiler.importers.thinning import thinned
 from torch_tb_profiler.trace.columns import EventColumns
 
 Sample = tuple[str, str, str, int, float]
@@ -116,11 +116,11 @@ def test_many_samples_become_means() -> None:
     time_ns = np.array([3, 1, 2, 4, 1, 2, 5])
     values = np.array([30.0, 10, 20, 40, 7, 9, 50])
     series = np.array([0, 0, 0, 0, 1, 1, 0])
-    whole = thinned(time_ns, values, series, 7)
+    whole = downsample(time_ns, values, series, 7)
     assert [each.tolist() for each in whole] == [
         [1, 2, 3, 4, 5, 1, 2], [10, 20, 30, 40, 50, 7, 9], [0] * 5 + [1] * 2
     ]  # fmt: skip
-    few = thinned(time_ns, values, series, 4)
+    few = downsample(time_ns, values, series, 4)
     assert [each.tolist() for each in few] == [[1, 3, 5, 1], [15, 35, 50, 8], [0, 0, 0, 1]]
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from tests.importers.kineto.reference import read_bytes, read_file
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.event_query import SearchLimits
 from torch_tb_profiler.importers.paddle.reader import find
-from torch_tb_profiler.importers.sought import SearchLimits
 from torch_tb_profiler.importers.source import source_of
-from torch_tb_profiler.loading.queries.arguments import sought_event
+from torch_tb_profiler.loading.queries.arguments import event_query
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
@@ -94,7 +94,7 @@ def test_events_are_located_in_the_file(corpus: Path) -> None:
     location = open_location(str(path))
     trace, source = build_trace(read_file(path)), source_of(location, file_state(location))
     for slice_id in range(0, trace.slices.height, 61):
-        match = find(source, sought_event(trace, slice_id), SearchLimits(1 << 30, 60))
+        match = find(source, event_query(trace, slice_id), SearchLimits(1 << 30, 60))
         assert match is not None
         assert match.end == "found", slice_id
         assert "start_time" in match.arguments

@@ -16,7 +16,7 @@ from torch_tb_profiler.importers.protobuf.texts import (
     distinct_texts,
     leading_texts,
 )
-from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Picked, Wire
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Occurrences, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 VALUES = st.one_of(
@@ -42,7 +42,7 @@ def spans(messages: list[bytes]) -> tuple[bytes, Int64, Int64]:
     return b"".join(messages), ends[:-1], ends[1:]
 
 
-def _columns(picked: Picked) -> tuple[list[int], ...]:
+def _columns(picked: Occurrences) -> tuple[list[int], ...]:
     columns = (picked.message, picked.value, picked.start, picked.end)
     assert (np.diff(picked.message) >= 0).all()
     return tuple(column.tolist() for column in columns)
@@ -144,7 +144,7 @@ def test_texts_that_messages_begin_with_are_made_once_each(texts: list[str], oth
     messages = [message((10, text), (2, number)) for number, text in enumerate(texts)]
     data, start, end = spans([*messages, message((2, 1))] if other else messages)
     wire = Wire(data)
-    found = leading_texts(wire, Picked(np.arange(start.size), end - start, start, end), 10)
+    found = leading_texts(wire, Occurrences(np.arange(start.size), end - start, start, end), 10)
     if other:
         assert found is None
         return
@@ -161,7 +161,7 @@ def test_leading_texts_that_are_alike_at_both_ends_stay_two() -> None:
         "beginning one ending words",
     ]
     data, start, end = spans([message((10, text)) for text in texts])
-    found = leading_texts(Wire(data), Picked(np.arange(3), end - start, start, end), 10)
+    found = leading_texts(Wire(data), Occurrences(np.arange(3), end - start, start, end), 10)
     assert found is not None
     assert [found.texts[code] for code in found.codes.tolist()] == texts
 

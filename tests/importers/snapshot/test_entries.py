@@ -17,15 +17,15 @@ from tests.helpers.snapshots import simulated
 from torch_tb_profiler.importers.snapshot import machine as machine_module
 from torch_tb_profiler.importers.snapshot import window as window_module
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryStore
-from torch_tb_profiler.importers.snapshot.machine import Machine
-from torch_tb_profiler.importers.snapshot.window import Window
+from torch_tb_profiler.importers.snapshot.machine import PickleMachine
+from torch_tb_profiler.importers.snapshot.window import StreamWindow
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
 
 
 def read(data: bytes) -> tuple[list[list[dict[str, Any]]], int]:
     """The entries of every device as dicts again, and how many were decoded at once."""
-    machine = Machine(Window(data[at : at + 999] for at in range(0, len(data), 999)))
+    machine = PickleMachine(StreamWindow(data[at : at + 999] for at in range(0, len(data), 999)))
     whole = machine.run()
     store = machine.entries
     entries = store.finish()
@@ -88,7 +88,7 @@ def test_windows_and_frames_end_anywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     data = pickle.dumps(snapshot, 4)
     assert data.count(b"\x95") > 1
     monkeypatch.setattr(window_module, "STEP_BYTES", 9000)
-    monkeypatch.setattr(Window.forward, "__defaults__", (9000,))
+    monkeypatch.setattr(StreamWindow.forward, "__defaults__", (9000,))
     monkeypatch.setattr(machine_module, "MARGIN_BYTES", 700)
     entries, bulk = read(data)
     assert entries == expected(snapshot)

@@ -28,8 +28,8 @@ from torch_tb_profiler.importers.snapshot.errors import (
     PickleError,
     TruncatedPickleError,
 )
-from torch_tb_profiler.importers.snapshot.machine import Machine
-from torch_tb_profiler.importers.snapshot.window import Window
+from torch_tb_profiler.importers.snapshot.machine import PickleMachine
+from torch_tb_profiler.importers.snapshot.window import StreamWindow
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False)
@@ -51,7 +51,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def read(data: bytes, size: int = 1 << 20) -> Any:
-    return Machine(Window(pieces(data, size))).run()
+    return PickleMachine(StreamWindow(pieces(data, size))).run()
 
 
 @settings(max_examples=60, deadline=None)
@@ -166,7 +166,7 @@ def test_a_stream_that_ends_leaves_what_was_read() -> None:
     data = pickle.dumps(snapshot, 4)
     counts = []
     for end in range(20, len(data) - 1, 61):
-        reader = Machine(Window(iter([data[:end]])))
+        reader = PickleMachine(StreamWindow(iter([data[:end]])))
         with pytest.raises(TruncatedPickleError):
             reader.run()
         whole = reader.rest()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.snapshots import simulated
-from torch_tb_profiler.importers.snapshot.window import Window, unframed
+from torch_tb_profiler.importers.snapshot.window import StreamWindow, unframed
 
 
 def without_frames(data: bytes) -> bytes:
@@ -81,7 +81,7 @@ def test_sizes_of_frames_that_are_wrong_only_leave_them_in() -> None:
 
 def test_a_window_goes_forward() -> None:
     data = bytes(200) + random.Random(2).randbytes(1000)
-    window = Window(pieces(data, [100]))
+    window = StreamWindow(pieces(data, [100]))
     window.forward(0, 150)
     assert window.data == data[:200]
     window.forward(120, 150)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from torch_tb_profiler.importers.ascend import file_names
-from torch_tb_profiler.importers.kineto import heads
+from torch_tb_profiler.importers.kineto import detection
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.format_detection import FormatDetection
@@ -42,12 +42,12 @@ def sniff(head: bytes, name: str) -> bool:
     return is_timeline(head, name) or is_database(head, name)
 
 
-def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
+def detect(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     """Detect what a file that :func:`sniff` accepts holds."""
     return (
         FormatDetection(True)
         if is_database(head, base_name)
-        else heads.tell(head, base_name, is_whole)
+        else detection.detect(head, base_name, is_whole)
     )
 
 
@@ -73,6 +73,6 @@ FORMAT = Importer(
         ),
     ),
     endings=(".json", ".json.gz", ".db"),
-    tell=tell,
+    detect=detect,
     finder="torch_tb_profiler.importers.ascend.folder",
 )

@@ -11,9 +11,9 @@ from torch_tb_profiler.importers.ascend.job import with_job
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
 from torch_tb_profiler.importers.ascend.text_folder import read_text_folder
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
 from torch_tb_profiler.importers.kineto import find_event, reader
 from torch_tb_profiler.importers.protocol import Reading
-from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
@@ -49,7 +49,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     return columns
 
 
-def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundArguments | None:
+def find(source: AnySource, query: EventQuery, limits: SearchLimits) -> EventArguments | None:
     """Read the arguments of one event. None if the trace was read from a database: then the trace
     has all its columns.
 
@@ -60,11 +60,11 @@ def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundA
     if not isinstance(source, Folder):
         if is_database(source.head, source.name):
             return None
-        return find_event.find(source, sought, limits)
+        return find_event.find(source, query, limits)
     timeline = (
         None if file_names.database_of(source.files) else file_names.timeline_of(source.files)
     )
-    return None if timeline is None else find_event.find(source.files[timeline](), sought, limits)
+    return None if timeline is None else find_event.find(source.files[timeline](), query, limits)
 
 
 def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventColumns, Any]:

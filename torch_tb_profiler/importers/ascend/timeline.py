@@ -21,8 +21,8 @@ from torch_tb_profiler.importers.ascend.collectives import collectives_from_task
 from torch_tb_profiler.importers.ascend.counters import convert_counters
 from torch_tb_profiler.importers.ascend.overlap import check_overlap
 from torch_tb_profiler.importers.ascend.strings import Strings
-from torch_tb_profiler.importers.kineto.kinds import TO_DEVICE
-from torch_tb_profiler.importers.kineto.tracks import join_rows
+from torch_tb_profiler.importers.kineto.event_kinds import TO_DEVICE
+from torch_tb_profiler.importers.kineto.tracks import merge_rows
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -101,7 +101,7 @@ def _join_threads(columns: EventColumns) -> None:
 
     if hosts:
         names = {(track.pid, track.tid): track.thread_name for track in columns.tracks}
-        columns.tracks = join_rows(columns.tables, columns.tracks, thread)
+        columns.tracks = merge_rows(columns.tables, columns.tracks, thread)
         for track in columns.tracks:
             track.thread_name = names.get((track.pid, track.tid), f"Thread {track.tid}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.importers.kineto.heads import tell
+from torch_tb_profiler.importers.kineto.detection import detect
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.names import NamePattern
@@ -26,6 +26,6 @@ FORMAT = Importer(
         NamePattern.ending_with(".pt.trace.json.gz"),
     ),
     endings=(".json", ".json.gz"),
-    tell=tell,
+    detect=detect,
     finder="torch_tb_profiler.importers.kineto.find_event",
 )

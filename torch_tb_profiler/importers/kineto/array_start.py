@@ -21,7 +21,7 @@ LOOK_BEYOND_BYTES = 4 << 20
 later, as one piece."""
 
 
-class Candidate(NamedTuple):
+class ArrayCandidate(NamedTuple):
     """An array under the key of the events; the greater one is the likelier.
 
     Attributes:
@@ -46,7 +46,7 @@ class ArrayStart:
 
     def __init__(self) -> None:
         self.end: int | None = None
-        self._best: Candidate | None = None
+        self._best: ArrayCandidate | None = None
         self._first_end: int | None = None
         self._searched = 0
         self._scanned = 0
@@ -61,7 +61,7 @@ class ArrayStart:
         while (match := EVENTS_KEY.search(text, self._searched)) is not None:
             item = NON_BLANK.search(text, match.end())
             is_filled = item is not None and item[0] == b"{"
-            candidate = Candidate(is_filled, self._depth_at(text, match.start()) == 1)
+            candidate = ArrayCandidate(is_filled, self._depth_at(text, match.start()) == 1)
             if self._best is None or candidate > self._best:
                 self._best, self.end = candidate, match.end()
             if all(candidate):

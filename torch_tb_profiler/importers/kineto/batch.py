@@ -20,11 +20,11 @@ from torch_tb_profiler.importers.kineto import structs, tables
 from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.categories import category_of
 from torch_tb_profiler.importers.kineto.dialect import Dialect
-from torch_tb_profiler.importers.kineto.kinds import (
+from torch_tb_profiler.importers.kineto.event_kinds import (
     FIRST_SLICE_KIND,
     SLICE_DECODERS,
-    Kind,
-    kind_of,
+    EventKind,
+    event_kind,
 )
 from torch_tb_profiler.importers.kineto.stated import stated_table
 from torch_tb_profiler.importers.kineto.structs import Event
@@ -61,7 +61,7 @@ Declaration = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Batch:
+class EventBatch:
     """Columns of one piece. Codes, tracks and slice rows count from this batch's own zero.
 
     Attributes:
@@ -84,9 +84,9 @@ class Batch:
     tail: bytes | None = None
 
 
-def make_batch(
+def build_batch(
     events: Sequence[Event], *, python_frames: bool = True, dialect: Dialect | None = None
-) -> Batch:
+) -> EventBatch:
     """The columns of ``events``.
 
     Args:
@@ -103,7 +103,7 @@ class _Maker:
     def __init__(
         self, events: Sequence[Event], python_frames: bool, dialect: Dialect | None
     ) -> None:
-        self.batch = Batch()
+        self.batch = EventBatch()
         self._read_slices = None if dialect is None else dialect.read_slices
         self._read_memory = None if dialect is None else dialect.read_memory
         self.strings = Interner()
@@ -112,18 +112,18 @@ class _Maker:
         kind = self.group_kind[codes]
         quality = self.batch.quality
         if not python_frames:
-            is_frame = kind == Kind.PYTHON_SLICE
+            is_frame = kind == EventKind.PYTHON_SLICE
             quality.add("python_frames_left_out", int(is_frame.sum()))
-            kind[is_frame] = Kind.IGNORED
-        quality.add("unknown_phase", int((kind == Kind.UNREAD_PHASE).sum()))
-        quality.add("empty_event", int((kind == Kind.EMPTY).sum()))
+            kind[is_frame] = EventKind.IGNORED
+        quality.add("unknown_phase", int((kind == EventKind.UNREAD_PHASE).sum()))
+        quality.add("empty_event", int((kind == EventKind.EMPTY).sum()))
         self._slices(events, codes, kind)
-        self._instants(events, codes, kind == Kind.INSTANT)
+        self._instants(events, codes, kind == EventKind.INSTANT)
         if self._read_memory is not None:
             self._behind(kind)
         self._flows(events, codes, kind)
-        self._counters(events, codes, kind == Kind.COUNTER)
-        self._declared(events, kind == Kind.META)
+        self._counters(events, codes, kind == EventKind.COUNTER)
+        self._declared(events, kind == EventKind.META)
         self.batch.strings = list(self.strings)
         self.batch.tracks = list(self.tracks)
 
@@ -138,7 +138,7 @@ class _Maker:
             numbers = [groups[tuple(map(_hashable, keys(event)))] for event in events]
         codes = np.array(numbers, np.int32)
         parts = list(groups)
-        self.group_kind = np.array([kind_of(ph, cat) for ph, cat, _, _ in parts], np.int8)
+        self.group_kind = np.array([event_kind(ph, cat) for ph, cat, _, _ in parts], np.int8)
         self.group_category = np.array(
             [category_of(cat if isinstance(cat, str) else None) for _, cat, _, _ in parts], np.int8
         )
@@ -235,17 +235,19 @@ class _Maker:
         dur[is_complete] = self._times([event.dur for event in compress(rows, is_complete)]).ns
         return dur
 
-    def _details(self, kind: Kind, args: tables.Args, raws: list[msgspec.Raw], at: Int64) -> None:
+    def _details(
+        self, kind: EventKind, args: tables.Args, raws: list[msgspec.Raw], at: Int64
+    ) -> None:
         quality, strings = self.batch.quality, self.strings
-        if kind in (Kind.HOST_SLICE, Kind.OTHER_SLICE):
+        if kind in (EventKind.HOST_SLICE, EventKind.OTHER_SLICE):
             self._add("operator", tables.operator_table(args, at, strings, quality))
-        if kind in (Kind.PYTHON_SLICE, Kind.OTHER_SLICE):
+        if kind in (EventKind.PYTHON_SLICE, EventKind.OTHER_SLICE):
             self._add("python", tables.python_table(args, at, quality))
-        if kind in (Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
+        if kind in (EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE):
             self._add("device", tables.device_table(args, at, strings, quality))
-        if kind == Kind.OTHER_SLICE:
+        if kind == EventKind.OTHER_SLICE:
             self._add(TASKS, tables.task_table(args, at, strings))
-        if kind in (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
+        if kind in (EventKind.HOST_SLICE, EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE):
             self._add("collective", tables.collective_table(args, raws, at, strings, quality))
             self._add("stated", stated_table(args, raws, at, strings, quality))
 
@@ -284,14 +286,14 @@ class _Maker:
         """Tell which slice each memory event stands behind; nothing where events were dropped."""
         memory = sum(len(part["time_ns"]) for part in self.batch.tables.get("memory", []))
         slices = sum(len(part["start_ns"]) for part in self.batch.tables.get("slices", []))
-        is_slice, is_memory = kind >= FIRST_SLICE_KIND, kind == Kind.INSTANT
+        is_slice, is_memory = kind >= FIRST_SLICE_KIND, kind == EventKind.INSTANT
         behind = np.full(memory, NOWHERE, np.int64)
         if (is_slice.sum(), is_memory.sum()) == (slices, memory):
             behind = np.cumsum(is_slice)[is_memory] - 1
         self._add(BEHIND, {"slice": behind})
 
     def _flows(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
-        chosen = (kind == Kind.FLOW_START) | (kind == Kind.FLOW_END)
+        chosen = (kind == EventKind.FLOW_START) | (kind == EventKind.FLOW_END)
         if not chosen.any():
             return
         rows, codes, time = self._timed(events, codes, chosen)
@@ -299,7 +301,7 @@ class _Maker:
         flows: ColumnArrays = {
             "raw_category_code": word,
             "flow_id_code": text_codes([event.id for event in rows], self.strings),
-            "is_start": (self.group_kind[codes] == Kind.FLOW_START).astype(np.int8),
+            "is_start": (self.group_kind[codes] == EventKind.FLOW_START).astype(np.int8),
             "track": track,
             "time_ns": time,
         }

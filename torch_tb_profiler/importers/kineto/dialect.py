@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from torch_tb_profiler.importers.kineto.kinds import Kind
+from torch_tb_profiler.importers.kineto.event_kinds import EventKind
 from torch_tb_profiler.importers.kineto.values import Interner
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64, Track
@@ -42,7 +42,7 @@ class ReadSliceArguments(Protocol):
 
     def __call__(
         self,
-        kind: Kind,
+        kind: EventKind,
         raws: list[msgspec.Raw],
         rows: Int64,
         strings: Interner,

@@ -22,7 +22,7 @@ COMMA, POINT, ZERO = np.frombuffer(b",.0", np.uint8)
 UInt64 = npt.NDArray[np.uint64]
 
 
-class Numbers:
+class DecimalNumbers:
     """The digits of many numbers, read at once.
 
     Attributes:

@@ -12,13 +12,13 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torch_tb_profiler.importers.kineto.cuts import OVERLAP_BYTES, Cut
+from torch_tb_profiler.importers.kineto.boundaries import OVERLAP_BYTES, EventBoundary
 from torch_tb_profiler.importers.kineto.pieces import (
     LONG_FACTOR,
     MAX_PIECE_BYTES,
     PIECE_BYTES,
-    Piece,
-    Pieces,
+    EventPiece,
+    EventPieces,
 )
 
 WINDOW_BYTES = 1 << 15
@@ -29,7 +29,7 @@ PLAIN_STARTS = (b"{", b"[")
 BLANK = b" \t\r\n"
 
 
-class Version(NamedTuple):
+class FileVersion(NamedTuple):
     """What a file is at one moment."""
 
     size_bytes: int
@@ -38,18 +38,18 @@ class Version(NamedTuple):
     device: int
 
     @classmethod
-    def of(cls, file: io.FileIO) -> Version:
+    def of(cls, file: io.FileIO) -> FileVersion:
         """Of an open file."""
         status = os.fstat(file.fileno())
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
-    def is_same_file(self, other: Version) -> bool:
+    def is_same_file(self, other: FileVersion) -> bool:
         """Whether both are one file, written to meanwhile perhaps."""
         return self[2:] == other[2:]
 
 
 class FilePiece(NamedTuple):
-    """Where a :class:`Piece` lies.
+    """Where a :class:`EventPiece` lies.
 
     Attributes:
         path: The file.
@@ -60,22 +60,22 @@ class FilePiece(NamedTuple):
     """
 
     path: str
-    version: Version
+    version: FileVersion
     start: int
     end: int
     is_last: bool
 
-    def read(self) -> Piece:
+    def read(self) -> EventPiece:
         """The piece itself, shorter if the file is shorter by now.
 
         Raises:
             OSError: the file cannot be read, or (``ESTALE``) another one lies there by now.
         """
         with io.FileIO(self.path) as file:
-            if not self.version.is_same_file(Version.of(file)):
+            if not self.version.is_same_file(FileVersion.of(file)):
                 raise OSError(errno.ESTALE, "the file was replaced", self.path)
             text = _bytes_at(file, self.start, self.end)
-        return Piece(text if self.is_last else b"".join((b"[", text, b"]")), self.is_last)
+        return EventPiece(text if self.is_last else b"".join((b"[", text, b"]")), self.is_last)
 
 
 class FilePieces:
@@ -95,8 +95,8 @@ class FilePieces:
         self._path = path
         self._piece_bytes = piece_bytes
         with io.FileIO(path) as file:
-            self._version = Version.of(file)
-            beginning = Pieces(iter(lambda: file.read(CHUNK_BYTES), b""), piece_bytes)
+            self._version = FileVersion.of(file)
+            beginning = EventPieces(iter(lambda: file.read(CHUNK_BYTES), b""), piece_bytes)
         self._size = self._version.size_bytes
         self.header = beginning.header
         self.has_events = beginning.has_events
@@ -118,7 +118,7 @@ class FilePieces:
     def _piece(self, start: int, end: int, is_last: bool = False) -> FilePiece:
         return FilePiece(self._path, self._version, start, end, is_last)
 
-    def _cut_behind(self, file: io.FileIO, position: int) -> Cut | None:
+    def _cut_behind(self, file: io.FileIO, position: int) -> EventBoundary | None:
         """The first cut behind ``position``; None when the rest of the file is one piece."""
         long = position + LONG_FACTOR * self._piece_bytes
         longest = position + MAX_PIECE_BYTES
@@ -127,9 +127,9 @@ class FilePieces:
             pattern = self.cuts.learned if position < long else self.cuts.common
             match = pattern.search(window)
             if match is not None:
-                return Cut(position + match.start() + 1, position + match.start(1))
+                return EventBoundary(position + match.start() + 1, position + match.start(1))
             position += WINDOW_BYTES
-        return None if position >= self._size else Cut(position, position)
+        return None if position >= self._size else EventBoundary(position, position)
 
 
 def is_plain_text(path: str) -> bool:

@@ -14,19 +14,24 @@ from dataclasses import dataclass
 
 import msgspec
 
+from torch_tb_profiler.importers.event_query import (
+    EventArguments,
+    EventQuery,
+    SearchEnd,
+    SearchLimits,
+)
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
-from torch_tb_profiler.importers.kineto.careful import decode_piece
-from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.dialect import Dialect
+from torch_tb_profiler.importers.kineto.event_kinds import MEMORY_CATEGORY
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
-from torch_tb_profiler.importers.kineto.kinds import MEMORY_CATEGORY
-from torch_tb_profiler.importers.kineto.pieces import Piece, Pieces
+from torch_tb_profiler.importers.kineto.piece_decoder import decode_piece
+from torch_tb_profiler.importers.kineto.pieces import EventPiece, EventPieces
 from torch_tb_profiler.importers.kineto.repair import repaired_object
 from torch_tb_profiler.importers.kineto.structs import Event
 from torch_tb_profiler.importers.kineto.times import padded, raw_to_ns
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, text_of
-from torch_tb_profiler.importers.sought import FoundArguments, SearchEnd, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.columns import Track
@@ -61,13 +66,13 @@ _OBJECT: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dic
 
 
 def find(
-    source: AnySource, sought: SoughtEvent, limits: SearchLimits, dialect: Dialect | None = None
-) -> FoundArguments:
+    source: AnySource, query: EventQuery, limits: SearchLimits, dialect: Dialect | None = None
+) -> EventArguments:
     """The arguments of one event of a file.
 
     Args:
         source: The file.
-        sought: The event.
+        query: The event.
         limits: How far is looked.
         dialect: What the file is written in; None: what keeps names, rows and starts as they are.
 
@@ -76,12 +81,12 @@ def find(
         UnpackLimitError: it unpacks too far.
     """
     assert isinstance(source, Source), "no folder is a Kineto trace"
-    search = _Search(sought, limits, dialect)
+    search = _Search(query, limits, dialect)
     if source.path is not None and is_plain_text(source.path):
         places = FilePieces(source.path, SEARCH_BYTES)
         return search.result((place.read() for place in places), places.cuts)
     with closing(source.unpacked()) as unpacked:
-        pieces = Pieces(iter(utf8(unpacked, QualityReport())), SEARCH_BYTES)
+        pieces = EventPieces(iter(utf8(unpacked, QualityReport())), SEARCH_BYTES)
         return search.result(iter(pieces), pieces.cuts)
 
 
@@ -101,18 +106,18 @@ class _Candidate:
 class _Search:
     """One search for one event."""
 
-    def __init__(self, sought: SoughtEvent, limits: SearchLimits, dialect: Dialect | None) -> None:
-        self._sought = sought
+    def __init__(self, query: EventQuery, limits: SearchLimits, dialect: Dialect | None) -> None:
+        self._query = query
         self._dialect = dialect
         self._start_key = None if dialect is None else dialect.start_key
         self._limits = limits
-        self._starts_ns = {sought.start_ns, sought.start_ns + sought.base_ns}
+        self._starts_ns = {query.start_ns, query.start_ns + query.base_ns}
         self._ticks_ns = {start // TICK_NS * TICK_NS for start in self._starts_ns}
         self._digits = [str(abs(start) // 1000).encode() for start in self._starts_ns]
         self._candidates: list[_Candidate] = []
         self._text_bytes = 0
 
-    def result(self, pieces: Iterator[Piece], cuts: Cuts) -> FoundArguments:
+    def result(self, pieces: Iterator[EventPiece], cuts: EventBoundaries) -> EventArguments:
         """What the pieces hold."""
         is_within = self._look(pieces, cuts)
         chosen = self._chosen()
@@ -121,12 +126,12 @@ class _Search:
             return self._ended("absent" if is_within and not self._candidates else end)
         return self._ended("found", _values(chosen.args))
 
-    def _ended(self, end: SearchEnd, arguments: dict[str, str] | None = None) -> FoundArguments:
+    def _ended(self, end: SearchEnd, arguments: dict[str, str] | None = None) -> EventArguments:
         found = arguments or {}
         known = KNOWN_KEYS if self._dialect is None else KNOWN_KEYS | self._dialect.known_keys
-        return FoundArguments(end, found, known & found.keys(), self._text_bytes)
+        return EventArguments(end, found, known & found.keys(), self._text_bytes)
 
-    def _look(self, pieces: Iterator[Piece], cuts: Cuts) -> bool:
+    def _look(self, pieces: Iterator[EventPiece], cuts: EventBoundaries) -> bool:
         """Gather the candidates; whether the end, or all of them, came before the limits."""
         until_s = time.monotonic() + self._limits.seconds
         by_digits: bool | None = None
@@ -139,7 +144,7 @@ class _Search:
                 self._take(decoded.events, cuts)
                 if decoded.tail is not None:
                     return True
-            if len(self._candidates) >= len(self._sought.twins_dur_ns):
+            if len(self._candidates) >= len(self._query.twins_dur_ns):
                 return True
             if self._text_bytes > self._limits.text_bytes or time.monotonic() > until_s:
                 return False
@@ -155,7 +160,7 @@ class _Search:
                 at = text.find(digits, at + 1)
         return False
 
-    def _take(self, events: Iterable[Event], cuts: Cuts) -> None:
+    def _take(self, events: Iterable[Event], cuts: EventBoundaries) -> None:
         for event in events:
             if not self._is_alike(event):
                 continue
@@ -175,45 +180,45 @@ class _Search:
         return key is not None and ts_ns in self._ticks_ns and key in bytes(event.args)
 
     def _is_alike(self, event: Event) -> bool:
-        sought = self._sought
+        query = self._query
         return (
             event.ph in ("X", "B")
             and event.cat != MEMORY_CATEGORY
-            and text_of(event.pid) == sought.pid
+            and text_of(event.pid) == query.pid
             and self._may_stand_on(text_of(event.tid))
-            and (_cut(event.cat) or None) == sought.raw_category
+            and (_cut(event.cat) or None) == query.raw_category
             and self._may_be_called(_cut(event.name) or UNNAMED)
         )
 
     def _may_be_called(self, name: str) -> bool:
         """Whether the trace may call an event so: as the file does, or as its dialect renames."""
         renamed = None if self._dialect is None else self._dialect.renamed
-        return name == self._sought.name or (
-            renamed is not None and renamed(name) == self._sought.name
+        return name == self._query.name or (
+            renamed is not None and renamed(name) == self._query.name
         )
 
     def _may_stand_on(self, tid: str) -> bool:
         """Whether a row is that of the thread: by its number, or joined to it by its dialect."""
         thread = None if self._dialect is None else self._dialect.thread
-        return tid == self._sought.tid or (
-            thread is not None and thread(Track("", tid)).tid == self._sought.tid
+        return tid == self._query.tid or (
+            thread is not None and thread(Track("", tid)).tid == self._query.tid
         )
 
     def _chosen(self) -> _Candidate | None:
         """The candidate that is the slice; None where that is not clear."""
-        twins, place = self._sought.twins_dur_ns, self._sought.place
+        twins, index = self._query.twins_dur_ns, self._query.index
         if len(self._candidates) != len(twins):
             return None
-        own = twins[place]
+        own = twins[index]
         same = [each for each in self._candidates if each.dur_ns == own]
         if len(same) == twins.count(own):
-            return same[twins[:place].count(own)]
+            return same[twins[:index].count(own)]
         # What no duration tells (a B, a duration beyond sense): in the order of the file, which is
         # that of the twins without the others.
         told = {each.dur_ns for each in self._candidates} & set(twins)
         rest = [each for each in self._candidates if each.dur_ns not in told]
         left = [number for number, dur_ns in enumerate(twins) if dur_ns not in told]
-        return rest[left.index(place)] if len(rest) == len(left) and place in left else None
+        return rest[left.index(index)] if len(rest) == len(left) and index in left else None
 
 
 def _cut(value: object) -> str:

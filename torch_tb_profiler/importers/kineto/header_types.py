@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, shown
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, preview
 from torch_tb_profiler.importers.program_settings import program_settings
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES, MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
@@ -35,10 +35,10 @@ class WrongValueError(ValueError):
     """A value is not of its kind; the text names its keys and shows it."""
 
     def __init__(self, place: str, value: Any) -> None:
-        super().__init__(f"{place}: {shown(value)}")
+        super().__init__(f"{place}: {preview(value)}")
 
 
-class Kind(Protocol):
+class ValueType(Protocol):
     """A type of value."""
 
     def read(self, value: Any, place: str, quality: QualityReport, /) -> Any:
@@ -55,7 +55,7 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerType:
     """A whole number, maybe written as ``2.0``; a boolean is none.
 
     Attributes:
@@ -85,7 +85,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlagType:
     """A boolean, maybe written as 0 or 1; it stays what it was."""
 
     def read(self, value: Any, place: str, _: QualityReport) -> int:
@@ -96,7 +96,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class NumberType:
     """A part of something, or a few times it (``"0.400000"``): a number, or its text."""
 
     most: float = MAX_CORES
@@ -112,7 +112,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextType:
     """A text; what is too long is cut, and halves of characters are replaced by U+FFFD."""
 
     def read(self, value: Any, place: str, quality: QualityReport) -> str:
@@ -126,10 +126,10 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class UnionType:
     """The first of several kinds that fits."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ValueType, ...]
 
     def read(self, value: Any, place: str, quality: QualityReport) -> Any:
         """The value by that kind."""
@@ -140,10 +140,10 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class IntegerListType:
     """A list of whole numbers: all of them, or none."""
 
-    item: Whole
+    item: IntegerType
 
     def read(self, value: Any, place: str, quality: QualityReport) -> list[int]:
         """The numbers."""
@@ -153,7 +153,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
+class ObjectType:
     """An object with known parts; of others nothing is kept, for they may hold secrets.
 
     Attributes:
@@ -161,7 +161,7 @@ class Object:
         identity: The key that says whose object it is: with a wrong one it is nobody's.
     """
 
-    parts: Mapping[str, Kind]
+    parts: Mapping[str, ValueType]
     identity: str | None = None
 
     def read(self, value: Any, place: str, quality: QualityReport) -> dict[str, Any]:
@@ -179,17 +179,17 @@ class Object:
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
+class ObjectListType:
     """A list of objects; items that are none, and those beyond the limit, are lost."""
 
-    item: Object
+    item: ObjectType
     most: int
 
     def read(self, value: Any, place: str, quality: QualityReport) -> list[dict[str, Any]]:
         """The objects."""
         if not isinstance(value, list):
             raise WrongValueError(place, value)
-        quality.add("header_value", len(value) - self.most, f"{place}: {shown(value)}")
+        quality.add("header_value", len(value) - self.most, f"{place}: {preview(value)}")
         items = (
             _read_or_note(self.item, item, f"{place}[{position}]", quality)
             for position, item in enumerate(value[: self.most])
@@ -198,7 +198,7 @@ class Objects:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class JournalBlocksType:
     """What the recorder appended: blocks of its journal; who joins them to the trace reads them."""
 
     def read(self, value: Any, place: str, quality: QualityReport) -> list[dict[str, Any]]:
@@ -215,7 +215,7 @@ def _joined(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
 
 
-def _read_or_note(kind: Kind, value: Any, place: str, quality: QualityReport) -> Any:
+def _read_or_note(kind: ValueType, value: Any, place: str, quality: QualityReport) -> Any:
     """``value`` by its kind; None when it is wrong or null."""
     try:
         return None if value is None else kind.read(value, place, quality)
@@ -224,20 +224,20 @@ def _read_or_note(kind: Kind, value: Any, place: str, quality: QualityReport) ->
         return None
 
 
-_SHARE = Share()
-_BYTES = Whole(0, MAX_BYTES, may_be_text=True)
-_COUNT = Whole(may_be_text=True)
-_VERSION = Whole(-1)
-_RANK = Whole(0, MAX_RANKS - 1)
-_RANKS = Whole(0, MAX_RANKS)
-_NAME = Either((Text(), Whole(0, 2**63 - 1)))
-_FLAG = Flag()
+_SHARE = NumberType()
+_BYTES = IntegerType(0, MAX_BYTES, may_be_text=True)
+_COUNT = IntegerType(may_be_text=True)
+_VERSION = IntegerType(-1)
+_RANK = IntegerType(0, MAX_RANKS - 1)
+_RANKS = IntegerType(0, MAX_RANKS)
+_NAME = UnionType((TextType(), IntegerType(0, 2**63 - 1)))
+_FLAG = FlagType()
 _MAX_GROUPS = 1 << 20
 
-DEVICE = Object(
+DEVICE = ObjectType(
     {
-        "id": Whole(0, MAX_DEVICES - 1, may_be_text=True),
-        "name": Text(),
+        "id": IntegerType(0, MAX_DEVICES - 1, may_be_text=True),
+        "name": TextType(),
         "totalGlobalMem": _BYTES,
         "computeMajor": _COUNT,
         "computeMinor": _COUNT,
@@ -258,34 +258,34 @@ DEVICE = Object(
 )
 """A device without an id counts by its place; one with a wrong id is nobody's."""
 
-PROCESS_GROUP = Object(
+PROCESS_GROUP = ObjectType(
     {
         "pg_name": _NAME,
         "pg_desc": _NAME,
         "uid": _NAME,
-        "backend_config": Text(),
+        "backend_config": TextType(),
         "pg_size": _RANKS,
-        "ranks": Either((Numbers(_RANK), Text())),  # text: on-demand recordings
+        "ranks": UnionType((IntegerListType(_RANK), TextType())),  # text: on-demand recordings
     }
 )
 
-JOB = Object(
+JOB = ObjectType(
     {
-        "backend": Text(),
+        "backend": TextType(),
         "rank": _RANK,
         "world_size": _RANKS,
-        "pg_count": Whole(),
-        "pg_config": Objects(PROCESS_GROUP, _MAX_GROUPS),
-        "nccl_version": Either((Text(), Whole(), Numbers(Whole()))),
+        "pg_count": IntegerType(),
+        "pg_config": ObjectListType(PROCESS_GROUP, _MAX_GROUPS),
+        "nccl_version": UnionType((TextType(), IntegerType(), IntegerListType(IntegerType()))),
     }
 )
 
-EXTRA_INFO = Object({"Process Cpu Utilization": _SHARE, "System Cpu Utilization": _SHARE})
+EXTRA_INFO = ObjectType({"Process Cpu Utilization": _SHARE, "System Cpu Utilization": _SHARE})
 """Paddle's; beside these two it holds names of threads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProgramSettingsType:
     """What a program that adds it by ``add_metadata_json`` says of itself."""
 
     def read(self, value: Any, place: str, quality: QualityReport) -> dict[str, Any]:
@@ -297,15 +297,15 @@ class Settings:
         return {key: part for key, part in parts.items() if part is not None}
 
 
-HEADER = Object(
+HEADER = ObjectType(
     {
-        "schemaVersion": Either((Whole(), Text())),
-        "baseTimeNanoseconds": Whole(0, MAX_BASE_NS),
-        "deviceProperties": Objects(DEVICE, MAX_DEVICES),
-        "computeProperties": Objects(DEVICE, MAX_DEVICES),
+        "schemaVersion": UnionType((IntegerType(), TextType())),
+        "baseTimeNanoseconds": IntegerType(0, MAX_BASE_NS),
+        "deviceProperties": ObjectListType(DEVICE, MAX_DEVICES),
+        "computeProperties": ObjectListType(DEVICE, MAX_DEVICES),
         "distributedInfo": JOB,
-        "Framework": Text(),
-        "host_name": Text(),
+        "Framework": TextType(),
+        "host_name": TextType(),
         "cuda_runtime_version": _VERSION,
         "cuda_driver_version": _VERSION,
         "hip_runtime_version": _VERSION,
@@ -314,10 +314,10 @@ HEADER = Object(
         "profile_memory": _FLAG,
         "with_flops": _FLAG,
         "with_modules": _FLAG,
-        "displayTimeUnit": Text(),
+        "displayTimeUnit": TextType(),
         "ExtraInfo": EXTRA_INFO,
-        "program_settings": Settings(),
-        "torch_tb_profiler": Blocks(),
+        "program_settings": ProgramSettingsType(),
+        "torch_tb_profiler": JournalBlocksType(),
     }
 )
 """What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.importers.kineto.batch import Batch, Declaration
+from torch_tb_profiler.importers.kineto.batch import Declaration, EventBatch
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, ColumnArrays, Int32, empty_table
 from torch_tb_profiler.trace.quality import QualityReport
@@ -18,7 +18,7 @@ PHASE_COLUMN = "phase"
 
 
 @dataclass(slots=True)
-class Merger:
+class EventBatchMerger:
     """Joins batches as they come; what stays in memory are columns, strings and tracks."""
 
     strings: Interner = field(default_factory=Interner)
@@ -29,7 +29,7 @@ class Merger:
     parts: dict[str, list[ColumnArrays]] = field(default_factory=dict)
     slice_count: int = 0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: EventBatch) -> None:
         """Take the next batch of the file."""
         texts = self._shortened(batch.strings)
         strings = np.array([self.strings[text] for text in texts] + [-1], np.int32)

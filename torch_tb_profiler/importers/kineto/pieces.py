@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torch_tb_profiler.importers.kineto.array_start import ArrayStart
-from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.times import has_unpadded_decimals
 
 PIECE_BYTES = 4 << 20
@@ -22,7 +22,7 @@ MAX_PIECE_BYTES = 1 << 28
 """An event longer than this is given up, so that memory stays bounded."""
 
 
-class Piece(NamedTuple):
+class EventPiece(NamedTuple):
     """A part of the event array.
 
     Attributes:
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     is_last: bool
 
 
-class Pieces:
+class EventPieces:
     """Iterates over pieces of the event array.
 
     Attributes:
@@ -51,7 +51,7 @@ class Pieces:
         while len(self._start) < START_BYTES and (chunk := next(chunks, b"")):
             self._start += chunk
         head = self._start[:START_BYTES]
-        self.cuts = Cuts(head, has_unpadded_decimals(self.header, head))
+        self.cuts = EventBoundaries(head, has_unpadded_decimals(self.header, head))
 
     def _split_header(self) -> tuple[bytes, bytes]:
         """The header, which ends with the bracket of the event array if there is one."""
@@ -74,7 +74,7 @@ class Pieces:
         """Whether the header ends at an event array."""
         return self.header.endswith(b"[")
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[EventPiece]:
         parts = [self._start]
         size = len(self._start)
         for chunk in self._gathered():
@@ -98,7 +98,7 @@ class Pieces:
         if cut is not None:
             yield _whole([rest[: cut.end]])
             rest = rest[cut.start :]
-        yield Piece(rest, is_last=True)
+        yield EventPiece(rest, is_last=True)
 
     def _gathered(self) -> Iterator[bytes]:
         """The chunks, small ones joined, so that a cut is searched in few of them."""
@@ -116,5 +116,5 @@ class Pieces:
             yield b"".join(parts)
 
 
-def _whole(parts: list[bytes]) -> Piece:
-    return Piece(b"".join((b"[", *parts, b"]")), is_last=False)
+def _whole(parts: list[bytes]) -> EventPiece:
+    return EventPiece(b"".join((b"[", *parts, b"]")), is_last=False)

@@ -9,20 +9,20 @@ from functools import partial
 from itertools import chain
 
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
-from torch_tb_profiler.importers.kineto.careful import decode_piece
-from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.assemble import assemble
+from torch_tb_profiler.importers.kineto.batch import EventBatch, build_batch
+from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
-from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
-from torch_tb_profiler.importers.kineto.merge import Merger
+from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
+from torch_tb_profiler.importers.kineto.piece_decoder import decode_piece
 from torch_tb_profiler.importers.kineto.pieces import (
     MAX_HEADER_BYTES,
     MAX_TAIL_BYTES,
     PIECE_BYTES,
-    Piece,
-    Pieces,
+    EventPiece,
+    EventPieces,
 )
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.kineto.structs import Event
@@ -33,7 +33,7 @@ from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
-AnyPiece = Piece | FilePiece
+AnyPiece = EventPiece | FilePiece
 
 
 def read(source: AnySource, reading: Reading, dialect: Dialect | None = None) -> EventColumns:
@@ -80,7 +80,7 @@ def read_text(
     Raises:
         TraceFormatError: the text holds no event array.
     """
-    pieces = Pieces(iter(chunks), piece_bytes)
+    pieces = EventPieces(iter(chunks), piece_bytes)
     return _read(pieces, name, quality or QualityReport(), reading or Reading(), dialect)
 
 
@@ -103,8 +103,12 @@ def read_file(
 
 
 def read_piece(
-    piece: AnyPiece, cuts: Cuts, *, python_frames: bool = True, dialect: Dialect | None = None
-) -> Batch:
+    piece: AnyPiece,
+    cuts: EventBoundaries,
+    *,
+    python_frames: bool = True,
+    dialect: Dialect | None = None,
+) -> EventBatch:
     """One piece of the event array as columns. Pure: may run in any process, in any order.
 
     Raises:
@@ -115,12 +119,14 @@ def read_piece(
     return _batch(piece, cuts, python_frames, dialect)
 
 
-def _batch(piece: Piece, cuts: Cuts, python_frames: bool, dialect: Dialect | None) -> Batch:
+def _batch(
+    piece: EventPiece, cuts: EventBoundaries, python_frames: bool, dialect: Dialect | None
+) -> EventBatch:
     quality = QualityReport()
     decoded = decode_piece(piece, cuts, quality)
     if cuts.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
-    batch = make_batch(decoded.events, python_frames=python_frames, dialect=dialect)
+    batch = build_batch(decoded.events, python_frames=python_frames, dialect=dialect)
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch
@@ -137,7 +143,7 @@ def _pad_times(events: Iterable[Event]) -> int:
 
 
 def _read(
-    source: Pieces | FilePieces,
+    source: EventPieces | FilePieces,
     name: str,
     quality: QualityReport,
     reading: Reading,
@@ -145,7 +151,7 @@ def _read(
 ) -> EventColumns:
     if not source.has_events:
         raise no_events(source.header, name)
-    merger = Merger()
+    merger = EventBatchMerger()
     merger.quality.merge(quality)
     tail = _merge(source, merger, reading, dialect)
     if tail is None:
@@ -153,11 +159,14 @@ def _read(
     if source.header.strip() == b"[" and merger.is_empty:
         raise no_trace(name, "none of its items is a trace event")
     header = read_header(source.header, tail, merger.quality)
-    return finish(merger, header, dialect)
+    return assemble(merger, header, dialect)
 
 
 def _merge(
-    source: Pieces | FilePieces, merger: Merger, reading: Reading, dialect: Dialect | None
+    source: EventPieces | FilePieces,
+    merger: EventBatchMerger,
+    reading: Reading,
+    dialect: Dialect | None,
 ) -> bytes | None:
     """Merge every batch; return what follows the event array, None if that has no end."""
     frames = reading.options.python_frames

@@ -35,7 +35,7 @@ class Event(msgspec.Struct, gc=False):
     args: msgspec.Raw = NO_ARGS
 
 
-class Field(NamedTuple):
+class ArgumentField(NamedTuple):
     """How one argument is decoded.
 
     Attributes:
@@ -47,35 +47,35 @@ class Field(NamedTuple):
     default: Any
 
 
-Fields = dict[str, Field]
+ArgumentFields = dict[str, ArgumentField]
 """Struct field → argument."""
 
 
-def _int(key: str) -> Field:
-    return Field(key, ABSENT)
+def _int(key: str) -> ArgumentField:
+    return ArgumentField(key, ABSENT)
 
 
-def _float(key: str) -> Field:
-    return Field(key, float("nan"))
+def _float(key: str) -> ArgumentField:
+    return ArgumentField(key, float("nan"))
 
 
-def _text(key: str) -> Field:
-    return Field(key, None)
+def _text(key: str) -> ArgumentField:
+    return ArgumentField(key, None)
 
 
-def _list(key: str) -> Field:
-    return Field(key, ABSENT_RAW)
+def _list(key: str) -> ArgumentField:
+    return ArgumentField(key, ABSENT_RAW)
 
 
 # A key is looked up from behind the one before it: fields stand in the order in which torch >= 2.3
 # writes them, and those of older releases behind.
 
-LINK_FIELDS: Fields = {
+LINK_FIELDS: ArgumentFields = {
     "external_id": _int("External id"),
     "correlation": _int("correlation"),
     "external_id_old": _int("external id"),
 }
-OPERATOR_FIELDS: Fields = {
+OPERATOR_FIELDS: ArgumentFields = {
     "record_function_id": _int("Record function id"),
     "concrete_inputs": _list("Concrete Inputs"),
     "input_type": _list("Input type"),
@@ -88,7 +88,7 @@ OPERATOR_FIELDS: Fields = {
     "python_caller_id": _text("python_caller_id"),
 }
 
-COLLECTIVE_FIELDS: Fields = {
+COLLECTIVE_FIELDS: ArgumentFields = {
     "collective": _text("Collective name"),
     "dtype": _text("dtype"),
     "in_nelems": _int("In msg nelems"),
@@ -104,12 +104,12 @@ COLLECTIVE_FIELDS: Fields = {
     "is_async": _text("Is asynchronized op"),
 }
 
-COLLECTIVE_MARKS: Fields = {
+COLLECTIVE_MARKS: ArgumentFields = {
     name: COLLECTIVE_FIELDS[name] for name in ("collective", "in_nelems", "group", "group_id")
 }
 """Any of these is collective metadata."""
 
-STATED_FIELDS: Fields = {
+STATED_FIELDS: ArgumentFields = {
     "kernel_file": _text("kernel_file"),
     "kernel_kwargs": _text("kernel_kwargs"),
     "kernel_flop": _float("kernel_flop"),
@@ -119,27 +119,29 @@ STATED_FIELDS: Fields = {
     "stack": _text("stack"),
 }
 
-TRITON_FIELDS: Fields = {
-    "num_warps": Field("num_warps", None),
-    "num_stages": Field("num_stages", None),
+TRITON_FIELDS: ArgumentFields = {
+    "num_warps": ArgumentField("num_warps", None),
+    "num_stages": ArgumentField("num_stages", None),
 }
 """What Inductor writes beside ``kernel_kwargs``."""
 
-HOST_MARKS: Fields = {
+HOST_MARKS: ArgumentFields = {
     name: STATED_FIELDS[name] for name in ("kernel_file", "kernel_flop", "kernel_num_gb", "flops")
 }
 """Any of these on a host slice states work or source of its own."""
 
-DEVICE_MARKS: Fields = {name: STATED_FIELDS[name] for name in ("annotation", "stack", "flops")}
+DEVICE_MARKS: ArgumentFields = {
+    name: STATED_FIELDS[name] for name in ("annotation", "stack", "flops")
+}
 """Any of these on device work likewise."""
 
-PYTHON_FIELDS: Fields = {
+PYTHON_FIELDS: ArgumentFields = {
     "python_parent_id": _int("Python parent id"),
     "python_id": _int("Python id"),
     "module_id": _int("Python module id"),
 }
 
-DEVICE_FIELDS: Fields = {
+DEVICE_FIELDS: ArgumentFields = {
     "device": _int("device"),
     "stream": _int("stream"),
     "grid": _list("grid"),
@@ -156,7 +158,7 @@ DEVICE_FIELDS: Fields = {
     "occupancy": _text("occupancy"),
 }
 
-MEMORY_FIELDS: Fields = {
+MEMORY_FIELDS: ArgumentFields = {
     "device_type": _int("Device Type"),
     "device": _int("Device Id"),
     "address": _int("Addr"),
@@ -165,7 +167,7 @@ MEMORY_FIELDS: Fields = {
     "total_reserved_bytes": _int("Total Reserved"),
 }
 
-ASCEND_FIELDS: Fields = {
+ASCEND_FIELDS: ArgumentFields = {
     "connection": _int("connection_id"),
     "queue_entry": _int("correlation_id"),
     "task_type": _text("Task Type"),
@@ -175,7 +177,7 @@ ASCEND_FIELDS: Fields = {
 """Of Ascend's tools: what joins a task of the device with the call of CANN that launched it, and
 the entry of a queue with the work on it; the kind of a task; what a collective moves."""
 
-TRACK_FIELDS: Fields = {
+TRACK_FIELDS: ArgumentFields = {
     "name": _text("name"),
     "labels": _text("labels"),
     "sort_index": _text("sort_index"),
@@ -185,7 +187,7 @@ TRACK_FIELDS: Fields = {
 _LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]] = {}
 
 
-def decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
+def decoder(name: str, *groups: ArgumentFields) -> msgspec.json.Decoder[Any]:
     """The decoder of structs with the fields of some groups; a struct has this name."""
     fields = {name: field for group in groups for name, field in group.items()}
     struct = msgspec.defstruct(

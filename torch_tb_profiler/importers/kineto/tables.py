@@ -27,7 +27,7 @@ from torch_tb_profiler.importers.kineto.structs import (
     MEMORY_FIELDS,
     OPERATOR_FIELDS,
     PYTHON_FIELDS,
-    Fields,
+    ArgumentFields,
 )
 from torch_tb_profiler.importers.kineto.values import (
     INT64_MAX,
@@ -69,15 +69,19 @@ def _values(args: Args, field: str) -> list[Any]:
     return list(map(attrgetter(field), args))
 
 
-def _integers(fields: Fields, quality: QualityReport, name: str, values: list[Any]) -> Int64:
+def _integers(
+    fields: ArgumentFields, quality: QualityReport, name: str, values: list[Any]
+) -> Int64:
     return int_column(values, quality, fields[name].key, MOST.get(name, INT64_MAX))
 
 
-def _floats(fields: Fields, quality: QualityReport, name: str, values: list[Any]) -> Float64:
+def _floats(
+    fields: ArgumentFields, quality: QualityReport, name: str, values: list[Any]
+) -> Float64:
     return float_column(values, quality, fields[name].key)
 
 
-def has_fields(args: Args, fields: Fields) -> bool:
+def has_fields(args: Args, fields: ArgumentFields) -> bool:
     """Whether these structs were decoded with ``fields``."""
     return len(args) > 0 and all(hasattr(args[0], field) for field in fields)
 

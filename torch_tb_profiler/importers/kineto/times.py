@@ -14,7 +14,7 @@ from decimal import Decimal, DecimalException
 import msgspec
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.digits import Numbers
+from torch_tb_profiler.importers.kineto.digits import DecimalNumbers
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 MAX_DIGITS = 20
@@ -86,7 +86,7 @@ def to_ns(raws: list[msgspec.Raw]) -> Times:
     """
     if not raws:
         return Times(np.empty(0, np.int64), False, 0)
-    numbers = Numbers(raws)
+    numbers = DecimalNumbers(raws)
     ns = numbers.thousandths
     odd = np.flatnonzero(~numbers.is_plain)
     if not odd.size:
@@ -97,7 +97,7 @@ def to_ns(raws: list[msgspec.Raw]) -> Times:
     if is_text.any():
         # Digits as text are read at once, too: Ascend's tools write every start so.
         quoted = odd[is_text]
-        written = Numbers([other[1:-1] for other in others if other.startswith(b'"')])
+        written = DecimalNumbers([other[1:-1] for other in others if other.startswith(b'"')])
         ns[quoted] = written.thousandths
         fraction |= written.has_fraction
         is_done = np.zeros(len(raws), np.bool_)

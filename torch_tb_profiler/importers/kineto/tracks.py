@@ -12,7 +12,7 @@ from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 
-def make_tracks(
+def build_tracks(
     keys: list[tuple[str, str]], declared: dict[tuple[str, str, str], Any]
 ) -> list[Track]:
     """The tracks in order of ``keys``; of repeated declarations the last one counts."""
@@ -42,7 +42,7 @@ def _number(value: Any) -> int | None:
     return None if number == ABSENT else number
 
 
-def join_rows(
+def merge_rows(
     tables: dict[str, ColumnArrays], tracks: list[Track], thread: Callable[[Track], Track]
 ) -> list[Track]:
     """The threads behind ``tracks``, in order of their first row; tables are told, in place."""

@@ -137,14 +137,14 @@ def _count_wrong(
         if is_no_number(value):
             quality.add("not_a_number")
         elif not (value is None or value == ABSENT or _is_nan(value)):
-            quality.add("argument_value", 1, f"{key}: {shown(value)}")
+            quality.add("argument_value", 1, f"{key}: {preview(value)}")
 
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def shown(value: Any) -> str:
+def preview(value: Any) -> str:
     """A wrong value for people: cut, and of a list or an object no more than its kind, for those
     may hold anything."""
     if isinstance(value, list):

@@ -33,7 +33,7 @@ def sniff(head: bytes, _name: str) -> bool:
     return head.startswith(SQLITE)
 
 
-def tell(head: bytes, _name: str, is_whole: bool) -> FormatDetection:
+def detect(head: bytes, _name: str, is_whole: bool) -> FormatDetection:
     """Detect whether a database is an export, by the names of its tables."""
     if _NSYS_TABLE.search(head):
         return FormatDetection(True)
@@ -63,7 +63,7 @@ FORMAT = Importer(
     module="torch_tb_profiler.importers.nsys.reader",
     sniff=sniff,
     endings=ENDINGS,
-    tell=tell,
+    detect=detect,
     replaces=tuple((ending, REPORT) for ending in ENDINGS),
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torch_tb_profiler.importers.durations import settle_durations
+from torch_tb_profiler.importers.durations import sanitize_durations
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.nsys.api_calls import ApiCalls, read_calls, read_overhead
 from torch_tb_profiler.importers.nsys.device_work import (
@@ -120,7 +120,7 @@ def _columns(export: Export) -> EventColumns:
     size = sum(len(part.slices) for part in parts)
     del work, ranges, by_correlation
     tables = join_parts(parts)
-    settle_durations(tables["slices"], export.quality)
+    sanitize_durations(tables["slices"], export.quality)
     export.quality.add("nsys_text_missing", export.names.missing_count)
     export.quality.add("text_cut", export.names.cut_count)
     count_diagnostics(export)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from torch_tb_profiler.importers.downsampling import downsample
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.export import Export
 from torch_tb_profiler.importers.nsys.parts import SlicePart, build_table, empty_slices
 from torch_tb_profiler.importers.nsys.rows import TimedRows
 from torch_tb_profiler.importers.nsys.text import until_nul
-from torch_tb_profiler.importers.thinning import thinned
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Float64, Int64
 
 GPU_METRICS = "GPU_METRICS"
@@ -121,7 +121,7 @@ def _table(
 ) -> ColumnArrays:
     """Samples in order of series and time, downsampled to :data:`MAX_SAMPLES`."""
     count = len(time_ns)
-    time_ns, values, series_index = thinned(time_ns, values, series_index, MAX_SAMPLES)
+    time_ns, values, series_index = downsample(time_ns, values, series_index, MAX_SAMPLES)
     export.quality.add("samples_thinned", count - len(time_ns))
     codes = [export.names.codes(each[part] for each in series) for part in range(3)]
     return build_table(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from torch_tb_profiler.importers.kineto import heads, is_json
+from torch_tb_profiler.importers.kineto import detection, is_json
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.format_detection import FormatDetection
@@ -53,9 +53,11 @@ def is_paddle(head: bytes, name: str) -> bool:
     return name.endswith(JSON_ENDINGS) or TEXT_VERSION.search(before) is not None
 
 
-def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
+def detect(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     """Detect what a file that :func:`is_paddle` accepts holds."""
-    return FormatDetection(True) if is_protobuf(head) else heads.tell(head, base_name, is_whole)
+    return (
+        FormatDetection(True) if is_protobuf(head) else detection.detect(head, base_name, is_whole)
+    )
 
 
 FORMAT = Importer(
@@ -70,7 +72,7 @@ FORMAT = Importer(
         _names("*.paddle_trace.json", f"(?:{STAMP})?", ".paddle_trace.json"),
     ),
     endings=(".json", ".json.gz", *PROTOBUF_ENDINGS),
-    tell=tell,
+    detect=detect,
     replaces=tuple(
         (protobuf, json) for protobuf in (".paddle_trace.pb", ".pb") for json in JSON_ENDINGS
     ),

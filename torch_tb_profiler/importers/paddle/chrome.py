@@ -17,11 +17,11 @@ import numpy as np
 from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.batch import BEHIND
 from torch_tb_profiler.importers.kineto.dialect import Dialect, SliceArguments
-from torch_tb_profiler.importers.kineto.kinds import Kind
+from torch_tb_profiler.importers.kineto.event_kinds import EventKind
 from torch_tb_profiler.importers.kineto.structs import (
     DEVICE_FIELDS,
-    Field,
-    Fields,
+    ArgumentField,
+    ArgumentFields,
     decoder,
 )
 from torch_tb_profiler.importers.kineto.tables import device_table
@@ -63,25 +63,28 @@ DURATION = re.compile(r"\[[\d.]+ (ns|us|ms|s)\]$")
 LAYER = re.compile(r"\((Python|C\+\+)\)$")
 """The layer at the end of a thread's number and name; a thread has a row for each layer."""
 
-_COMMON: Fields = {"start": Field("start_time", None), "link": Field("correlation id", ABSENT)}
-_OPERATOR: Fields = {
-    "shapes": Field("input_shapes", None),
-    "types": Field("input_dtypes", None),
-    "stack": Field("callstack", None),
+_COMMON: ArgumentFields = {
+    "start": ArgumentField("start_time", None),
+    "link": ArgumentField("correlation id", ABSENT),
 }
-_OCCUPANCY: Fields = {
-    "theoretical_occupancy_pct": Field("theoretical achieved occupancy %", float("nan"))
+_OPERATOR: ArgumentFields = {
+    "shapes": ArgumentField("input_shapes", None),
+    "types": ArgumentField("input_dtypes", None),
+    "stack": ArgumentField("callstack", None),
 }
-_MEMORY: Fields = {
-    "device": Field("place", None),
-    "address": Field("addr", ABSENT),
-    "bytes": Field("increase_bytes", ABSENT),
-    "total_allocated_bytes": Field("current_allocated", ABSENT),
-    "total_reserved_bytes": Field("current_reserved", ABSENT),
+_OCCUPANCY: ArgumentFields = {
+    "theoretical_occupancy_pct": ArgumentField("theoretical achieved occupancy %", float("nan"))
+}
+_MEMORY: ArgumentFields = {
+    "device": ArgumentField("place", None),
+    "address": ArgumentField("addr", ABSENT),
+    "bytes": ArgumentField("increase_bytes", ABSENT),
+    "total_allocated_bytes": ArgumentField("current_allocated", ABSENT),
+    "total_reserved_bytes": ArgumentField("current_reserved", ABSENT),
 }
 _DECODERS = {
-    Kind.HOST_SLICE: decoder("PaddleOperator", _COMMON, _OPERATOR),
-    Kind.DEVICE_SLICE: decoder("PaddleWork", _COMMON, DEVICE_FIELDS, _OCCUPANCY),
+    EventKind.HOST_SLICE: decoder("PaddleOperator", _COMMON, _OPERATOR),
+    EventKind.DEVICE_SLICE: decoder("PaddleWork", _COMMON, DEVICE_FIELDS, _OCCUPANCY),
 }
 _OTHERS = decoder("PaddleSlice", _COMMON)
 _MEMORY_EVENTS = decoder("PaddleMemory", _MEMORY)
@@ -103,16 +106,16 @@ def merge_layers(track: Track) -> Track:
 
 
 def read_slices(
-    kind: Kind, raws: list[msgspec.Raw], rows: Int64, strings: Interner, quality: QualityReport
+    kind: EventKind, raws: list[msgspec.Raw], rows: Int64, strings: Interner, quality: QualityReport
 ) -> SliceArguments:
     """Read the arguments of slices."""
     args = decode_args(_DECODERS.get(kind, _OTHERS), raws, quality)
     tables: dict[str, ColumnArrays | None] = {
         EXACT_START: exact_starts([arg.start for arg in args], rows)
     }
-    if kind == Kind.HOST_SLICE:
+    if kind == EventKind.HOST_SLICE:
         tables["operator"] = _operator_table(args, rows, strings)
-    if kind == Kind.DEVICE_SLICE:
+    if kind == EventKind.DEVICE_SLICE:
         tables["device"] = _device_table(args, rows, strings, quality)
     links = int_column([arg.link for arg in args], quality, _COMMON["link"].key)
     return SliceArguments(links, tables)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.batch import UNNAMED, USABLE_NS, Batch
+from torch_tb_profiler.importers.kineto.batch import UNNAMED, USABLE_NS, EventBatch
 from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_of
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN
 from torch_tb_profiler.importers.kineto.values import Interner
@@ -72,7 +72,7 @@ def unnamed_thread(tid: str) -> str:
     return f"thread {tid}:"
 
 
-def read_nodes(piece: NodePiece) -> Batch:
+def read_nodes(piece: NodePiece) -> EventBatch:
     """Read the columns of some nodes. Pure: can run in any process, in any order."""
     return _BatchBuilder(piece).batch
 
@@ -81,7 +81,7 @@ class _BatchBuilder:
     """Builds one batch; all steps share its strings and tracks."""
 
     def __init__(self, piece: NodePiece) -> None:
-        self.batch = Batch(has_fraction=True)
+        self.batch = EventBatch(has_fraction=True)
         self.wire = Wire(piece.data)
         self.strings = Interner()
         self.tracks = Interner()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
 from torch_tb_profiler.importers.kineto import find_event
 from torch_tb_profiler.importers.kineto import reader as kineto
 from torch_tb_profiler.importers.paddle import is_protobuf
@@ -13,7 +14,6 @@ from torch_tb_profiler.importers.paddle.event_types import COMMUNICATION
 from torch_tb_profiler.importers.paddle.missing_data import not_recorded
 from torch_tb_profiler.importers.paddle.trees import read_trees
 from torch_tb_profiler.importers.protocol import Reading
-from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, absent_table
 
@@ -39,7 +39,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     return columns
 
 
-def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundArguments | None:
+def find(source: AnySource, query: EventQuery, limits: SearchLimits) -> EventArguments | None:
     """Read the arguments of one event of a JSON file; None for protobuf files.
 
     Raises:
@@ -49,7 +49,7 @@ def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundA
     assert isinstance(source, Source), "recordings of Paddle are files"
     if is_protobuf(source.head):
         return None
-    return find_event.find(source, sought, limits, DIALECT)
+    return find_event.find(source, query, limits, DIALECT)
 
 
 def _collective_table(columns: EventColumns) -> ColumnArrays:

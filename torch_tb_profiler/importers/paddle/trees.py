@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.kineto.assemble import assemble
 from torch_tb_profiler.importers.kineto.dialect import Dialect
-from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header_types import typed_header
-from torch_tb_profiler.importers.kineto.merge import Merger
+from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
 from torch_tb_profiler.importers.paddle.chrome import never_detected
 from torch_tb_profiler.importers.paddle.event_types import CATEGORIES
 from torch_tb_profiler.importers.paddle.nodes import (
@@ -59,7 +59,7 @@ def read_trees(source: Source, reading: Reading) -> EventColumns:
         TraceFormatError: it has no events.
         StorageError, OSError: it cannot be read.
     """
-    merger = Merger()
+    merger = EventBatchMerger()
     with closing(source.unpacked()) as unpacked:
         file = TreeFile(unpacked)
         for _, batch in reading.read_pieces(iter(file), read_nodes):
@@ -76,7 +76,7 @@ def read_trees(source: Source, reading: Reading) -> EventColumns:
     extra_info = dict(_pairs(file.fields))
     _name_threads(merger, extra_info)
     header = typed_header(_header(file.fields, extra_info), merger.quality)
-    return finish(merger, header, DIALECT)
+    return assemble(merger, header, DIALECT)
 
 
 def link_launches(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
@@ -105,7 +105,7 @@ def _pairs(fields: list[tuple[int, bytes]]) -> Iterator[tuple[str, str]]:
                 yield pair[1], pair[2]
 
 
-def _name_threads(merger: Merger, extra_info: Mapping[str, str]) -> None:
+def _name_threads(merger: EventBatchMerger, extra_info: Mapping[str, str]) -> None:
     """Append the names of threads to the names of their rows."""
     for (what, pid, tid), name in merger.declared.items():
         if what == "thread_name" and name == unnamed_thread(tid) and tid in extra_info:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from torch_tb_profiler.importers.protocol import Importer
-from torch_tb_profiler.importers.refusals import is_perfetto
+from torch_tb_profiler.importers.unrecognized import is_perfetto
 from torch_tb_profiler.storage.names import NamePattern
 
 ENDINGS = (".pftrace", ".perfetto-trace")

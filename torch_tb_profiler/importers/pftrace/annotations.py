@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from torch_tb_profiler.importers.pftrace.fields import Annotation
+from torch_tb_profiler.importers.pftrace.fields import DebugAnnotation
 from torch_tb_profiler.importers.protobuf.wire import (
     DELIMITED,
     FIXED32,
@@ -37,9 +37,9 @@ def _value(data: bytes, at: int, end: int, depth: int) -> Any:
     scalar: Any = items
     while (field := read_field(data, at, end)) is not None:
         number, wire_type, value, start, at = field
-        if wire_type == DELIMITED and number == Annotation.ITEMS:
+        if wire_type == DELIMITED and number == DebugAnnotation.ITEMS:
             items.append(_value(data, start, at, depth - 1) if depth else None)
-        elif wire_type == DELIMITED and number == Annotation.ENTRIES:
+        elif wire_type == DELIMITED and number == DebugAnnotation.ENTRIES:
             name = _name(data, start, at)
             entries[name] = _value(data, start, at, depth - 1) if depth else None
         else:
@@ -53,16 +53,16 @@ def _value(data: bytes, at: int, end: int, depth: int) -> Any:
 def _scalar(number: int, wire_type: int, value: int, content: bytes) -> tuple[Any] | None:
     """The value of a field as a tuple of one; None where it holds none."""
     if wire_type == VARINT:
-        if number == Annotation.BOOL:
+        if number == DebugAnnotation.BOOL:
             return (bool(value),)
-        if number in (Annotation.UINT, Annotation.POINTER):
+        if number in (DebugAnnotation.UINT, DebugAnnotation.POINTER):
             return (value % 2**64,)
-        if number == Annotation.TEXT_IID:
+        if number == DebugAnnotation.TEXT_IID:
             return (InternedText(value),)
-        return (value,) if number == Annotation.INT else None
-    if number == Annotation.DOUBLE and wire_type in (FIXED64, FIXED32):
+        return (value,) if number == DebugAnnotation.INT else None
+    if number == DebugAnnotation.DOUBLE and wire_type in (FIXED64, FIXED32):
         return struct.unpack("<d" if wire_type == FIXED64 else "<f", content)
-    if number in (Annotation.TEXT, Annotation.JSON) and wire_type == DELIMITED:
+    if number in (DebugAnnotation.TEXT, DebugAnnotation.JSON) and wire_type == DELIMITED:
         text = content.decode("utf-8", "replace")
         return (None if text == NULL else text,)
     return None
@@ -71,7 +71,7 @@ def _scalar(number: int, wire_type: int, value: int, content: bytes) -> tuple[An
 def _name(data: bytes, at: int, end: int) -> str:
     while (field := read_field(data, at, end)) is not None:
         number, wire_type, _, start, at = field
-        if number == Annotation.NAME and wire_type == DELIMITED:
+        if number == DebugAnnotation.NAME and wire_type == DELIMITED:
             return data[start:at].decode("utf-8", "replace")
         if at >= end:
             break

@@ -9,12 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from torch_tb_profiler.importers.pftrace.annotations import InternedText, annotation_value
+from torch_tb_profiler.importers.pftrace.argument_targets import INT_FORMS, TARGETS, Form
 from torch_tb_profiler.importers.pftrace.batch import Argument
-from torch_tb_profiler.importers.pftrace.fields import Annotation, Interned, Stage
-from torch_tb_profiler.importers.pftrace.known import INT_FORMS, TARGETS, Form
-from torch_tb_profiler.importers.pftrace.texts import Texts
+from torch_tb_profiler.importers.pftrace.fields import (
+    DebugAnnotation,
+    GpuRenderStageEvent,
+    InternedData,
+)
+from torch_tb_profiler.importers.pftrace.texts import PieceTexts
 from torch_tb_profiler.importers.protobuf.texts import decimal_numbers, distinct_ranges
-from torch_tb_profiler.importers.protobuf.wire import Fields, Picked, stable_order
+from torch_tb_profiler.importers.protobuf.wire import Fields, Occurrences, stable_order
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 Given = list[tuple[int, Argument]]
@@ -51,7 +55,7 @@ class _Rows:
         )  # fmt: skip
 
 
-def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -> Given:
+def debug_annotations(texts: PieceTexts, picked: Occurrences, row: Int64, packet: Int64) -> Given:
     """Debug annotations.
 
     Args:
@@ -60,7 +64,7 @@ def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -
         row: The slice of each, or -1.
         packet: The packet of each.
     """
-    names = texts.leading(picked, Annotation.NAME)
+    names = texts.leading(picked, DebugAnnotation.NAME)
     if names is None:
         return _decoded_annotations(texts, _Named(picked, row, packet, None))
     key, ends = names
@@ -74,16 +78,16 @@ def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -
     return given + _decoded_annotations(texts, others)
 
 
-def _behind(end: Int64, picked: Picked, rows: Int64) -> Picked:
+def _behind(end: Int64, picked: Occurrences, rows: Int64) -> Occurrences:
     """Some messages from the end of their names on."""
     start, behind = end[rows], picked.end[rows]
-    return Picked(picked.message[rows], behind - start, start, behind)
+    return Occurrences(picked.message[rows], behind - start, start, behind)
 
 
 class _Named(NamedTuple):
     """Debug annotations: messages, slices, packets, and codes of names where these are known."""
 
-    picked: Picked
+    picked: Occurrences
     row: Int64
     packet: Int64
     key: Int32 | None
@@ -93,7 +97,7 @@ class _Named(NamedTuple):
         return _Named(self.picked.of(rows), self.row[rows], self.packet[rows], key)
 
 
-def _lists(texts: Texts, named: _Named) -> Given:
+def _lists(texts: PieceTexts, named: _Named) -> Given:
     """Lists, of which only the distinct ones are looked into."""
     picked, nothing = named.picked, np.full(named.row.size, ABSENT, np.int64)
     no_text = np.full(named.row.size, -1, np.int32)
@@ -103,32 +107,37 @@ def _lists(texts: Texts, named: _Named) -> Given:
     return _by_name(texts, rows, named.key)
 
 
-def _decoded_annotations(texts: Texts, named: _Named) -> Given:
+def _decoded_annotations(texts: PieceTexts, named: _Named) -> Given:
     picked, row, packet, key = named
     fields = texts.wire.fields(picked.start, picked.end)
     texts.quality.add("broken_message", fields.broken)
     if key is None:
         key = texts.first(
-            texts.inline(*fields.spans(Annotation.NAME)),
-            texts.interned(Interned.ANNOTATION_NAME, fields.ints(Annotation.NAME_IID), packet),
+            texts.inline(*fields.spans(DebugAnnotation.NAME)),
+            texts.interned(
+                InternedData.ANNOTATION_NAME, fields.ints(DebugAnnotation.NAME_IID), packet
+            ),
         )
-    ints = _ints(fields, (Annotation.INT, Annotation.UINT, Annotation.BOOL, Annotation.POINTER))
-    rows = _Rows(
-        row, ints, *fields.spans(Annotation.TEXT), (picked.start, picked.end),
-        texts.interned(Interned.TEXT, fields.ints(Annotation.TEXT_IID), packet), annotation_value,
-    )  # fmt: skip
+    ints = _ints(
+        fields,
+        (DebugAnnotation.INT, DebugAnnotation.UINT, DebugAnnotation.BOOL, DebugAnnotation.POINTER),
+    )
+    text = texts.interned(InternedData.TEXT, fields.ints(DebugAnnotation.TEXT_IID), packet)
+    whole = picked.start, picked.end
+    spans = fields.spans(DebugAnnotation.TEXT)
+    rows = _Rows(row, ints, *spans, whole, text, annotation_value)
     return _by_name(texts, rows, key)
 
 
-def _are_lists(texts: Texts) -> Bools:
+def _are_lists(texts: PieceTexts) -> Bools:
     """Per code whether it names an argument that is a list."""
     forms = [TARGETS[name].form if name in TARGETS else None for name in texts.codes]
     return np.array([form is Form.LIST for form in forms], np.bool_)
 
 
-def extra_data(texts: Texts, picked: Picked, row: Int64) -> Given:
+def extra_data(texts: PieceTexts, picked: Occurrences, row: Int64) -> Given:
     """The extra data of render stages: pairs of texts."""
-    names = texts.leading(picked, Stage.EXTRA_NAME)
+    names = texts.leading(picked, GpuRenderStageEvent.EXTRA_NAME)
     key = None
     if names is not None:
         key, ends = names
@@ -137,8 +146,8 @@ def extra_data(texts: Texts, picked: Picked, row: Int64) -> Given:
     fields = texts.wire.fields(picked.start, picked.end)
     texts.quality.add("broken_message", fields.broken)
     if key is None:
-        key = texts.inline(*fields.spans(Stage.EXTRA_NAME))
-    start, end = fields.spans(Stage.EXTRA_VALUE)
+        key = texts.inline(*fields.spans(GpuRenderStageEvent.EXTRA_NAME))
+    start, end = fields.spans(GpuRenderStageEvent.EXTRA_VALUE)
     nothing = np.full(row.size, ABSENT, np.int64)
     is_there = start != ABSENT
     row = np.where(is_there, row, -1)
@@ -147,11 +156,13 @@ def extra_data(texts: Texts, picked: Picked, row: Int64) -> Given:
     return _by_name(texts, rows, key)
 
 
-def launch_arguments(texts: Texts, picked: Picked, row: Int64, packet: Int64) -> Given:
+def launch_arguments(texts: PieceTexts, picked: Occurrences, row: Int64, packet: Int64) -> Given:
     """The arguments of a launch: numbers, whose names are interned."""
     fields = texts.wire.fields(picked.start, picked.end)
-    value = fields.ints(Stage.ARGUMENT_VALUE)
-    key = texts.interned(Interned.ARGUMENT, fields.ints(Stage.ARGUMENT_IID), packet)
+    value = fields.ints(GpuRenderStageEvent.ARGUMENT_VALUE)
+    key = texts.interned(
+        InternedData.ARGUMENT, fields.ints(GpuRenderStageEvent.ARGUMENT_IID), packet
+    )
     row = np.where(value == ABSENT, -1, row)
     nothing = np.full(row.size, ABSENT, np.int64)
     no_text = np.full(row.size, -1, np.int32)
@@ -159,7 +170,7 @@ def launch_arguments(texts: Texts, picked: Picked, row: Int64, packet: Int64) ->
     return _by_name(texts, rows, key)
 
 
-def _are_read(texts: Texts, key: Int32, row: Int64) -> Bools:
+def _are_read(texts: PieceTexts, key: Int32, row: Int64) -> Bools:
     """Which arguments are of slices and may be read, by the codes of their names."""
     is_known = [not isinstance(name, str) or name in TARGETS for name in texts.codes]
     are_read: Bools = np.array([*is_known, False])[key] & (row >= 0)
@@ -181,7 +192,7 @@ def _ints(fields: Fields, numbers: tuple[int, ...]) -> Int64:
     return values
 
 
-def _by_name(texts: Texts, rows: _Rows, key: Int32) -> Given:
+def _by_name(texts: PieceTexts, rows: _Rows, key: Int32) -> Given:
     """Rows by their names, those that are read or whose names are not known yet."""
     names = list(texts.codes)
     kept = np.flatnonzero(_are_read(texts, key, rows.slice))
@@ -198,7 +209,7 @@ def _by_name(texts: Texts, rows: _Rows, key: Int32) -> Given:
     return given
 
 
-def _arguments(texts: Texts, rows: _Rows, is_int: bool) -> list[Argument]:
+def _arguments(texts: PieceTexts, rows: _Rows, is_int: bool) -> list[Argument]:
     """The values of one name."""
     ints = rows.ints
     if is_int and (ints == ABSENT).any():

@@ -17,7 +17,7 @@ class Ref(NamedTuple):
 
     Attributes:
         sequence: Whose it is: writers intern apart.
-        kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.Interned`.
+        kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.InternedData`.
         iid: Its number.
     """
 
@@ -102,7 +102,7 @@ class ClockReading:
 
 
 @dataclass(slots=True)
-class Batch:
+class PacketBatch:
     """Columns of one piece. Codes, tracks, packets and slice rows count from its own zero.
 
     Attributes:

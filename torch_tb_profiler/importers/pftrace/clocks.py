@@ -12,7 +12,7 @@ from itertools import groupby
 
 import numpy as np
 
-from torch_tb_profiler.importers.pftrace.batch import Batch, ClockReading
+from torch_tb_profiler.importers.pftrace.batch import ClockReading, PacketBatch
 from torch_tb_profiler.trace.columns import ABSENT, EPOCH_NS, Int64
 
 REALTIME, BOOT_TIME = 1, 6
@@ -62,7 +62,7 @@ class Clocks:
     epoch_ns: int | None = None
     _known: dict[_Key, _Clock] = field(default_factory=dict)
 
-    def times(self, batch: Batch, default_clocks: list[int]) -> Int64:
+    def times(self, batch: PacketBatch, default_clocks: list[int]) -> Int64:
         """The time of each packet of the next piece; :data:`ABSENT` for none that can be known.
 
         Args:
@@ -104,7 +104,7 @@ class Clocks:
 
     def _convert(
         self,
-        batch: Batch,
+        batch: PacketBatch,
         clock: Int64,
         rows: Int64,
         known: dict[_Key, list[_Clock]],

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from torch_tb_profiler.importers.pftrace.fields import Packet, Track
-from torch_tb_profiler.importers.pftrace.texts import Texts
+from torch_tb_profiler.importers.pftrace.fields import TracePacket, TrackDescriptor
+from torch_tb_profiler.importers.pftrace.texts import PieceTexts
 from torch_tb_profiler.importers.protobuf.texts import distinct_texts
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
@@ -41,29 +41,32 @@ class Descriptor(NamedTuple):
     is_incremental: bool = False
 
 
-def read_descriptors(wire: Wire, packets: Fields, texts: Texts) -> list[Descriptor]:
+def read_descriptors(wire: Wire, packets: Fields, texts: PieceTexts) -> list[Descriptor]:
     """The descriptors of a piece, in order. Command lines are not read."""
-    picked = packets.pick(Packet.TRACK, DELIMITED)
+    picked = packets.pick(TracePacket.TRACK, DELIMITED)
     fields = wire.fields(picked.start, picked.end)
     texts.quality.add("broken_message", fields.broken)
-    process, thread = _inner(wire, fields, Track.PROCESS), _inner(wire, fields, Track.THREAD)
-    counter = _inner(wire, fields, Track.COUNTER)
-    pid = thread.ints(Track.PID)
+    process, thread = (
+        _inner(wire, fields, TrackDescriptor.PROCESS),
+        _inner(wire, fields, TrackDescriptor.THREAD),
+    )
+    counter = _inner(wire, fields, TrackDescriptor.COUNTER)
+    pid = thread.ints(TrackDescriptor.PID)
     columns: list[list[int | None]] = [
         _numbers(column)
         for column in (
-            fields.ints(Track.UUID, default=0),
-            fields.ints(Track.PARENT),
-            np.where(pid == ABSENT, process.ints(Track.PID), pid),
-            thread.ints(Track.TID),
+            fields.ints(TrackDescriptor.UUID, default=0),
+            fields.ints(TrackDescriptor.PARENT),
+            np.where(pid == ABSENT, process.ints(TrackDescriptor.PID), pid),
+            thread.ints(TrackDescriptor.TID),
         )
     ]
-    own = _names(wire, fields, *Track.NAMES)
-    of_process = _names(wire, process, Track.PROCESS_NAME)
-    of_thread = _names(wire, thread, Track.THREAD_NAME)
-    is_thread = (fields.ints(Track.THREAD, DELIMITED) != ABSENT).tolist()
-    factor = counter.ints(Track.COUNTER_FACTOR, default=1).tolist()
-    grows = (counter.ints(Track.COUNTER_IS_INCREMENTAL, default=0) != 0).tolist()
+    own = _names(wire, fields, *TrackDescriptor.NAMES)
+    of_process = _names(wire, process, TrackDescriptor.PROCESS_NAME)
+    of_thread = _names(wire, thread, TrackDescriptor.THREAD_NAME)
+    is_thread = (fields.ints(TrackDescriptor.THREAD, DELIMITED) != ABSENT).tolist()
+    factor = counter.ints(TrackDescriptor.COUNTER_FACTOR, default=1).tolist()
+    grows = (counter.ints(TrackDescriptor.COUNTER_IS_INCREMENTAL, default=0) != 0).tolist()
     rows = zip(*columns, own, of_process, of_thread, is_thread, factor, grows, strict=True)
     return [Descriptor(*row) for row in rows]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.importers.kineto.kinds import Kind
-from torch_tb_profiler.importers.pftrace.known import ORDER, Target
-from torch_tb_profiler.importers.pftrace.values import Column
+from torch_tb_profiler.importers.kineto.event_kinds import EventKind
+from torch_tb_profiler.importers.pftrace.argument_targets import ORDER, Target
+from torch_tb_profiler.importers.pftrace.values import ArgumentColumn
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     TABLE_COLUMNS,
@@ -20,16 +20,16 @@ from torch_tb_profiler.trace.columns import (
     empty_table,
 )
 
-Columns = Mapping[str, tuple[Target, list[Column]]]
+Columns = Mapping[str, tuple[Target, list[ArgumentColumn]]]
 """Name of an argument → where it belongs, and its parts."""
 
-KINDS: dict[str, tuple[Kind, ...]] = {
-    "operator": (Kind.HOST_SLICE, Kind.OTHER_SLICE),
-    "python": (Kind.PYTHON_SLICE, Kind.OTHER_SLICE),
-    "device": (Kind.DEVICE_SLICE, Kind.OTHER_SLICE),
-    "collective": (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE),
-    "stated": (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE),
-    "memory": (Kind.INSTANT,),
+KINDS: dict[str, tuple[EventKind, ...]] = {
+    "operator": (EventKind.HOST_SLICE, EventKind.OTHER_SLICE),
+    "python": (EventKind.PYTHON_SLICE, EventKind.OTHER_SLICE),
+    "device": (EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE),
+    "collective": (EventKind.HOST_SLICE, EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE),
+    "stated": (EventKind.HOST_SLICE, EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE),
+    "memory": (EventKind.INSTANT,),
 }
 """Which slices a table is read of, as of Kineto's JSON."""
 
@@ -71,7 +71,7 @@ def whole_column(columns: Columns, table: str, column: str, row_of: Int64, size:
     return values
 
 
-def _parts(columns: Columns, table: str, column: str) -> list[tuple[int, Column]]:
+def _parts(columns: Columns, table: str, column: str) -> list[tuple[int, ArgumentColumn]]:
     """The parts of one column; those of names that come first count, so they stand last."""
     found = [
         (ORDER[name], part)
@@ -89,7 +89,7 @@ def detail_table(columns: Columns, table: str, row_of: Int64, kind: Int8) -> Col
         columns: The arguments.
         table: Of :data:`KINDS`.
         row_of: Per row of the arguments the row of the slice; -1 for none.
-        kind: Per slice its :class:`~torch_tb_profiler.importers.kineto.kinds.Kind`.
+        kind: Per slice its :class:`~torch_tb_profiler.importers.kineto.event_kinds.EventKind`.
     """
     is_read = np.isin(kind, [int(each) for each in KINDS[table]])
     dtypes = TABLE_COLUMNS[table]

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.importers.durations import settle_durations
-from torch_tb_profiler.importers.kineto.finish import settle_devices
+from torch_tb_profiler.importers.durations import sanitize_durations
+from torch_tb_profiler.importers.kineto.assemble import sanitize_device_numbers
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int64, Track
 from torch_tb_profiler.trace.quality import QualityReport
@@ -19,8 +19,8 @@ def settle_device_rows(
     tables: dict[str, ColumnArrays], tracks: list[Track], quality: QualityReport
 ) -> None:
     """Take absurd numbers out, and label the rows of devices; in place."""
-    settle_devices(tables, quality)
-    settle_durations(tables["slices"], quality)
+    sanitize_device_numbers(tables, quality)
+    sanitize_durations(tables["slices"], quality)
     slices, device = tables["slices"], tables["device"]
     on_device = np.isin(slices["category"], [int(c) for c in DEVICE_CATEGORIES])
     has_host = np.zeros(len(tracks), np.bool_)

@@ -10,21 +10,21 @@ from torch_tb_profiler.importers.pftrace.fields import (
     COUNTER,
     END,
     INSTANT,
-    Event,
-    Interned,
-    Packet,
+    InternedData,
+    TracePacket,
+    TrackEvent,
 )
-from torch_tb_profiler.importers.pftrace.tables import Rows
+from torch_tb_profiler.importers.pftrace.tables import PieceTables
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, FIXED64, VARINT, Fields
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 KINDS = (BEGIN, END, INSTANT, COUNTER)
 
 
-def read_events(rows: Rows, packets: Fields) -> None:
+def read_events(rows: PieceTables, packets: Fields) -> None:
     """Take the track events of a piece."""
     texts = rows.texts
-    picked = packets.pick(Packet.TRACK_EVENT, DELIMITED)
+    picked = packets.pick(TracePacket.TRACK_EVENT, DELIMITED)
     kept = ~rows.scopes.is_lost[picked.message]
     texts.quality.add("state_lost", int((~kept).sum()))
     packet = picked.message[kept]
@@ -32,12 +32,12 @@ def read_events(rows: Rows, packets: Fields) -> None:
     texts.quality.add("broken_message", events.broken)
     if not packet.size:
         return
-    kind = events.ints(Event.TYPE, default=0)
+    kind = events.ints(TrackEvent.TYPE, default=0)
     texts.quality.add("unknown_phase", int((~np.isin(kind, KINDS)).sum()))
-    track = rows.tracks(events.ints(Event.TRACK), packet)
+    track = rows.tracks(events.ints(TrackEvent.TRACK), packet)
     name = texts.first(
-        texts.inline(*events.spans(Event.NAME)),
-        texts.interned(Interned.NAME, events.ints(Event.NAME_IID), packet),
+        texts.inline(*events.spans(TrackEvent.NAME)),
+        texts.interned(InternedData.NAME, events.ints(TrackEvent.NAME_IID), packet),
     )
     slices = np.flatnonzero(kind == BEGIN)
     before = rows.slice_count
@@ -63,7 +63,7 @@ def read_events(rows: Rows, packets: Fields) -> None:
     _add_counters(rows, events, packet, track, kind == COUNTER)
     row_of = np.full(events.count, -1, np.int64)
     row_of[slices] = before + np.arange(slices.size)
-    given = events.unordered(Event.ANNOTATIONS, DELIMITED)
+    given = events.unordered(TrackEvent.ANNOTATIONS, DELIMITED)
     on_slices = row_of[given.message] >= 0
     if not on_slices.all():
         given = given.of(on_slices)
@@ -71,13 +71,13 @@ def read_events(rows: Rows, packets: Fields) -> None:
     _add_flows(rows, events, row_of)
 
 
-def _categories(rows: Rows, events: Fields, packet: Int64) -> Int32:
+def _categories(rows: PieceTables, events: Fields, packet: Int64) -> Int32:
     """The first category of each event."""
-    message, iids = rows.texts.wire.numbers(events, Event.CATEGORY_IIDS)
+    message, iids = rows.texts.wire.numbers(events, TrackEvent.CATEGORY_IIDS)
     iid = np.full(events.count, ABSENT, np.int64)
     iid[message[::-1]] = iids[::-1]
-    interned = rows.texts.interned(Interned.CATEGORY, iid, packet)
-    inline = events.pick(Event.CATEGORIES, DELIMITED)
+    interned = rows.texts.interned(InternedData.CATEGORY, iid, packet)
+    inline = events.pick(TrackEvent.CATEGORIES, DELIMITED)
     if not inline.message.size:
         return interned
     start = np.full(events.count, ABSENT, np.int64)
@@ -88,13 +88,13 @@ def _categories(rows: Rows, events: Fields, packet: Int64) -> Int32:
 
 
 def _add_counters(
-    rows: Rows, events: Fields, packet: Int64, track: Int32, is_counter: Bools
+    rows: PieceTables, events: Fields, packet: Int64, track: Int32, is_counter: Bools
 ) -> None:
     """Counters of the program: their name is that of their track."""
     if not is_counter.any():
         return
-    whole = events.ints(Event.COUNTER_INT)
-    value = events.floats(Event.COUNTER_DOUBLE)
+    whole = events.ints(TrackEvent.COUNTER_INT)
+    value = events.floats(TrackEvent.COUNTER_DOUBLE)
     value = np.where(np.isnan(value) & (whole != ABSENT), whole.astype(np.float64), value)
     chosen = np.flatnonzero(is_counter & np.isfinite(value))
     nothing = np.full(chosen.size, -1, np.int32)
@@ -110,9 +110,9 @@ def _add_counters(
     )
 
 
-def _add_flows(rows: Rows, events: Fields, row_of: Int64) -> None:
+def _add_flows(rows: PieceTables, events: Fields, row_of: Int64) -> None:
     """Flows through slices, and what their calls submitted to GPUs."""
-    for is_end, numbers in ((0, Event.FLOWS), (1, Event.ENDING_FLOWS)):
+    for is_end, numbers in ((0, TrackEvent.FLOWS), (1, TrackEvent.ENDING_FLOWS)):
         for number, wire_type in zip(numbers, (FIXED64, VARINT), strict=True):
             picked = events.pick(number, wire_type)
             kept = row_of[picked.message] >= 0
@@ -126,10 +126,10 @@ def _add_flows(rows: Rows, events: Fields, row_of: Int64) -> None:
                         "is_end": np.full(flow.size, is_end, np.int8),
                     },
                 )
-    picked = events.pick(Event.GPU_CORRELATION, DELIMITED)
+    picked = events.pick(TrackEvent.GPU_CORRELATION, DELIMITED)
     if picked.message.size:
         wire = rows.texts.wire
         fields = wire.fields(picked.start, picked.end)
-        message, event_id = wire.numbers(fields, Event.SUBMITTED_EVENTS)
+        message, event_id = wire.numbers(fields, TrackEvent.SUBMITTED_EVENTS)
         row = row_of[picked.message[message]]
         rows.add("submissions", {"slice": row[row >= 0], "event_id": event_id[row >= 0]})

@@ -10,7 +10,7 @@ PACKET_TAG = 0x0A
 """Field 1, delimited, of ``Trace``: a file is nothing but these."""
 
 
-class Packet:
+class TracePacket:
     """``TracePacket``."""
 
     CLOCK_SNAPSHOT = 6
@@ -32,7 +32,7 @@ STATE_CLEARED, NEEDS_STATE = 1, 2
 """Bits of ``Packet.FLAGS``."""
 
 
-class Defaults:
+class TracePacketDefaults:
     """``TracePacketDefaults``."""
 
     TRACK_EVENT = 11
@@ -40,7 +40,7 @@ class Defaults:
     TRACK_EVENT_TRACK = 11
 
 
-class Snapshot:
+class ClockSnapshot:
     """``ClockSnapshot``, and its clocks."""
 
     CLOCKS = 1
@@ -51,7 +51,7 @@ class Snapshot:
     UNIT_NS = 4
 
 
-class Event:
+class TrackEvent:
     """``TrackEvent``, and PyTorch's extension of it."""
 
     CATEGORY_IIDS = 3
@@ -73,7 +73,7 @@ BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 """Values of ``Event.TYPE``."""
 
 
-class Annotation:
+class DebugAnnotation:
     """``DebugAnnotation``."""
 
     NAME_IID = 1
@@ -90,7 +90,7 @@ class Annotation:
     TEXT_IID = 17
 
 
-class Stage:
+class GpuRenderStageEvent:
     """``GpuRenderStageEvent``, with its extra data and PyTorch's launches."""
 
     EVENT_ID = 1
@@ -111,7 +111,7 @@ class Stage:
     ARGUMENT_VALUE = 4
 
 
-class GpuCounters:
+class GpuCounterEvent:
     """``GpuCounterEvent``, and the descriptors of counters."""
 
     DESCRIPTOR = 1
@@ -126,7 +126,7 @@ class GpuCounters:
     SPEC_NAME = 2
 
 
-class Interned:
+class InternedData:
     """Kinds of interned entries, by their number in ``InternedData``; an entry's 1 is its iid.
     ``COUNTERS_OF_GPU`` is of our own: the GPU of a descriptor of counters, as text."""
 
@@ -145,18 +145,18 @@ class Interned:
 
 
 TEXT_OF_ENTRY = {
-    Interned.CATEGORY: 2,
-    Interned.NAME: 2,
-    Interned.ANNOTATION_NAME: 2,
-    Interned.GPU_SPECIFICATION: 2,
-    Interned.TEXT: 2,
-    Interned.KERNEL: 3,
-    Interned.ARGUMENT: 2,
+    InternedData.CATEGORY: 2,
+    InternedData.NAME: 2,
+    InternedData.ANNOTATION_NAME: 2,
+    InternedData.GPU_SPECIFICATION: 2,
+    InternedData.TEXT: 2,
+    InternedData.KERNEL: 3,
+    InternedData.ARGUMENT: 2,
 }
 """Kind of entry → the field of it that holds its text."""
 
 
-class Track:
+class TrackDescriptor:
     """``TrackDescriptor``, of processes, threads and counters."""
 
     UUID = 1

@@ -7,20 +7,25 @@ import numpy as np
 from torch_tb_profiler.importers.pftrace.arguments import Given, extra_data, launch_arguments
 from torch_tb_profiler.importers.pftrace.batch import Argument, TrackKey
 from torch_tb_profiler.importers.pftrace.counters import counter_numbers, descriptor_numbers
-from torch_tb_profiler.importers.pftrace.fields import GpuCounters, Interned, Packet, Stage
-from torch_tb_profiler.importers.pftrace.tables import Rows
+from torch_tb_profiler.importers.pftrace.fields import (
+    GpuCounterEvent,
+    GpuRenderStageEvent,
+    InternedData,
+    TracePacket,
+)
+from torch_tb_profiler.importers.pftrace.tables import PieceTables
 from torch_tb_profiler.importers.protobuf.texts import distinct_ranges
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
 from torch_tb_profiler.trace.limits import MAX_DEVICES
 
-LAUNCH_KEYS = {Stage.GRID: "grid", Stage.BLOCK: "block"}
+LAUNCH_KEYS = {GpuRenderStageEvent.GRID: "grid", GpuRenderStageEvent.BLOCK: "block"}
 
 
-def read_stages(rows: Rows, packets: Fields) -> None:
+def read_stages(rows: PieceTables, packets: Fields) -> None:
     """Take the render stages of a piece."""
     texts = rows.texts
-    picked = packets.pick(Packet.GPU_STAGE, DELIMITED)
+    picked = packets.pick(TracePacket.GPU_STAGE, DELIMITED)
     kept = ~rows.scopes.is_lost[picked.message]
     texts.quality.add("state_lost", int((~kept).sum()))
     packet = picked.message[kept]
@@ -28,16 +33,20 @@ def read_stages(rows: Rows, packets: Fields) -> None:
     texts.quality.add("broken_message", stages.broken)
     if not packet.size:
         return
-    gpu = stages.ints(Stage.GPU, default=0)
-    queue = texts.interned(Interned.GPU_SPECIFICATION, stages.ints(Stage.QUEUE_IID), packet)
-    stage = texts.interned(Interned.GPU_SPECIFICATION, stages.ints(Stage.STAGE_IID), packet)
+    gpu = stages.ints(GpuRenderStageEvent.GPU, default=0)
+    queue = texts.interned(
+        InternedData.GPU_SPECIFICATION, stages.ints(GpuRenderStageEvent.QUEUE_IID), packet
+    )
+    stage = texts.interned(
+        InternedData.GPU_SPECIFICATION, stages.ints(GpuRenderStageEvent.STAGE_IID), packet
+    )
     name = texts.first(
-        texts.interned(Interned.NAME, stages.ints(Stage.NAME_IID), packet),
-        texts.interned(Interned.KERNEL, stages.ints(Stage.KERNEL_IID), packet),
+        texts.interned(InternedData.NAME, stages.ints(GpuRenderStageEvent.NAME_IID), packet),
+        texts.interned(InternedData.KERNEL, stages.ints(GpuRenderStageEvent.KERNEL_IID), packet),
         stage,
     )
     before = rows.slice_count
-    duration = stages.ints(Stage.DURATION, default=0)
+    duration = stages.ints(GpuRenderStageEvent.DURATION, default=0)
     rows.add(
         "slices",
         {
@@ -47,17 +56,17 @@ def read_stages(rows: Rows, packets: Fields) -> None:
             "word_code": np.full(packet.size, -1, np.int32),
             "stage_code": stage,
             "dur_ns": np.where(duration < 0, 0, duration),
-            "event_id": stages.ints(Stage.EVENT_ID),
+            "event_id": stages.ints(GpuRenderStageEvent.EVENT_ID),
         },
     )
     row = before + np.arange(packet.size)
-    extra = stages.pick(Stage.EXTRA, DELIMITED)
+    extra = stages.pick(GpuRenderStageEvent.EXTRA, DELIMITED)
     given = extra_data(texts, extra, row[extra.message])
     given.append((texts.codes["device"], Argument(row, ints=gpu)))
     rows.arguments += given + _launches(rows, stages, row, packet)
 
 
-def _queue_tracks(rows: Rows, gpu: Int64, queue: Int32) -> Int32:
+def _queue_tracks(rows: PieceTables, gpu: Int64, queue: Int32) -> Int32:
     """Codes of the tracks of queues: a GPU and the code of a name."""
     keys = np.stack([gpu, queue.astype(np.int64)], axis=1)
     distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
@@ -68,15 +77,15 @@ def _queue_tracks(rows: Rows, gpu: Int64, queue: Int32) -> Int32:
     return np.array(codes, np.int32)[inverse.reshape(-1)]
 
 
-def _launches(rows: Rows, stages: Fields, row: Int64, packet: Int64) -> Given:
+def _launches(rows: PieceTables, stages: Fields, row: Int64, packet: Int64) -> Given:
     """Grids, blocks and the arguments of launches."""
     texts, wire = rows.texts, rows.texts.wire
-    launches = stages.pick(Stage.LAUNCH, DELIMITED)
+    launches = stages.pick(GpuRenderStageEvent.LAUNCH, DELIMITED)
     if not launches.message.size:
         return []
     fields = wire.fields(launches.start, launches.end)
     row, packet = row[launches.message], packet[launches.message]
-    arguments = fields.pick(Stage.ARGUMENTS, DELIMITED)
+    arguments = fields.pick(GpuRenderStageEvent.ARGUMENTS, DELIMITED)
     given = launch_arguments(texts, arguments, row[arguments.message], packet[arguments.message])
     for number, key in LAUNCH_KEYS.items():
         dims = fields.pick(number, DELIMITED)
@@ -94,25 +103,25 @@ def _dims(data: bytes) -> list[int]:
     return [int(fields.ints(number, default=1)[0]) for number in (1, 2, 3)]
 
 
-def read_counters(rows: Rows, packets: Fields) -> None:
+def read_counters(rows: PieceTables, packets: Fields) -> None:
     """Take the counters of GPUs."""
     texts = rows.texts
-    picked = packets.pick(Packet.GPU_COUNTERS, DELIMITED)
+    picked = packets.pick(TracePacket.GPU_COUNTERS, DELIMITED)
     kept = ~rows.scopes.is_lost[picked.message]
     packet = picked.message[kept]
     events = texts.wire.fields(picked.start[kept], picked.end[kept])
-    values = events.pick(GpuCounters.VALUES, DELIMITED)
+    values = events.pick(GpuCounterEvent.VALUES, DELIMITED)
     if not values.message.size:
         return
     fields = texts.wire.fields(values.start, values.end)
-    whole = fields.ints(GpuCounters.INT)
-    value = fields.floats(GpuCounters.DOUBLE)
+    whole = fields.ints(GpuCounterEvent.INT)
+    value = fields.floats(GpuCounterEvent.DOUBLE)
     value = np.where(np.isnan(value) & (whole != ABSENT), whole.astype(np.float64), value)
     packet = packet[values.message]
     descriptor = descriptor_numbers(events)[values.message]
-    counter = fields.ints(GpuCounters.COUNTER_ID, default=0)
-    names = texts.interned(Interned.COUNTERS, counter_numbers(descriptor, counter), packet)
-    gpus = texts.interned(Interned.COUNTERS_OF_GPU, descriptor, packet)
+    counter = fields.ints(GpuCounterEvent.COUNTER_ID, default=0)
+    names = texts.interned(InternedData.COUNTERS, counter_numbers(descriptor, counter), packet)
+    gpus = texts.interned(InternedData.COUNTERS_OF_GPU, descriptor, packet)
     distinct, inverse = np.unique(gpus, return_inverse=True)
     tracks = [rows.track(TrackKey("counters", 0, code)) for code in distinct.tolist()]
     kept = np.isfinite(value)

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
+from torch_tb_profiler.importers.pftrace.argument_targets import TARGETS, Target
 from torch_tb_profiler.importers.pftrace.batch import (
     AnyText,
     Argument,
-    Batch,
+    PacketBatch,
     Ref,
     SequenceState,
     TrackKey,
 )
 from torch_tb_profiler.importers.pftrace.clocks import Clocks
 from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
-from torch_tb_profiler.importers.pftrace.known import TARGETS, Target
 from torch_tb_profiler.importers.pftrace.tables import DTYPES, TABLES
-from torch_tb_profiler.importers.pftrace.values import Column, column_of
+from torch_tb_profiler.importers.pftrace.values import ArgumentColumn, column_of
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -51,7 +51,7 @@ class _Sequence:
 
 
 @dataclass(slots=True)
-class Merger:
+class PacketBatchMerger:
     """Joins batches as they come.
 
     Attributes:
@@ -68,7 +68,7 @@ class Merger:
     strings: Interner = field(default_factory=Interner)
     tracks: Interner = field(default_factory=Interner)
     descriptors: dict[int, Descriptor] = field(default_factory=dict)
-    columns: dict[str, tuple[Target, list[Column]]] = field(default_factory=dict)
+    columns: dict[str, tuple[Target, list[ArgumentColumn]]] = field(default_factory=dict)
     clocks: Clocks = field(default_factory=Clocks)
     quality: QualityReport = field(default_factory=QualityReport)
     parts: dict[str, list[ColumnArrays]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Merger:
     packet_count: int = 0
     _sequences: dict[int, _Sequence] = field(default_factory=dict)
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: PacketBatch) -> None:
         """Take the next batch of the file."""
         self.quality.merge(batch.quality)
         before = [self._sequences.setdefault(number, _Sequence()) for number in batch.sequences]
@@ -105,7 +105,7 @@ class Merger:
             for column in columns
         }
 
-    def _lost(self, batch: Batch, before: list[_Sequence]) -> Bools:
+    def _lost(self, batch: PacketBatch, before: list[_Sequence]) -> Bools:
         """Packets that need texts which are not complete."""
         is_invalid = np.array([not each.is_valid for each in before], np.bool_)
         is_lost: Bools = batch.is_pending.copy()
@@ -138,7 +138,7 @@ class Merger:
         return self.tracks[key]
 
     def _add_tables(
-        self, batch: Batch, times: Int64, is_lost: Bools, codes: Int32, tracks: Int32
+        self, batch: PacketBatch, times: Int64, is_lost: Bools, codes: Int32, tracks: Int32
     ) -> Int64:
         """Take all tables; return per slice of the batch its row in the file, -1 for none."""
         row_of = np.empty(0, np.int64)
@@ -171,7 +171,7 @@ class Merger:
         self.slice_count += int((row_of >= 0).sum())
         return row_of
 
-    def _add_arguments(self, batch: Batch, texts: list[str | None], row_of: Int64) -> None:
+    def _add_arguments(self, batch: PacketBatch, texts: list[str | None], row_of: Int64) -> None:
         for code, argument in batch.arguments:
             name = texts[code]
             target = TARGETS.get(name) if name is not None else None
@@ -183,7 +183,7 @@ class Merger:
             whole = Argument(rows, argument.ints, argument.codes, values)
             column = column_of(whole, target, name, self.strings, self.quality)
             if not kept.all():
-                column = Column(column.rows[kept], column.values[kept])
+                column = ArgumentColumn(column.rows[kept], column.values[kept])
             self.columns.setdefault(name, (target, []))[1].append(column)
 
 

@@ -20,7 +20,7 @@ MAX_PACKET_BYTES = 1 << 28
 MAX_TAG_AND_LENGTH = 12
 
 
-class Piece(NamedTuple):
+class PacketPiece(NamedTuple):
     """Some packets.
 
     Attributes:
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
     is_cut: bool = False
 
 
-def pieces(chunks: Iterator[bytes], piece_bytes: int, name: str) -> Iterator[Piece]:
+def pieces(chunks: Iterator[bytes], piece_bytes: int, name: str) -> Iterator[PacketPiece]:
     """Cut a file between its packets.
 
     Args:
@@ -75,10 +75,10 @@ def pieces(chunks: Iterator[bytes], piece_bytes: int, name: str) -> Iterator[Pie
     yield piece._replace(is_cut=len(rest) > 0)
 
 
-def _split(data: bytes) -> tuple[Piece, bytes]:
+def _split(data: bytes) -> tuple[PacketPiece, bytes]:
     """The whole packets that the data begins with, and the rest."""
     starts, ends, end = message_spans(data, PACKET_TAG)
-    return Piece(data[:end], np.array(starts, np.int64), np.array(ends, np.int64)), data[end:]
+    return PacketPiece(data[:end], np.array(starts, np.int64), np.array(ends, np.int64)), data[end:]
 
 
 def _packet_bytes(rest: bytes) -> int:

@@ -6,41 +6,41 @@ import numpy as np
 
 from torch_tb_profiler.importers.pftrace.batch import (
     DEFERRED,
-    Batch,
     ClockReading,
+    PacketBatch,
     SequenceState,
 )
 from torch_tb_profiler.importers.pftrace.clocks import SEQUENCE_CLOCKS
 from torch_tb_profiler.importers.pftrace.descriptors import read_descriptors
 from torch_tb_profiler.importers.pftrace.events import read_events
 from torch_tb_profiler.importers.pftrace.fields import (
-    Defaults,
-    Packet,
-    Snapshot,
+    ClockSnapshot,
+    TracePacket,
+    TracePacketDefaults,
 )
 from torch_tb_profiler.importers.pftrace.gpu import read_counters, read_stages
-from torch_tb_profiler.importers.pftrace.packets import Piece
+from torch_tb_profiler.importers.pftrace.packets import PacketPiece
 from torch_tb_profiler.importers.pftrace.scopes import Scopes
-from torch_tb_profiler.importers.pftrace.tables import Rows
-from torch_tb_profiler.importers.pftrace.texts import Texts
+from torch_tb_profiler.importers.pftrace.tables import PieceTables
+from torch_tb_profiler.importers.pftrace.texts import PieceTexts
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 
-def read_piece(piece: Piece) -> Batch:
+def read_piece(piece: PacketPiece) -> PacketBatch:
     """The columns of some packets."""
     wire = Wire(piece.data)
     packets = wire.fields(piece.starts, piece.ends)
     quality = QualityReport()
     quality.add("broken_message", packets.broken)
     scopes = Scopes(packets)
-    texts = Texts(wire, packets, scopes, quality)
-    batch = Batch(
+    texts = PieceTexts(wire, packets, scopes, quality)
+    batch = PacketBatch(
         packets=packets.count,
         sequence=scopes.sequence,
-        timestamp=packets.ints(Packet.TIMESTAMP),
-        clock=packets.ints(Packet.CLOCK, default=-1),
+        timestamp=packets.ints(TracePacket.TIMESTAMP),
+        clock=packets.ints(TracePacket.CLOCK, default=-1),
         is_pending=scopes.is_pending,
         sequences=scopes.ids,
         quality=quality,
@@ -50,7 +50,7 @@ def read_piece(piece: Piece) -> Batch:
     default_track = _take_defaults(batch, wire, packets, scopes)
     _take_snapshots(batch, wire, packets)
     batch.descriptors = read_descriptors(wire, packets, texts)
-    rows = Rows(texts, scopes, default_track)
+    rows = PieceTables(texts, scopes, default_track)
     read_events(rows, packets)
     read_stages(rows, packets)
     read_counters(rows, packets)
@@ -59,44 +59,44 @@ def read_piece(piece: Piece) -> Batch:
     return batch
 
 
-def _take_defaults(batch: Batch, wire: Wire, packets: Fields, scopes: Scopes) -> Int64:
+def _take_defaults(batch: PacketBatch, wire: Wire, packets: Fields, scopes: Scopes) -> Int64:
     """Give packets the default clocks of this piece; return the default track per packet,
     :data:`DEFERRED` where pieces before say it and :data:`ABSENT` where there is none."""
     track = np.where(scopes.is_first[scopes.scope], DEFERRED, ABSENT)
-    picked = packets.pick(Packet.DEFAULTS, DELIMITED)
+    picked = packets.pick(TracePacket.DEFAULTS, DELIMITED)
     everybody = np.arange(packets.count)
     no_default = (batch.clock < 0) & ~scopes.is_first[scopes.scope]
     batch.clock[no_default] = 0
     if not picked.message.size:
         return track
     fields = wire.fields(picked.start, picked.end)
-    clock = fields.ints(Defaults.CLOCK)
-    events = fields.pick(Defaults.TRACK_EVENT, DELIMITED)
-    of_events = wire.fields(events.start, events.end).ints(Defaults.TRACK_EVENT_TRACK)
+    clock = fields.ints(TracePacketDefaults.CLOCK)
+    events = fields.pick(TracePacketDefaults.TRACK_EVENT, DELIMITED)
+    of_events = wire.fields(events.start, events.end).ints(TracePacketDefaults.TRACK_EVENT_TRACK)
     uuid = np.full(fields.count, ABSENT, np.int64)
     uuid[events.message] = of_events
     last = scopes.last_before(picked.message, everybody)
     has_default = last >= 0
-    explicit = packets.ints(Packet.CLOCK) != ABSENT
+    explicit = packets.ints(TracePacket.CLOCK) != ABSENT
     taken = has_default & ~explicit
     batch.clock[taken] = np.where(clock[last[taken]] == ABSENT, 0, clock[last[taken]])
     track[has_default] = uuid[last[has_default]]
     return track
 
 
-def _take_snapshots(batch: Batch, wire: Wire, packets: Fields) -> None:
-    picked = packets.pick(Packet.CLOCK_SNAPSHOT, DELIMITED)
+def _take_snapshots(batch: PacketBatch, wire: Wire, packets: Fields) -> None:
+    picked = packets.pick(TracePacket.CLOCK_SNAPSHOT, DELIMITED)
     snapshots = wire.fields(picked.start, picked.end)
-    clocks = snapshots.pick(Snapshot.CLOCKS, DELIMITED)
+    clocks = snapshots.pick(ClockSnapshot.CLOCKS, DELIMITED)
     fields = wire.fields(clocks.start, clocks.end)
     packet = picked.message[clocks.message]
     columns = (
         packet,
         batch.sequence[packet],
-        fields.ints(Snapshot.CLOCK_ID, default=0),
-        fields.ints(Snapshot.TIMESTAMP, default=0),
-        fields.ints(Snapshot.IS_INCREMENTAL, default=0),
-        fields.ints(Snapshot.UNIT_NS, default=1),
+        fields.ints(ClockSnapshot.CLOCK_ID, default=0),
+        fields.ints(ClockSnapshot.TIMESTAMP, default=0),
+        fields.ints(ClockSnapshot.IS_INCREMENTAL, default=0),
+        fields.ints(ClockSnapshot.UNIT_NS, default=1),
     )
     for at, place, clock, value, incremental, unit in zip(
         *(column.tolist() for column in columns), strict=True
@@ -105,19 +105,19 @@ def _take_snapshots(batch: Batch, wire: Wire, packets: Fields) -> None:
         batch.snapshots.append(ClockReading(at, owner, clock, value, bool(incremental), unit))
 
 
-def _take_states(batch: Batch, texts: Texts, scopes: Scopes, packets: Fields) -> None:
+def _take_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets: Fields) -> None:
     """What holds at the end of the piece, sequence by sequence."""
-    defaults = packets.pick(Packet.DEFAULTS, DELIMITED)
+    defaults = packets.pick(TracePacket.DEFAULTS, DELIMITED)
     fields = texts.wire.fields(defaults.start, defaults.end)
-    events = fields.pick(Defaults.TRACK_EVENT, DELIMITED)
+    events = fields.pick(TracePacketDefaults.TRACK_EVENT, DELIMITED)
     uuid = np.full(fields.count, ABSENT, np.int64)
     uuid[events.message] = texts.wire.fields(events.start, events.end).ints(
-        Defaults.TRACK_EVENT_TRACK
+        TracePacketDefaults.TRACK_EVENT_TRACK
     )
     last_defaults = dict(
         zip(scopes.scope[defaults.message].tolist(), range(fields.count), strict=True)
     )
-    clock = fields.ints(Defaults.CLOCK, default=0)
+    clock = fields.ints(TracePacketDefaults.CLOCK, default=0)
     last = set(scopes.last)
     by_scope: dict[int, dict[tuple[int, int], str]] = {}
     for (scope, kind), entries in texts.entries.items():

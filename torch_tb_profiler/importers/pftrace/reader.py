@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.pftrace.finish import finish
-from torch_tb_profiler.importers.pftrace.merge import Merger
+from torch_tb_profiler.importers.pftrace.assemble import assemble
+from torch_tb_profiler.importers.pftrace.merge import PacketBatchMerger
 from torch_tb_profiler.importers.pftrace.packets import PIECE_BYTES, pieces
 from torch_tb_profiler.importers.pftrace.piece import read_piece
 from torch_tb_profiler.importers.protocol import Reading
@@ -24,13 +24,13 @@ def read(source: AnySource, reading: Reading, piece_bytes: int = PIECE_BYTES) ->
         StorageError, OSError: the file cannot be read.
     """
     assert isinstance(source, Source), "no folder is a Perfetto trace"
-    merger = Merger()
+    merger = PacketBatchMerger()
     with closing(source.unpacked()) as unpacked:
         work = pieces(unpacked, piece_bytes, source.name)
         for _, batch in reading.read_pieces(work, read_piece):
             merger.add(batch)
             reading.progress(source.taken_bytes)
-    columns = finish(merger, python_frames=reading.options.python_frames)
+    columns = assemble(merger, python_frames=reading.options.python_frames)
     if not any(columns.tables[name]["track"].size for name in TABLES_WITH_EVENTS):
         raise TraceFormatError(
             "not_a_trace",

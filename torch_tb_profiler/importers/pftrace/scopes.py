@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.importers.pftrace.fields import NEEDS_STATE, STATE_CLEARED, Packet
+from torch_tb_profiler.importers.pftrace.fields import NEEDS_STATE, STATE_CLEARED, TracePacket
 from torch_tb_profiler.importers.protobuf.wire import Fields
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 
@@ -28,13 +28,13 @@ class Scopes:
     """
 
     def __init__(self, packets: Fields) -> None:
-        number = packets.ints(Packet.SEQUENCE, default=0)
+        number = packets.ints(TracePacket.SEQUENCE, default=0)
         ids, sequence = np.unique(number, return_inverse=True)
         self.ids: list[int] = ids.tolist()
         self.sequence: Int32 = sequence.astype(np.int32)
-        flags = packets.ints(Packet.FLAGS, default=0)
+        flags = packets.ints(TracePacket.FLAGS, default=0)
         clears = (flags & STATE_CLEARED) != 0
-        begins = clears | (packets.ints(Packet.DROPPED, default=0) != 0)
+        begins = clears | (packets.ints(TracePacket.DROPPED, default=0) != 0)
         order = np.argsort(self.sequence, kind="stable")
         of_sequence = self.sequence[order]
         is_start = np.ones(order.size, np.bool_)

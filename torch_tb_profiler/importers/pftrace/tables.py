@@ -6,9 +6,9 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto.values import Interner
 from torch_tb_profiler.importers.pftrace.arguments import Given
-from torch_tb_profiler.importers.pftrace.batch import DEFERRED, Batch, TrackKey
+from torch_tb_profiler.importers.pftrace.batch import DEFERRED, PacketBatch, TrackKey
 from torch_tb_profiler.importers.pftrace.scopes import Scopes
-from torch_tb_profiler.importers.pftrace.texts import Texts
+from torch_tb_profiler.importers.pftrace.texts import PieceTexts
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int32, Int64
 
 DTYPES: dict[str, type[np.generic]] = {
@@ -37,7 +37,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 slices of GPUs."""
 
 
-class Rows:
+class PieceTables:
     """What is gathered while a piece is read.
 
     Attributes:
@@ -48,7 +48,7 @@ class Rows:
         slice_count: Of the slices so far.
     """
 
-    def __init__(self, texts: Texts, scopes: Scopes, default_track: Int64) -> None:
+    def __init__(self, texts: PieceTexts, scopes: Scopes, default_track: Int64) -> None:
         self.texts = texts
         self.scopes = scopes
         self.default_track = default_track
@@ -89,7 +89,7 @@ class Rows:
             return TrackKey("sequence", self.scopes.ids[place])
         return TrackKey("track", uuid)
 
-    def fill(self, batch: Batch) -> None:
+    def fill(self, batch: PacketBatch) -> None:
         """Give a batch all of it."""
         for name, columns in TABLES.items():
             parts = self._parts.get(name, [])

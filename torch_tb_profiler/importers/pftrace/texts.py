@@ -7,10 +7,10 @@ import numpy as np
 from torch_tb_profiler.importers.kineto.values import Interner
 from torch_tb_profiler.importers.pftrace.batch import AnyText, Ref
 from torch_tb_profiler.importers.pftrace.counters import Scoped, take_counter_names
-from torch_tb_profiler.importers.pftrace.fields import TEXT_OF_ENTRY, Interned, Packet
+from torch_tb_profiler.importers.pftrace.fields import TEXT_OF_ENTRY, InternedData, TracePacket
 from torch_tb_profiler.importers.pftrace.scopes import Scopes
 from torch_tb_profiler.importers.protobuf.texts import distinct_texts, leading_texts
-from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Picked, Wire
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Occurrences, Wire
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -19,7 +19,7 @@ MAX_TABLE = 1 << 20
 """Numbers below are looked up in a table of as many places."""
 
 
-class Texts:
+class PieceTexts:
     """Gives texts codes; entries of the piece itself are looked up at once.
 
     Attributes:
@@ -35,7 +35,7 @@ class Texts:
         self.quality = quality
         self.codes = Interner()
         self.entries: dict[tuple[int, int], dict[int, str]] = {}
-        picked = packets.pick(Packet.INTERNED, DELIMITED)
+        picked = packets.pick(TracePacket.INTERNED, DELIMITED)
         self.messages = wire.fields(picked.start, picked.end)
         quality.add("broken_message", self.messages.broken)
         self.scope_of_message = scopes.scope[picked.message]
@@ -52,7 +52,7 @@ class Texts:
         codes, texts = distinct_texts(self.wire, *entries.spans(text_field))
         texts.append("")  # an entry without a text, by the code -1
         scopes = self.scope_of_message[picked.message].tolist()
-        iids = entries.ints(Interned.IID, default=0).tolist()
+        iids = entries.ints(InternedData.IID, default=0).tolist()
         for scope, iid, code in zip(scopes, iids, codes.tolist(), strict=True):
             self.entries.setdefault((scope, kind), {})[iid] = texts[code]
 
@@ -61,7 +61,7 @@ class Texts:
         codes, texts = distinct_texts(self.wire, start, end)
         return np.array([*(self.codes[text] for text in texts), -1], np.int32)[codes]
 
-    def leading(self, picked: Picked, number: int) -> tuple[Int32, Int64] | None:
+    def leading(self, picked: Occurrences, number: int) -> tuple[Int32, Int64] | None:
         """Codes of the texts that messages begin with, and the ends of these; None where one
         begins otherwise."""
         found = leading_texts(self.wire, picked, number)
@@ -75,7 +75,7 @@ class Texts:
         """Codes of texts given by their numbers; -1 for none (0 is none, too).
 
         Args:
-            kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.Interned`.
+            kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.InternedData`.
             iid: The numbers, or :data:`ABSENT`.
             packet: The packet that each stands in.
         """

@@ -17,14 +17,19 @@ from torch_tb_profiler.importers.kineto.values import (
     int_column,
     text_codes,
 )
+from torch_tb_profiler.importers.pftrace.argument_targets import (
+    Form,
+    Target,
+    index_value,
+    text_value,
+)
 from torch_tb_profiler.importers.pftrace.batch import Argument
-from torch_tb_profiler.importers.pftrace.known import Form, Target, index_value, text_value
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ArgumentColumn:
     """One argument of some slices of the file: their rows, and the values as the table has them."""
 
     rows: Int64
@@ -33,7 +38,7 @@ class Column:
 
 def column_of(
     argument: Argument, target: Target, name: str, strings: Interner, quality: QualityReport
-) -> Column:
+) -> ArgumentColumn:
     """An argument as the column it belongs to.
 
     Args:
@@ -49,13 +54,13 @@ def column_of(
         most = MOST.get(target.name, INT64_MAX)
         if most < INT64_MAX and (np.abs(values) > most).any():
             values = int_column(values.tolist(), quality, name, most)
-        return Column(argument.rows, values)
+        return ArgumentColumn(argument.rows, values)
     given, codes = argument.values, argument.codes
     if argument.ints is not None:
         distinct, place = np.unique(argument.ints, return_inverse=True)
         given, codes = distinct.tolist(), place.astype(np.int32)
     assert codes is not None
-    return Column(argument.rows, _distinct(given, target, name, strings, quality)[codes])
+    return ArgumentColumn(argument.rows, _distinct(given, target, name, strings, quality)[codes])
 
 
 def _distinct(

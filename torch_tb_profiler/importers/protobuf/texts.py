@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from torch_tb_profiler.importers.protobuf.varints import UInt64
-from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Picked, Wire
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Occurrences, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 SHORT_BYTES = 128
@@ -63,7 +63,7 @@ def distinct_texts(wire: Wire, start: Int64, end: Int64) -> tuple[Int32, list[st
     return codes, [text.decode("utf-8", "replace") for text in texts]
 
 
-class Leading(NamedTuple):
+class LeadingTexts(NamedTuple):
     """Texts that messages begin with.
 
     Attributes:
@@ -77,7 +77,7 @@ class Leading(NamedTuple):
     end: Int64
 
 
-def leading_texts(wire: Wire, picked: Picked, number: int) -> Leading | None:
+def leading_texts(wire: Wire, picked: Occurrences, number: int) -> LeadingTexts | None:
     """The short text (of 127 bytes at most) that each of these messages begins with, in fewer
     steps than :func:`distinct_texts`; None where one of them begins otherwise.
 
@@ -103,10 +103,10 @@ def leading_texts(wire: Wire, picked: Picked, number: int) -> Leading | None:
     rows = np.flatnonzero(length > 14)  # what is between head and tail
     stands_for = firsts[codes[rows]]
     if differs.any() or _differ(words, picked.start, end, rows, stands_for):
-        return Leading(*distinct_texts(wire, picked.start + 2, end), end)
+        return LeadingTexts(*distinct_texts(wire, picked.start + 2, end), end)
     data = wire.data
     spans = zip((picked.start[firsts] + 2).tolist(), end[firsts].tolist(), strict=True)
-    return Leading(codes, [data[a:b].decode("utf-8", "replace") for a, b in spans], end)
+    return LeadingTexts(codes, [data[a:b].decode("utf-8", "replace") for a, b in spans], end)
 
 
 def _differ(words: UInt64, start: Int64, end: Int64, rows: Int64, stands_for: Int64) -> bool:

@@ -42,7 +42,7 @@ _IS_FIELD[:8] = False
 
 
 Part = tuple[Int64, Int64, Int64, Int64, Int64]
-"""Columns of fields: message, tag, value, start and end, as of :class:`Picked`."""
+"""Columns of fields: message, tag, value, start and end, as of :class:`Occurrences`."""
 
 Group = tuple[Int64, ...]
 """The same of one tag, without it."""
@@ -89,7 +89,7 @@ def _together(parts: list[Part]) -> list[Part]:
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class Occurrences:
     """The occurrences of one field, in the order of messages and of places in them.
 
     Attributes:
@@ -105,9 +105,9 @@ class Picked:
     start: Int64
     end: Int64
 
-    def of(self, rows: Int64 | Bools) -> Picked:
+    def of(self, rows: Int64 | Bools) -> Occurrences:
         """Some of them."""
-        return Picked(self.message[rows], self.value[rows], self.start[rows], self.end[rows])
+        return Occurrences(self.message[rows], self.value[rows], self.start[rows], self.end[rows])
 
     def doubles(self) -> Float64:
         """The values as what 64 fixed bits say."""
@@ -154,20 +154,20 @@ class Fields:
         """Number and wire type of every field that occurs."""
         return [(tag >> 3, tag & 7) for tag in self._groups]
 
-    def pick(self, number: int, wire_type: int = VARINT) -> Picked:
+    def pick(self, number: int, wire_type: int = VARINT) -> Occurrences:
         """Every occurrence of a field; of another wire type than the one it has it is another."""
         groups = self._groups.get(number << 3 | wire_type)
         if groups is None:
-            return Picked(_NONE, _NONE, _NONE, _NONE)
+            return Occurrences(_NONE, _NONE, _NONE, _NONE)
         groups[:] = [_joined(groups)]
-        return Picked(*groups[0])
+        return Occurrences(*groups[0])
 
-    def unordered(self, number: int, wire_type: int) -> Picked:
+    def unordered(self, number: int, wire_type: int) -> Occurrences:
         """The same as :meth:`pick`, where only those of one message need be in order."""
         groups = self._groups.get(number << 3 | wire_type)
         if groups is None:
-            return Picked(_NONE, _NONE, _NONE, _NONE)
-        return Picked(*map(np.concatenate, zip(*groups, strict=True)))
+            return Occurrences(_NONE, _NONE, _NONE, _NONE)
+        return Occurrences(*map(np.concatenate, zip(*groups, strict=True)))
 
     def ints(self, number: int, wire_type: int = VARINT, default: int = ABSENT) -> Int64:
         """One value per message: the last one that it gives, as protobuf has it."""
@@ -231,7 +231,7 @@ class Wire:
         order = np.argsort(message, kind="stable")
         return message[order], value[order]
 
-    def packed(self, picked: Picked) -> tuple[Int64, Int64, int]:
+    def packed(self, picked: Occurrences) -> tuple[Int64, Int64, int]:
         """The varints inside delimited fields: message and value of each, and how many fields
         ended in the middle of one."""
         at, end, message = picked.start.copy(), picked.end, picked.message
@@ -358,7 +358,7 @@ class _Rounds:
 
 def read_field(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int] | None:
     """The field that begins at a place: its number, wire type, value, start and end, as of
-    :class:`Picked`; None where there is none."""
+    :class:`Occurrences`; None where there is none."""
     tag, place = read_varint(data, at, end)
     number, wire_type = tag >> 3, tag & 7
     if not place or not 0 < number <= MAX_NUMBER or not _IS_KNOWN[wire_type]:

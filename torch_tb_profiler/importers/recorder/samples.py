@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from torch_tb_profiler.importers.downsampling import downsample
 from torch_tb_profiler.importers.recorder.values import (
     INVALID_VALUE,
     MAX_TEXT_CHARS,
@@ -18,7 +19,6 @@ from torch_tb_profiler.importers.recorder.values import (
     column_values,
     floats,
 )
-from torch_tb_profiler.importers.thinning import thinned
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     ColumnArrays,
@@ -109,7 +109,7 @@ class SampleCollector:
         if count > MAX_SAMPLES:
             is_known = ~np.isnan(value)
             known = (time_ns[is_known], value[is_known], series_index[is_known])
-            time_ns, value, series_index = thinned(*known, MAX_SAMPLES)
+            time_ns, value, series_index = downsample(*known, MAX_SAMPLES)
         self.quality.add("samples_thinned", count - len(time_ns))
         source, metric, unit = (
             np.array([code_of(key[part]) for key, _, _ in parts], np.int32)[series_index]

@@ -20,7 +20,7 @@ def sniff(head: bytes, _name: str) -> bool:
     return PICKLE.match(head) is not None
 
 
-def tell(head: bytes, _name: str, _is_whole: bool) -> FormatDetection:
+def detect(head: bytes, _name: str, _is_whole: bool) -> FormatDetection:
     """Whether a pickle of a folder is a snapshot, by the keys that stand first."""
     if _KEYS.search(head[:4096]):
         return FormatDetection(True)
@@ -36,5 +36,5 @@ FORMAT = Importer(
     module="torch_tb_profiler.importers.snapshot.reader",
     sniff=sniff,
     endings=ENDINGS,
-    tell=tell,
+    detect=detect,
 )

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.snapshot import opcodes as op
-from torch_tb_profiler.importers.snapshot.bodies import MASKS, NO_LIST, Bodies, Words
+from torch_tb_profiler.importers.snapshot.frame_lists import MASKS, NO_LIST, FrameLists, Words
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 
 _AT_ONCE = 8192
@@ -58,7 +58,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class EntryColumn:
     """One key of the candidates: value and kind (:data:`NUMBER` …) of each."""
 
     value: Int64
@@ -86,7 +86,7 @@ class Candidates:
     memoized: Int64
     body: Int64
     body_index: Int64
-    columns: dict[str, Column]
+    columns: dict[str, EntryColumn]
 
 
 class _Decoder:
@@ -104,7 +104,7 @@ class _Decoder:
         self.is_fine = np.ones(len(at), np.bool_)
         is_memoized = (words[start + 1] & np.uint64(0xFF)) != op.MARK
         self.memoized: Int64 = is_memoized.astype(np.int64)
-        self.columns: dict[str, Column] = {}
+        self.columns: dict[str, EntryColumn] = {}
         self.body_start = np.full(len(at), -1)
         self.body_index = np.zeros(len(at), np.int64)
         self.is_open = np.zeros(len(at), np.bool_)
@@ -133,7 +133,7 @@ class _Decoder:
         self.at = self.at + width
         return index, width > 0
 
-    def value(self, *, is_last: bool, may_be_text: bool) -> Column:
+    def value(self, *, is_last: bool, may_be_text: bool) -> EntryColumn:
         """Decode one value of each; texts are passed over, where they may be."""
         word = self.word()
         code = (word & np.uint64(0xFF)).astype(np.intp)
@@ -164,7 +164,7 @@ class _Decoder:
             value[is_list] = -1
             self._list(is_list, is_last)
         self.is_fine &= fine
-        return Column(value, kind.astype(np.int8))
+        return EntryColumn(value, kind.astype(np.int8))
 
     def _long(self, word: Words, is_long: Bools, width: Int64, value: Int64) -> tuple[Int64, Int64]:
         """Integers of as many bytes as they say, eight at most."""
@@ -189,7 +189,7 @@ class _Decoder:
         self.body_index = index
 
 
-def find(data: bytes, template: Template, bodies: Bodies) -> Candidates:
+def find(data: bytes, template: Template, bodies: FrameLists) -> Candidates:
     """All entries that a window may hold, decoded.
 
     Args:
@@ -209,7 +209,7 @@ def find(data: bytes, template: Template, bodies: Bodies) -> Candidates:
         return np.concatenate([getattr(decoder, name) for decoder in decoders])
 
     columns = {
-        key: Column(
+        key: EntryColumn(
             np.concatenate([decoder.columns[key].value for decoder in decoders]),
             np.concatenate([decoder.columns[key].kind for decoder in decoders]),
         )

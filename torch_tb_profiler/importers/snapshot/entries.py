@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.importers.snapshot.bodies import Bodies
 from torch_tb_profiler.importers.snapshot.bulk import (
     BODY,
     KEPT_KEYS,
@@ -16,11 +15,12 @@ from torch_tb_profiler.importers.snapshot.bulk import (
     REFERENCE,
     TAIL_BYTES,
     Candidates,
-    Column,
+    EntryColumn,
     Template,
     find,
 )
-from torch_tb_profiler.importers.snapshot.growing import Growing
+from torch_tb_profiler.importers.snapshot.frame_lists import FrameLists
+from torch_tb_profiler.importers.snapshot.growing_columns import GrowingColumns
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 from torch_tb_profiler.trace.columns import ABSENT, Int8, Int32, Int64
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
@@ -104,7 +104,7 @@ class EntryStore:
     def __init__(self, memo: dict[int, Any]) -> None:
         self._memo = memo
         self.stacks = Stacks(memo)
-        self._bodies = Bodies(self.stacks)
+        self._bodies = FrameLists(self.stacks)
         self._key_index: dict[str, int] = {}
         self._last_keys: tuple[str, ...] = ()
         self._same = 0
@@ -112,7 +112,7 @@ class EntryStore:
         self._data = b""
         self._candidates: Candidates | None = None
         self._accepted: list[tuple[int, int, int, int]] = []
-        self._columns = Growing(_KINDS)
+        self._columns = GrowingColumns(_KINDS)
         self._body_indices: list[tuple[Int64, Int64]] = []
         self._slow_stacks: list[tuple[int, int]] = []
         self._count = 0
@@ -138,7 +138,7 @@ class EntryStore:
         within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         places = np.repeat(first, count) + within
         chosen = {
-            key: Column(column.value[places], column.kind[places])
+            key: EntryColumn(column.value[places], column.kind[places])
             for key, column in found.columns.items()
             if key in KEPT_KEYS
         }
@@ -235,7 +235,7 @@ class EntryStore:
         stacks[is_index] = self._stacks_of(-2 - values[is_index])
         return stacks
 
-    def _resolved(self, columns: dict[str, Column], name: str) -> npt.NDArray[Any]:
+    def _resolved(self, columns: dict[str, EntryColumn], name: str) -> npt.NDArray[Any]:
         """A column of entries; what it refers to was read before."""
         keys = {"address": ADDRESS_KEYS, "stack": ("frames",)}.get(name, (name,))
         column = next((columns[key] for key in keys if key in columns), None)
@@ -251,7 +251,7 @@ class EntryStore:
             return codes.astype(np.int8)
         return self._of_memo(column, lambda index: _number(self._memo.get(index)), int(ABSENT))
 
-    def _of_memo(self, column: Column, value_of: Any, absent: int) -> Int64:
+    def _of_memo(self, column: EntryColumn, value_of: Any, absent: int) -> Int64:
         """Numbers, and what others refer to."""
         values = np.where(column.kind == NUMBER, column.value, absent)
         is_index = column.kind == REFERENCE

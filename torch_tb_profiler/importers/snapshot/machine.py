@@ -25,7 +25,7 @@ from torch_tb_profiler.importers.snapshot.errors import (
     TruncatedPickleError,
 )
 from torch_tb_profiler.importers.snapshot.values import MARGIN_BYTES, Values
-from torch_tb_profiler.importers.snapshot.window import Window
+from torch_tb_profiler.importers.snapshot.window import StreamWindow
 
 MAX_CONTAINERS = 20_000_000
 """Lists, dicts, tuples and sets that are made one by one: 1 GB holds fewer than a million."""
@@ -38,14 +38,14 @@ _REFERENCES = re.compile(rb"(?:j.{4}|h.)*(?=e)", re.DOTALL)
 _KEYS = (str, int, float, bytes, type(None))
 
 
-class Machine(Values):
+class PickleMachine(Values):
     """One pickle that is being read.
 
     Attributes:
         entries: The entries of allocator traces that were met.
     """
 
-    def __init__(self, window: Window, progress: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, window: StreamWindow, progress: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self._window = window
         self._progress = progress

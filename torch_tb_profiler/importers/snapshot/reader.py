@@ -16,10 +16,10 @@ from torch_tb_profiler.importers.snapshot.errors import (
     TruncatedPickleError,
 )
 from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
-from torch_tb_profiler.importers.snapshot.machine import Machine
+from torch_tb_profiler.importers.snapshot.machine import PickleMachine
 from torch_tb_profiler.importers.snapshot.segments import MAX_DEVICE, segment_rows
 from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
-from torch_tb_profiler.importers.snapshot.window import Window
+from torch_tb_profiler.importers.snapshot.window import StreamWindow
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, EventColumns, Track, empty_table
 from torch_tb_profiler.trace.info import Capability, NotRecorded, TraceInfo
@@ -49,8 +49,8 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     """
     assert isinstance(source, Source), "a snapshot is a file"
     with closing(source.unpacked()) as chunks:
-        window = Window(chunks)
-        machine = Machine(window, lambda: reading.progress(source.taken_bytes))
+        window = StreamWindow(chunks)
+        machine = PickleMachine(window, lambda: reading.progress(source.taken_bytes))
         is_cut = False
         try:
             whole = machine.run()
@@ -91,7 +91,7 @@ def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
     )
 
 
-def _columns(snapshot: dict[str, Any], machine: Machine) -> EventColumns:
+def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
     entries = machine.entries.finish()
     stacks = machine.entries.stacks
     rows = segment_rows(_list(snapshot, "segments"), stacks)

@@ -43,7 +43,7 @@ def unframed(chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
     yield rest
 
 
-class Window:
+class StreamWindow:
     """The stretch of a stream that is being read.
 
     Attributes:

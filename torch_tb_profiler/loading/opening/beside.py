@@ -14,21 +14,21 @@ from dataclasses import replace
 
 from torch_tb_profiler.analysis.kernels.compiled.triton import generated_calls
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
-from torch_tb_profiler.importers.beside.annotations import BesideError
-from torch_tb_profiler.importers.beside.names import (
+from torch_tb_profiler.importers.sidecars.annotations import SidecarError
+from torch_tb_profiler.importers.sidecars.names import (
     CAPTURE_FOLDERS,
     DETAILS,
-    Kind,
+    SidecarKind,
     batch_of,
-    kind_of,
     of_rank,
     rank_of,
+    sidecar_kind,
 )
-from torch_tb_profiler.importers.beside.read import (
+from torch_tb_profiler.importers.sidecars.read import (
     Details,
     TooLargeError,
-    read_beside,
     read_details,
+    read_sidecars,
 )
 from torch_tb_profiler.storage.decompress import UnpackLimitError, UnpackLimits, decompressed
 from torch_tb_profiler.storage.errors import StorageError
@@ -59,9 +59,9 @@ def with_beside(trace: Trace, location: Location) -> Trace:
         return trace
 
 
-def _wanted(trace: Trace) -> set[Kind]:
+def _wanted(trace: Trace) -> set[SidecarKind]:
     """The kinds of files that tell something of what the trace has."""
-    wanted: set[Kind] = set()
+    wanted: set[SidecarKind] = set()
     if graph_launches(trace).count:
         wanted |= {"annotations", "capture", "provenance"}
     if generated_calls(trace).height:
@@ -69,7 +69,7 @@ def _wanted(trace: Trace) -> set[Kind]:
     return wanted
 
 
-def _joined(trace: Trace, around: _Around, found: Mapping[Kind, list[str]]) -> Trace:
+def _joined(trace: Trace, around: _Around, found: Mapping[SidecarKind, list[str]]) -> Trace:
     job = trace.meta.info.job
     rank = job.rank if job is not None and job.rank is not None else rank_of(around.own_name)
     files = {kind: of_rank(names, rank) for kind, names in found.items()}
@@ -78,7 +78,7 @@ def _joined(trace: Trace, around: _Around, found: Mapping[Kind, list[str]]) -> T
     )
     if not any(files.values()):
         return trace
-    beside = read_beside(files, around.read, around.details(files["capture"]))
+    beside = read_sidecars(files, around.read, around.details(files["capture"]))
     quality = QualityReport(dict(trace.quality.counts), dict(trace.quality.examples))
     quality.merge(beside.quality)
     side = {**trace.side, **{table.name: table for table in beside.tables}}
@@ -93,11 +93,11 @@ class _Around:
         self._folder = os.path.dirname(location.path)
         self.own_name = os.path.basename(location.path)
 
-    def files(self) -> dict[Kind, list[str]]:
+    def files(self) -> dict[SidecarKind, list[str]]:
         """By kind the names of files, as paths from the folder of the trace."""
-        found: dict[Kind, list[str]] = {}
+        found: dict[SidecarKind, list[str]] = {}
         for name, in_captures in self._names():
-            kind = kind_of(os.path.basename(name), in_captures=in_captures)
+            kind = sidecar_kind(os.path.basename(name), in_captures=in_captures)
             is_near = os.path.dirname(name) != os.pardir
             if kind is not None and (kind != "provenance" or is_near) and name != self.own_name:
                 found.setdefault(kind, []).append(name)
@@ -122,7 +122,7 @@ class _Around:
         """The unpacked content of a file.
 
         Raises:
-            BesideError: it is larger, leads out of what may be read, or cannot be read.
+            SidecarError: it is larger, leads out of what may be read, or cannot be read.
         """
         path = os.path.normpath(os.path.join(self._folder, name))
         place = replace(self._location, url=path, path=path)
@@ -138,13 +138,13 @@ class _Around:
             raise TooLargeError("too large, unpacked") from error
         except (StorageError, OSError) as error:
             code = getattr(error, "code", type(error).__name__)
-            raise BesideError(f"cannot be read ({code})") from error
+            raise SidecarError(f"cannot be read ({code})") from error
         return bytes(data)
 
     def details(self, captures: list[str]) -> Details:
         """What stands beside captures of their batch sizes."""
         known: dict[str, tuple[int | None, str | None]] = {}
         for folder in dict.fromkeys(os.path.dirname(name) for name in captures):
-            with suppress(BesideError):
+            with suppress(SidecarError):
                 known |= read_details(self.read(os.path.join(folder, DETAILS), MAX_DETAILS_BYTES))
         return known

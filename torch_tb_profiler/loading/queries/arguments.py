@@ -9,8 +9,8 @@ from collections import OrderedDict
 import numpy as np
 
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
 from torch_tb_profiler.importers.registry import importer_of, label_of
-from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import source_of
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.slices import check_slice
@@ -43,13 +43,13 @@ class _Kept:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[str, str, int], FoundArguments] = OrderedDict()
+        self._found: OrderedDict[tuple[str, str, int], EventArguments] = OrderedDict()
 
-    def get(self, key: tuple[str, str, int]) -> FoundArguments | None:
+    def get(self, key: tuple[str, str, int]) -> EventArguments | None:
         with self._lock:
             return self._found.get(key)
 
-    def put(self, key: tuple[str, str, int], found: FoundArguments) -> None:
+    def put(self, key: tuple[str, str, int], found: EventArguments) -> None:
         with self._lock:
             self._found[key] = found
             while len(self._found) > MAX_KEPT:
@@ -90,7 +90,7 @@ def arguments_answer(
     )
 
 
-def _found(file: SpanFile, trace: Trace, slice_id: int) -> FoundArguments | Problem:
+def _found(file: SpanFile, trace: Trace, slice_id: int) -> EventArguments | Problem:
     """The arguments of a slice, or why they cannot be told."""
     location = file.location
     try:
@@ -122,17 +122,17 @@ def _found(file: SpanFile, trace: Trace, slice_id: int) -> FoundArguments | Prob
 
 def _searched(
     location: Location, state: FileState, trace: Trace, slice_id: int
-) -> FoundArguments | None:
+) -> EventArguments | None:
     source = source_of(location, state)
     try:
-        return importer_of(source).find(source, sought_event(trace, slice_id), LIMITS)
+        return importer_of(source).find(source, event_query(trace, slice_id), LIMITS)
     except OSError as error:
         if error.errno == errno.ESTALE:
             raise changed_error(location.url) from error
         raise from_os_error(error, location.url) from error
 
 
-def _ended(found: FoundArguments, file: SpanFile, state: FileState) -> Problem:
+def _ended(found: EventArguments, file: SpanFile, state: FileState) -> Problem:
     """Why a search found nothing."""
     url = file.location.url
     if found.end == "too_far":
@@ -153,8 +153,8 @@ def _too_far(location: Location, state: FileState) -> Problem:
     return Problem("too_far", message, _DOWNLOAD)
 
 
-def sought_event(trace: Trace, slice_id: int) -> SoughtEvent:
-    """What tells a slice from all others of its file."""
+def event_query(trace: Trace, slice_id: int) -> EventQuery:
+    """The query that identifies one slice in its file."""
     row = trace.slices.row(slice_id, named=True)
     track = trace.tracks.row(row["track"], named=True)
     # Slices are ordered by row and start: those that share both are neighbours.
@@ -168,7 +168,7 @@ def sought_event(trace: Trace, slice_id: int) -> SoughtEvent:
         near["name_code"].eq_missing(row["name_code"])
         & near["raw_category_code"].eq_missing(row["raw_category_code"])
     )
-    return SoughtEvent(
+    return EventQuery(
         pid=track["pid"],
         tid=track["tid"],
         name=trace.text(row["name_code"]) or "",
@@ -176,5 +176,5 @@ def sought_event(trace: Trace, slice_id: int) -> SoughtEvent:
         start_ns=row["start_ns"],
         base_ns=trace.meta.base_ns,
         twins_dur_ns=tuple(alike["dur_ns"]),
-        place=int(np.flatnonzero(alike["id"].to_numpy() == slice_id)[0]),
+        index=int(np.flatnonzero(alike["id"].to_numpy() == slice_id)[0]),
     )

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from torch_tb_profiler.importers.beside.pickled import NoPlainDataError, read_plain
+from torch_tb_profiler.importers.sidecars.plain_pickle import NotPlainDataError, read_plain
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
 NODE_BITS = 32
@@ -28,7 +28,7 @@ MAX_ALL_CHARS = 100_000_000
 """Of all annotations of a file: each of its nodes may name one and the same long text."""
 
 
-class BesideError(ValueError):
+class SidecarError(ValueError):
     """A file beside a trace that cannot be read; tells why, for people."""
 
 
@@ -44,13 +44,13 @@ def read_annotations(data: bytes, name: str) -> pl.DataFrame:
     """
     try:
         told = msgspec.json.decode(data) if name.endswith(".json") else read_plain(data)
-    except (NoPlainDataError, msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise BesideError(str(error)[:200]) from error
+    except (NotPlainDataError, msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise SidecarError(str(error)[:200]) from error
     if not isinstance(told, dict):
-        raise BesideError("it maps no nodes to annotations")
+        raise SidecarError("it maps no nodes to annotations")
     kept = list(_kept(told))
     if told and not kept:
-        raise BesideError("it maps no nodes to annotations")
+        raise SidecarError("it maps no nodes to annotations")
     mask = (1 << NODE_BITS) - 1
     return pl.DataFrame(
         {
@@ -75,7 +75,7 @@ def _kept(told: dict[Any, Any]) -> Iterator[tuple[int, str]]:
         if number is not None and text:
             chars += len(text)
             if chars > MAX_ALL_CHARS:
-                raise BesideError("its annotations are longer than any of graphs")
+                raise SidecarError("its annotations are longer than any of graphs")
             yield number, text
 
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
-class SoughtEvent:
+class EventQuery:
     """A slice, by what tells it from all others of its file.
 
     Slices of one row that begin at one moment and are called alike are told apart by duration,
@@ -26,7 +26,7 @@ class SoughtEvent:
         start_ns: Its start as the trace counts.
         base_ns: What the trace's times may count from.
         twins_dur_ns: Durations of all that share the above, longest first, then in file order.
-        place: Which of them it is.
+        index: Which of these twins it is, from 0.
     """
 
     pid: str
@@ -36,7 +36,7 @@ class SoughtEvent:
     start_ns: int
     base_ns: int
     twins_dur_ns: tuple[int, ...]
-    place: int
+    index: int
 
 
 class SearchLimits(NamedTuple):
@@ -52,7 +52,7 @@ them than the trace; ``too_far``: a limit ended the search."""
 
 
 @dataclass(frozen=True, slots=True)
-class FoundArguments:
+class EventArguments:
     """How a search ended, and what it found.
 
     Attributes:

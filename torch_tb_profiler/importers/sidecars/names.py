@@ -17,7 +17,7 @@ from torch_tb_profiler.storage.names import GRAPH_CAPTURE_FOLDERS
 CAPTURE_FOLDERS = GRAPH_CAPTURE_FOLDERS
 """Folders in which captures lie; any trace there is one."""
 
-Kind = Literal["annotations", "capture", "provenance"]
+SidecarKind = Literal["annotations", "capture", "provenance"]
 
 DETAILS = "execution_details.json"
 """Says which batch size and mode the captures of a folder are of."""
@@ -33,7 +33,7 @@ _RANK = re.compile(r"rank[_-]?(\d{1,6})|[-_]TP-?(\d{1,6})|^(\d{1,6})\.", re.IGNO
 _BATCH = re.compile(r"bs_(\d{1,9})")
 
 
-def kind_of(name: str, *, in_captures: bool) -> Kind | None:
+def sidecar_kind(name: str, *, in_captures: bool) -> SidecarKind | None:
     """What a file of this name is, None for none; ``in_captures`` in a folder of captures."""
     if in_captures:
         return "capture" if _TRACE.fullmatch(name) and name != DETAILS else None

@@ -36,7 +36,7 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _NOTHING = frozenset({"PROTO", "FRAME", "STOP"})
 
 
-class NoPlainDataError(ValueError):
+class NotPlainDataError(ValueError):
     """A pickle that holds something else than plain data, or is none."""
 
 
@@ -50,14 +50,14 @@ def read_plain(data: bytes) -> Any:
     try:
         for count, (operation, argument, _) in enumerate(pickletools.genops(data)):
             if count >= MAX_OPERATIONS:
-                raise NoPlainDataError("too many values")
+                raise NotPlainDataError("too many values")
             machine.run(operation.name, argument)
-    except NoPlainDataError:
+    except NotPlainDataError:
         raise
     except Exception as error:  # whatever damaged bytes lead to
-        raise NoPlainDataError(f"damaged ({type(error).__name__})") from error
+        raise NotPlainDataError(f"damaged ({type(error).__name__})") from error
     if len(machine.stack) != 1:
-        raise NoPlainDataError("damaged (no one value)")
+        raise NotPlainDataError("damaged (no one value)")
     return machine.stack[0]
 
 
@@ -119,7 +119,7 @@ class _Machine:
         elif name == "REDUCE":
             self._reduce()
         else:
-            raise NoPlainDataError(f"not plain data: {name}")
+            raise NotPlainDataError(f"not plain data: {name}")
 
     def _since_mark(self) -> list[Any]:
         at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
@@ -136,12 +136,12 @@ class _Machine:
         elif argument in _FACTORIES:
             self.stack.append(_FACTORY)
         else:
-            raise NoPlainDataError(f"it names {str(argument).replace(' ', '.')[:80]}")
+            raise NotPlainDataError(f"it names {str(argument).replace(' ', '.')[:80]}")
 
     def _reduce(self) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
         if function is not _DEFAULT_DICT or arguments != (_FACTORY,):
-            raise NoPlainDataError("it calls something")
+            raise NotPlainDataError("it calls something")
         self.stack.append({})
 
 
@@ -149,11 +149,11 @@ def _paired(values: list[Any]) -> dict[Any, Any]:
     """Keys and values; the hash of a key that is a nest of tuples may take forever, or be deeper
     than the interpreter can follow."""
     if not all(isinstance(key, str | int | float | NoneType) for key in values[::2]):
-        raise NoPlainDataError("a key is neither text nor number")
+        raise NotPlainDataError("a key is neither text nor number")
     return dict(zip(values[::2], values[1::2], strict=True))
 
 
 def _checked(value: Any, kind: type) -> Any:
     if type(value) is not kind:
-        raise NoPlainDataError("damaged (wrong kind of value)")
+        raise NotPlainDataError("damaged (wrong kind of value)")
     return value

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from torch_tb_profiler.importers.beside.annotations import BesideError
+from torch_tb_profiler.importers.sidecars.annotations import SidecarError
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
 _HANDLE = re.compile(r":\d+$")
@@ -42,9 +42,9 @@ def read_provenance(data: bytes, known: Known) -> None:
     try:
         told = msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise BesideError(f"no JSON ({str(error)[:100]})") from error
+        raise SidecarError(f"no JSON ({str(error)[:100]})") from error
     if not isinstance(told, dict):
-        raise BesideError("it holds no kernels")
+        raise SidecarError("it holds no kernels")
     if isinstance(told.get("cppCodeToPost"), dict):
         before = told.get("postToPre")
         _add_mapping(told["cppCodeToPost"], before if isinstance(before, dict) else {}, known)
@@ -58,7 +58,7 @@ def read_provenance(data: bytes, known: Known) -> None:
             _add(known, kernel, _texts(of), [])
         is_any = is_any or isinstance(of, dict | list)
     if told and not is_any and "version" not in told:
-        raise BesideError("it holds no kernels")
+        raise SidecarError("it holds no kernels")
 
 
 def _add_mapping(kernels: dict[str, Any], before: dict[str, Any], known: Known) -> None:

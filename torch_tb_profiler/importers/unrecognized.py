@@ -38,7 +38,7 @@ WIRE_TYPES = (0, 1, 2, 5)
 """Of protobuf: the others are gone, or were never there."""
 
 
-def refusal(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
+def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
     """What to tell of a file that is no trace.
 
     Args:

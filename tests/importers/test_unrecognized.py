@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
-from torch_tb_profiler.importers.refusals import is_perfetto
 from torch_tb_profiler.importers.registry import FORMATS, detect_format
 from torch_tb_profiler.importers.source import HEAD_BYTES
+from torch_tb_profiler.importers.unrecognized import is_perfetto
 
 
 def told(data: bytes, chunk_bytes: int = 1 << 16) -> str:

@@ -20,8 +20,8 @@ from torch_tb_profiler.importers.kineto.structs import (
     OPERATOR_FIELDS,
     PYTHON_FIELDS,
     STATED_FIELDS,
-    Field,
-    Fields,
+    ArgumentField,
+    ArgumentFields,
 )
 from torch_tb_profiler.importers.kineto.tables import limiting_factors, stack_text
 from torch_tb_profiler.importers.kineto.values import text_of
@@ -77,7 +77,7 @@ FORM_OF: dict[str, Form] = {
     "is_async": Form.FLAG,
 }
 
-TABLES: tuple[tuple[str, Fields], ...] = (
+TABLES: tuple[tuple[str, ArgumentFields], ...] = (
     ("slices", LINK_FIELDS),
     ("operator", OPERATOR_FIELDS),
     ("collective", COLLECTIVE_FIELDS),
@@ -110,7 +110,7 @@ graph's node was annotated with, which PyTorch spreads."""
 LAST_NUMBER = re.compile(r"(\d{1,9})\D*$")
 
 
-def _form(name: str, field: Field) -> Form:
+def _form(name: str, field: ArgumentField) -> Form:
     if name in FORM_OF:
         return FORM_OF[name]
     if field.default is ABSENT_RAW:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_of
-from torch_tb_profiler.importers.kineto.kinds import Kind, kind_of
+from torch_tb_profiler.importers.kineto.event_kinds import EventKind, event_kind
 from torch_tb_profiler.importers.kineto.values import Interner
 from torch_tb_profiler.importers.pftrace.tracks import OVERHEAD_PROCESS
 from torch_tb_profiler.trace.categories import Category
@@ -69,12 +69,12 @@ def words_of_rows(word: Int32, track: Int32, tracks: list[Track], strings: Inter
 def categories(word: Int32, strings: list[str]) -> tuple[Int8, Int8]:
     """Category (or :data:`UNKNOWN_CATEGORY`) and kind of each slice."""
     category = np.full(len(strings) + 1, UNKNOWN_CATEGORY, np.int8)
-    kind = np.full(len(strings) + 1, int(Kind.OTHER_SLICE), np.int8)
+    kind = np.full(len(strings) + 1, int(EventKind.OTHER_SLICE), np.int8)
     for code in np.unique(word[word >= 0]).tolist():
         text = strings[code]
         known = OWN_WORDS.get(text)
         category[code] = category_of(text) if known is None else int(known)
-        kind[code] = int(kind_of("X", text))
+        kind[code] = int(event_kind("X", text))
         if category[code] == Category.DEVICE_ANNOTATION:
-            kind[code] = int(Kind.LINK_SLICE)  # JSON has neither device nor stream of it
+            kind[code] = int(EventKind.LINK_SLICE)  # JSON has neither device nor stream of it
     return category[word], kind[word]

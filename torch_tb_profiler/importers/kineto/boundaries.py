@@ -17,14 +17,14 @@ BACK_STEP_BYTES = 1 << 16
 OVERLAP_BYTES = 1024
 
 
-class Cut(NamedTuple):
+class EventBoundary(NamedTuple):
     """A place between two events: where the first ends, and where the next begins."""
 
     end: int
     start: int
 
 
-class Cuts:
+class EventBoundaries:
     """Finds event starts in pieces of one file.
 
     Attributes:
@@ -48,14 +48,14 @@ class Cuts:
         match = self.learned.search(piece, position)
         return match.start(1) if match else len(piece)
 
-    def last(self, buffer: bytes, pattern: re.Pattern[bytes]) -> Cut | None:
+    def last(self, buffer: bytes, pattern: re.Pattern[bytes]) -> EventBoundary | None:
         """The last place in ``buffer`` where one event ends and another begins."""
         low = len(buffer)
         while low > 0:
             high, low = low, max(0, low - BACK_STEP_BYTES)
             matches = list(pattern.finditer(buffer, low, min(len(buffer), high + OVERLAP_BYTES)))
             if matches:
-                return Cut(matches[-1].start() + 1, matches[-1].start(1))
+                return EventBoundary(matches[-1].start() + 1, matches[-1].start(1))
         return None
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 _FIRST_ROWS = 1 << 12
 
 
-class Growing:
+class GrowingColumns:
     """Columns of equal length.
 
     Args:

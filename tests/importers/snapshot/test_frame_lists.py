@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from torch_tb_profiler.importers.snapshot import stacks as stacks_module
-from torch_tb_profiler.importers.snapshot.bodies import MAX_BODY_BYTES, NO_LIST, Bodies
+from torch_tb_profiler.importers.snapshot.frame_lists import MAX_BODY_BYTES, NO_LIST, FrameLists
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 
 
@@ -16,7 +16,7 @@ def reference(chance: random.Random) -> bytes:
     return b"h" + chance.randbytes(1) if chance.random() < 0.3 else b"j" + chance.randbytes(4)
 
 
-def numbers_of(bodies: Bodies, lists: list[bytes]) -> list[int]:
+def numbers_of(bodies: FrameLists, lists: list[bytes]) -> list[int]:
     lengths = np.array([len(each) for each in lists], np.int64)
     ends = np.cumsum(lengths + 3)
     start = ends - 3 - lengths
@@ -34,7 +34,7 @@ def test_equal_lists_have_one_number(seed: int) -> None:
     ]
     # Lists that differ in one byte anywhere, the last one of a word included.
     distinct += [each[:-1] + bytes([each[-1] ^ 128]) for each in distinct if each]
-    bodies = Bodies(Stacks({}))
+    bodies = FrameLists(Stacks({}))
     expected: dict[bytes, int] = {}
     for _ in range(4):
         lists = chance.choices(distinct, k=2000)
@@ -45,7 +45,7 @@ def test_equal_lists_have_one_number(seed: int) -> None:
 
 
 def test_what_is_no_list() -> None:
-    bodies = Bodies(Stacks({}))
+    bodies = FrameLists(Stacks({}))
     long = b"h\x01" * (MAX_BODY_BYTES // 2)
     lists = [b"h\x01", b"x\x01", b"j\x01\x02", long, long + b"h\x01", b"x\x01"]
     first, *others = numbers_of(bodies, lists)
@@ -56,7 +56,7 @@ def test_what_is_no_list() -> None:
 def test_lists_beyond_the_most_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stacks_module, "MAX_STACKS", 2)
     stacks = Stacks({})
-    bodies = Bodies(stacks)
+    bodies = FrameLists(stacks)
     lists = [b"h\x01", b"h\x02", b"h\x03", b"h\x03", b"h\x01", b"h\x04"]
     found = numbers_of(bodies, lists)
     assert sorted(found) == [NO_STACK] * found.count(NO_STACK) + [0] * found.count(0) + [

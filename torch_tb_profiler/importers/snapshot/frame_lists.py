@@ -29,7 +29,7 @@ _FACTORS: Words = np.frombuffer(secrets.token_bytes(MAX_BODY_BYTES + 32), "<u8")
 """Others in each process: no file can be made so that two of its lists have one hash."""
 
 
-class Bodies:
+class FrameLists:
     """The distinct lists of one snapshot.
 
     Args:

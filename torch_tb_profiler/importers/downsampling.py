@@ -7,7 +7,7 @@ import numpy as np
 from torch_tb_profiler.trace.columns import Float64, Int64
 
 
-def thinned(
+def downsample(
     time_ns: Int64, values: Float64, place: Int64, most: int
 ) -> tuple[Int64, Float64, Int64]:
     """Times, values and series of samples, ordered by series and time. Of more than ``most`` each

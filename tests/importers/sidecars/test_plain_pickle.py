@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers.beside.pickled import NoPlainDataError, read_plain
+from torch_tb_profiler.importers.sidecars.plain_pickle import NotPlainDataError, read_plain
 
 LEAVES = (
     st.none()
@@ -69,7 +69,7 @@ class _Own:
 def test_a_hostile_pickle_runs_nothing(tmp_path: Path, protocol: int) -> None:
     target = tmp_path / "ran"
     data = pickle.dumps({1: [_Runs(target)]}, protocol)
-    with pytest.raises(NoPlainDataError, match=r"it names \w+\.system"):
+    with pytest.raises(NotPlainDataError, match=r"it names \w+\.system"):
         read_plain(data)
     assert not target.exists()
 
@@ -95,7 +95,7 @@ def test_a_hostile_pickle_runs_nothing(tmp_path: Path, protocol: int) -> None:
     ids=range(14),
 )
 def test_others_are_refused(data: bytes) -> None:
-    with pytest.raises(NoPlainDataError):
+    with pytest.raises(NotPlainDataError):
         read_plain(data)
 
 
@@ -109,5 +109,5 @@ def test_others_are_refused(data: bytes) -> None:
 )
 @pytest.mark.parametrize("item", [b"%bK\x01s.", b"(%bK\x01u.", b"0(%bK\x01d."])
 def test_keys_are_texts_and_numbers(key: bytes, item: bytes) -> None:
-    with pytest.raises(NoPlainDataError, match="a key is neither text nor number"):
+    with pytest.raises(NotPlainDataError, match="a key is neither text nor number"):
         read_plain(b"\x80\x04}" + item % key)

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from torch_tb_profiler.importers.kineto import structs
-from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.decode import decode_list
-from torch_tb_profiler.importers.kineto.pieces import Piece
+from torch_tb_profiler.importers.kineto.pieces import EventPiece
 from torch_tb_profiler.importers.kineto.repair import (
     RUNGS,
     Rung,
@@ -64,14 +64,14 @@ LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?(?:,\s*)?" + ARRAY_END + rb"
 
 
 @dataclass(slots=True)
-class Decoded:
+class DecodedPiece:
     """Events of one piece; ``tail`` is what follows the array if it ends here."""
 
     events: list[Event]
     tail: bytes | None = None
 
 
-def decode_piece(piece: Piece, cuts: Cuts, quality: QualityReport) -> Decoded:
+def decode_piece(piece: EventPiece, cuts: EventBoundaries, quality: QualityReport) -> DecodedPiece:
     """The events of one piece.
 
     Args:
@@ -81,19 +81,19 @@ def decode_piece(piece: Piece, cuts: Cuts, quality: QualityReport) -> Decoded:
     """
     events = None if piece.is_last else decode_list(piece.text)
     if events is not None:
-        return Decoded(events)
+        return DecodedPiece(events)
     return _Careful(piece, cuts, quality).decoded
 
 
 class _Careful:
     """Levels 2 and 3 over one piece."""
 
-    def __init__(self, whole: Piece, cuts: Cuts, quality: QualityReport) -> None:
+    def __init__(self, whole: EventPiece, cuts: EventBoundaries, quality: QualityReport) -> None:
         self.is_last = whole.is_last
         self.piece = piece = whole.text if whole.is_last else whole.text[1:-1]
         self.cuts = cuts
         self.quality = quality
-        self.decoded = Decoded([])
+        self.decoded = DecodedPiece([])
         self.next_cut = -1
         self.is_one_event = False
         self.budget = REPAIR_FACTOR * (len(piece) + STRETCH_BYTES)

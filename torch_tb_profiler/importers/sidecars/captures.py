@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from torch_tb_profiler.importers.beside.annotations import BesideError
+from torch_tb_profiler.importers.sidecars.annotations import SidecarError
 
 LAUNCH = re.compile(r"(cu|cuda|hip)\w*(Launch(Cooperative)?Kernel|Memcpy\w*Async|Memset\w*Async)")
 """Calls that put a kernel, a copy or a set into a graph, by the beginning of their name."""
@@ -110,7 +110,7 @@ def read_capture(data: bytes) -> list[Captured]:
     try:
         events = msgspec.json.decode(data, type=_File, strict=False).traceEvents
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise BesideError(f"no Chrome JSON ({str(error)[:100]})") from error
+        raise SidecarError(f"no Chrome JSON ({str(error)[:100]})") from error
     slices = [event for event in events if _is_slice(event)]
     slices.sort(key=lambda event: (event.ts, -event.dur))
     launches = list(_launches(slices))

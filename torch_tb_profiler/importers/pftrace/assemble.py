@@ -6,16 +6,20 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto.batch import MEMORY_NAMES, UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
-from torch_tb_profiler.importers.kineto.kinds import Kind
-from torch_tb_profiler.importers.kineto.unsorted import settle_unsorted
+from torch_tb_profiler.importers.kineto.event_kinds import EventKind
+from torch_tb_profiler.importers.kineto.uncategorized import assign_missing_categories
+from torch_tb_profiler.importers.pftrace.categories import (
+    categories,
+    words_of_rows,
+    words_of_stages,
+)
 from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, whole_column
 from torch_tb_profiler.importers.pftrace.devices import settle_device_rows
-from torch_tb_profiler.importers.pftrace.lacks import not_recorded, recorder_of
 from torch_tb_profiler.importers.pftrace.launches import launches
-from torch_tb_profiler.importers.pftrace.merge import Merger
+from torch_tb_profiler.importers.pftrace.merge import PacketBatchMerger
+from torch_tb_profiler.importers.pftrace.not_recorded import not_recorded, recorder_of
 from torch_tb_profiler.importers.pftrace.pairing import durations
 from torch_tb_profiler.importers.pftrace.tracks import RowsOfTrace
-from torch_tb_profiler.importers.pftrace.words import categories, words_of_rows, words_of_stages
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -33,7 +37,7 @@ from torch_tb_profiler.trace.info import TraceInfo
 TIMED = ("slices", "ends", "instants", "counters")
 
 
-def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
+def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     """Everything of the file, in the form that the trace builder takes.
 
     Args:
@@ -51,9 +55,9 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
     words_of_rows(slices["word_code"], slices["track"], rows.tracks, merger.strings)
     _name(slices, raw, merger)
     category, kind = categories(slices["word_code"], list(merger.strings))
-    is_left_out = (kind == Kind.INSTANT) | _frames(kind, merger, python_frames)
+    is_left_out = (kind == EventKind.INSTANT) | _frames(kind, merger, python_frames)
     tables = {name: empty_table(name) for name in TABLE_COLUMNS}
-    _moments(tables, slices, kind == Kind.INSTANT, row_of, merger)
+    _moments(tables, slices, kind == EventKind.INSTANT, row_of, merger)
     slices, kept_row = _without(slices, is_left_out)
     category, kind = category[~is_left_out], kind[~is_left_out]
     row_of = _through(row_of, kept_row)
@@ -66,7 +70,7 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
     tables["slices"]["category"][modules] = Category.MODULE
     strings = list(merger.strings)
-    settle_unsorted(tables, strings, rows.tracks, None, merger.quality)
+    assign_missing_categories(tables, strings, rows.tracks, None, merger.quality)
     refine(tables["slices"]["category"], tables["slices"]["name_code"], strings)
     settle_device_rows(tables, rows.tracks, merger.quality)
     recorder = recorder_of(merger.strings)
@@ -84,14 +88,14 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
     )
 
 
-def _frames(kind: Int8, merger: Merger, python_frames: bool) -> Bools:
+def _frames(kind: Int8, merger: PacketBatchMerger, python_frames: bool) -> Bools:
     """Python frames, where they are not wanted; they are counted."""
-    frames: Bools = (kind == Kind.PYTHON_SLICE) & (not python_frames)
+    frames: Bools = (kind == EventKind.PYTHON_SLICE) & (not python_frames)
     merger.quality.add("python_frames_left_out", int(frames.sum()))
     return frames
 
 
-def _rebase(merger: Merger, raw: dict[str, ColumnArrays]) -> int:
+def _rebase(merger: PacketBatchMerger, raw: dict[str, ColumnArrays]) -> int:
     """Make times count from the base; return its epoch nanoseconds, 0 when there is none.
 
     The base is the first snapshot of the clocks, which PyTorch takes of the base of its JSON;
@@ -112,7 +116,7 @@ def _rebase(merger: Merger, raw: dict[str, ColumnArrays]) -> int:
 
 
 def _in_order(
-    slices: ColumnArrays, ends: ColumnArrays, merger: Merger
+    slices: ColumnArrays, ends: ColumnArrays, merger: PacketBatchMerger
 ) -> tuple[ColumnArrays, Int64]:
     """The slices in order of their packets, with durations; and the new row of each old one."""
     order = np.argsort(slices["packet"], kind="stable")
@@ -125,7 +129,7 @@ def _in_order(
     return slices, row_of
 
 
-def _name(slices: ColumnArrays, raw: dict[str, ColumnArrays], merger: Merger) -> None:
+def _name(slices: ColumnArrays, raw: dict[str, ColumnArrays], merger: PacketBatchMerger) -> None:
     for table in (slices, raw["instants"]):
         missing = table["name_code"] < 0
         if missing.any():
@@ -151,7 +155,7 @@ def _moments(
     slices: ColumnArrays,
     is_moment: Bools,
     row_of: Int64,
-    merger: Merger,
+    merger: PacketBatchMerger,
 ) -> None:
     """Slices that are moments: those of memory by their names, the others as instants."""
     names = [merger.strings.get(name, -2) for name in MEMORY_NAMES]
@@ -176,7 +180,9 @@ def _moments(
     tables["memory"] = {column: memory[column] for column in TABLE_COLUMNS["memory"]}
 
 
-def _columns(slices: ColumnArrays, category: Int8, merger: Merger, row_of: Int64) -> ColumnArrays:
+def _columns(
+    slices: ColumnArrays, category: Int8, merger: PacketBatchMerger, row_of: Int64
+) -> ColumnArrays:
     size = category.size
     return {
         "category": category,
@@ -199,7 +205,7 @@ def _add_moments(tables: dict[str, ColumnArrays], raw: dict[str, ColumnArrays]) 
     }
 
 
-def _counters(table: ColumnArrays, merger: Merger, rows: RowsOfTrace) -> ColumnArrays:
+def _counters(table: ColumnArrays, merger: PacketBatchMerger, rows: RowsOfTrace) -> ColumnArrays:
     """Counters with the names of their tracks, where they have none of their own."""
     name, series = table["name_code"], table["series_code"]
     nameless = np.flatnonzero(name < 0)

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers.beside import annotations as graph_annotations
-from torch_tb_profiler.importers.beside import read as beside_read
-from torch_tb_profiler.importers.beside.annotations import BesideError, read_annotations
-from torch_tb_profiler.importers.beside.captures import read_capture
-from torch_tb_profiler.importers.beside.names import kind_of, of_rank, rank_of
-from torch_tb_profiler.importers.beside.provenance import (
+from torch_tb_profiler.importers.sidecars import annotations as graph_annotations
+from torch_tb_profiler.importers.sidecars import read as beside_read
+from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
+from torch_tb_profiler.importers.sidecars.captures import read_capture
+from torch_tb_profiler.importers.sidecars.names import of_rank, rank_of, sidecar_kind
+from torch_tb_profiler.importers.sidecars.provenance import (
     Known,
     provenance_frame,
     read_provenance,
 )
-from torch_tb_profiler.importers.beside.read import Beside, read_beside, read_details
+from torch_tb_profiler.importers.sidecars.read import Sidecars, read_details, read_sidecars
 
 DATA = Path(__file__).parents[2] / "data" / "compiled"
 
@@ -43,7 +43,7 @@ def test_other_pickles_are_no_annotations(value: Any) -> None:
     if value == {}:
         assert read_annotations(data, "a.pkl").is_empty()
         return
-    with pytest.raises(BesideError):
+    with pytest.raises(SidecarError):
         read_annotations(data, "a.pkl")
 
 
@@ -62,7 +62,7 @@ def test_many_nodes_of_one_long_annotation_are_not_kept(monkeypatch: pytest.Monk
     shared = "a" * 98  # 100 characters of JSON
     few = read_annotations(pickle.dumps(dict.fromkeys(range(1, 11), shared)), "a.pkl")
     assert few.height == 10
-    with pytest.raises(BesideError, match="longer than any of graphs"):
+    with pytest.raises(SidecarError, match="longer than any of graphs"):
         read_annotations(pickle.dumps(dict.fromkeys(range(1, 12), shared)), "a.pkl")
 
 
@@ -118,7 +118,7 @@ def test_without_a_begin_the_whole_file_is_one_capture() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"[", b'{"traceEvents": 5}', b'{"traceEvents": ["a"]}'])
 def test_no_captures(data: bytes) -> None:
-    with pytest.raises(BesideError):
+    with pytest.raises(SidecarError):
         read_capture(data)
 
 
@@ -160,7 +160,7 @@ def test_what_torch_writes_of_provenance() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"[1]", b'{"a": 1}', b"\xff", b"[" * 9000])
 def test_no_provenance(data: bytes) -> None:
-    with pytest.raises(BesideError):
+    with pytest.raises(SidecarError):
         read_provenance(data, {})
 
 
@@ -181,12 +181,12 @@ def test_calls_deeper_than_any_program_are_left_out() -> None:
 
 
 def test_names() -> None:
-    assert kind_of("kernel_annotations_rank0_123.pkl", in_captures=False) == "annotations"
-    assert kind_of("graph_capture_rank_0.17.pt.trace.json.gz", in_captures=False) == "capture"
-    assert kind_of("bs_8_rank0.json.gz", in_captures=True) == "capture"
-    assert kind_of("execution_details.json", in_captures=True) is None
-    assert kind_of("kernel_information.json", in_captures=False) == "provenance"
-    assert kind_of("worker0.pt.trace.json", in_captures=False) is None
+    assert sidecar_kind("kernel_annotations_rank0_123.pkl", in_captures=False) == "annotations"
+    assert sidecar_kind("graph_capture_rank_0.17.pt.trace.json.gz", in_captures=False) == "capture"
+    assert sidecar_kind("bs_8_rank0.json.gz", in_captures=True) == "capture"
+    assert sidecar_kind("execution_details.json", in_captures=True) is None
+    assert sidecar_kind("kernel_information.json", in_captures=False) == "provenance"
+    assert sidecar_kind("worker0.pt.trace.json", in_captures=False) is None
     names = "cuda_graph_capture-Runner-TP-3.json.gz", "000012.1.pt.trace.json", "rank_7.json", "a"
     assert [rank_of(name) for name in names] == [3, 12, 7, None]
     both = ["a_rank0.pkl", "a_rank1.pkl", "a.pkl"]
@@ -195,13 +195,13 @@ def test_names() -> None:
     assert of_rank(["a_rank3.pkl"], None) == ["a_rank3.pkl"]
 
 
-def _read(files: dict[str, bytes], **kinds: list[str]) -> Beside:
+def _read(files: dict[str, bytes], **kinds: list[str]) -> Sidecars:
     def content(name: str, room: int) -> bytes:
         if len(files[name]) > room:
             raise beside_read.TooLargeError("too large")
         return files[name]
 
-    return read_beside(kinds, content, {"c.json": (16, "FULL")})  # type: ignore[arg-type]
+    return read_sidecars(kinds, content, {"c.json": (16, "FULL")})  # type: ignore[arg-type]
 
 
 def test_files_that_cannot_be_read_cost_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from torch_tb_profiler.importers.durations import settle_durations
+from torch_tb_profiler.importers.durations import sanitize_durations
 from torch_tb_profiler.importers.kineto.batch import TASKS, UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.dialects import dialect_of, rename
 from torch_tb_profiler.importers.kineto.info import trace_info
-from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
-from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
-from torch_tb_profiler.importers.kineto.tracks import join_rows, make_tracks
-from torch_tb_profiler.importers.kineto.unsorted import DEVICE_ROW, settle_unsorted
+from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, EventBatchMerger
+from torch_tb_profiler.importers.kineto.pairing import pair_begin_end
+from torch_tb_profiler.importers.kineto.tracks import build_tracks, merge_rows
+from torch_tb_profiler.importers.kineto.uncategorized import DEVICE_ROW, assign_missing_categories
 from torch_tb_profiler.importers.recorder.join import KEY as JOURNAL_KEY
 from torch_tb_profiler.importers.recorder.join import join_journal
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES
@@ -36,7 +36,9 @@ from torch_tb_profiler.trace.quality import QualityReport
 TRACK_NUMBER = re.compile(r"(?:stream )?(\d{1,9})")
 
 
-def finish(merger: Merger, header: dict[str, Any], dialect: Dialect | None = None) -> EventColumns:
+def assemble(
+    merger: EventBatchMerger, header: dict[str, Any], dialect: Dialect | None = None
+) -> EventColumns:
     """Everything of the file, in the form that the trace builder takes.
 
     Args:
@@ -52,7 +54,7 @@ def finish(merger: Merger, header: dict[str, Any], dialect: Dialect | None = Non
     if np.any(tables["slices"][PHASE_COLUMN] != 0):
         pair_begin_end(tables, merger.strings.get(UNNAMED, -1), quality)
     del tables["slices"][PHASE_COLUMN]
-    tracks = make_tracks(list(merger.tracks), merger.declared)
+    tracks = build_tracks(list(merger.tracks), merger.declared)
     tables["slices"] = slices = _complete(tables["slices"])
     dialect = dialect or dialect_of(header, tracks, quality)
     has_ticks = dialect is not None and dialect.start_key is not None
@@ -60,16 +62,16 @@ def finish(merger: Merger, header: dict[str, Any], dialect: Dialect | None = Non
         if dialect.renamed is not None:
             rename(slices, strings, dialect.renamed)
         if dialect.thread is not None:
-            tracks = join_rows(tables, tracks, dialect.thread)
-    settle_unsorted(tables, strings, tracks, dialect, quality)
+            tracks = merge_rows(tables, tracks, dialect.thread)
+    assign_missing_categories(tables, strings, tracks, dialect, quality)
     refine(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
-    settle_devices(tables, quality)
+    sanitize_device_numbers(tables, quality)
     info = trace_info(header)
     if dialect is not None:
         info = msgspec.structs.replace(info, recorder=dialect.recorder)
     base_ns = _rebase(tables, header)
-    settle_durations(tables["slices"], quality)
+    sanitize_durations(tables["slices"], quality)
     assert set(slices) == set(TABLE_COLUMNS["slices"])
     others = {name: tables.pop(name) for name in own}
     columns = EventColumns(
@@ -124,7 +126,7 @@ def _fill_devices(tables: dict[str, ColumnArrays], tracks: list[Track]) -> None:
         device[column][gap] = numbers[track[gap]]
 
 
-def settle_devices(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
+def sanitize_device_numbers(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
     """No number of a device, or of a type of device, is absurd."""
     for table, column in (("device", "device"), ("memory", "device"), ("memory", "device_type")):
         values = tables[table][column]

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.importers.beside.annotations import BesideError, read_annotations
-from torch_tb_profiler.importers.beside.captures import read_capture
-from torch_tb_profiler.importers.beside.names import Kind, batch_of
-from torch_tb_profiler.importers.beside.provenance import Known, provenance_frame, read_provenance
+from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
+from torch_tb_profiler.importers.sidecars.captures import read_capture
+from torch_tb_profiler.importers.sidecars.names import SidecarKind, batch_of
+from torch_tb_profiler.importers.sidecars.provenance import Known, provenance_frame, read_provenance
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
@@ -33,12 +33,12 @@ Details = Mapping[str, tuple[int | None, str | None]]
 """Name of a capture → its batch size and mode."""
 
 
-class TooLargeError(BesideError):
+class TooLargeError(SidecarError):
     """A file that is larger than is read."""
 
 
 @dataclass(slots=True)
-class Beside:
+class Sidecars:
     """What stands beside a trace.
 
     Attributes:
@@ -50,7 +50,9 @@ class Beside:
     quality: QualityReport = field(default_factory=QualityReport)
 
 
-def read_beside(files: Mapping[Kind, Sequence[str]], read: ReadFile, details: Details) -> Beside:
+def read_sidecars(
+    files: Mapping[SidecarKind, Sequence[str]], read: ReadFile, details: Details
+) -> Sidecars:
     """Read all of them.
 
     Args:
@@ -58,7 +60,7 @@ def read_beside(files: Mapping[Kind, Sequence[str]], read: ReadFile, details: De
         read: Gives their content.
         details: What is known of captures beside their names.
     """
-    beside, left = Beside(), _Budget(read)
+    beside, left = Sidecars(), _Budget(read)
     frames = left.each(files.get("annotations", ()), read_annotations, beside.quality)
     _add(beside, "graph_annotations", frames)
     captures = left.each(
@@ -100,12 +102,12 @@ class _Budget:
                 made[name] = decode(data, name)
             except TooLargeError as error:
                 quality.add(LEFT_OUT, example=f"{name}: {error}")
-            except BesideError as error:
+            except SidecarError as error:
                 quality.add(UNREAD, example=f"{name}: {error}")
         return made
 
 
-def _add(beside: Beside, table: str, frames: Mapping[str, pl.DataFrame]) -> None:
+def _add(beside: Sidecars, table: str, frames: Mapping[str, pl.DataFrame]) -> None:
     frames = {name: frame for name, frame in frames.items() if frame.height}
     if frames:
         source = ", ".join(list(frames)[:3]) + (" …" if len(frames) > 3 else "")
@@ -115,7 +117,7 @@ def _add(beside: Beside, table: str, frames: Mapping[str, pl.DataFrame]) -> None
 def _captured(data: bytes, name: str, details: Details) -> pl.DataFrame:
     launches = read_capture(data)
     if not launches:
-        raise BesideError("nothing is launched in it")
+        raise SidecarError("nothing is launched in it")
     batch, mode = details.get(name.rpartition("/")[2], (None, None))
     batch = batch_of(name.rpartition("/")[2]) if batch is None else batch
     rows = [

@@ -16,7 +16,7 @@ DEVICE_ROW = re.compile(r"(GPU|NPU|XPU|MTIA|HPU)\b")
 """A label of a process whose rows are a device's, with or without its number."""
 
 
-def settle_unsorted(
+def assign_missing_categories(
     tables: dict[str, ColumnArrays],
     strings: list[str],
     tracks: list[Track],

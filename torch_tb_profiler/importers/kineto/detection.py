@@ -27,7 +27,7 @@ DISTRIBUTED_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OtherFile:
     """Something that is no trace.
 
     Attributes:
@@ -53,25 +53,25 @@ class Kind:
         return all(mark.search(text) is not None for mark in self.marks)
 
 
-OVERLAY = Kind(
+OVERLAY = OtherFile(
     "overlay",
     "is HTA's overlay of a critical path on a trace; the trace itself is what to open.",
     base_name=re.compile(r"^overlaid_critical_path", re.I),
 )
 """By its content it is a trace; its events are those of another one, with some made up."""
 
-KINDS: tuple[Kind, ...] = (
-    Kind(
+KINDS: tuple[OtherFile, ...] = (
+    OtherFile(
         "execution_trace",
         "is an execution trace (of ExecutionTraceObserver): it holds no times to show.",
         marks=(re.compile(rb'"schema"\s*:\s*"[^"]*chakra'),),
     ),
-    Kind(
+    OtherFile(
         "execution_trace",
         "is an execution trace (of ExecutionTraceObserver): it holds no times to show.",
         marks=(re.compile(rb'"nodes"\s*:\s*\['), re.compile(rb'"(?:ctrl_deps|rf_id)"')),
     ),
-    Kind(
+    OtherFile(
         "flight_recorder",
         "is a dump of the flight recorder of torch.distributed, not of the profiler.",
         marks=(
@@ -79,17 +79,17 @@ KINDS: tuple[Kind, ...] = (
             re.compile(rb'"(?:collective_seq_id|comm_lib_version|nccl_version|nccl_comm_state)"'),
         ),
     ),
-    Kind(
+    OtherFile(
         "memory_snapshot",
         "is a snapshot of the CUDA allocator, not a trace.",
         marks=(re.compile(rb'"(?:segments|device_traces)"\s*:\s*\['), re.compile(rb'"blocks"')),
     ),
-    Kind(
+    OtherFile(
         "memory_timeline",
         "is a memory timeline (of export_memory_timeline), not a trace.",
         start=re.compile(rb"\[\s*\[\s*-?[0-9]+\s*,"),
     ),
-    Kind(
+    OtherFile(
         "throughput",
         "holds the timer's figures of a recorded run, for programs; its journal shows them.",
         marks=(re.compile(rb'"warmup_rule"\s*:'),),
@@ -101,7 +101,7 @@ KINDS: tuple[Kind, ...] = (
 NOTHING = FormatDetection(False, "not_a_trace", "holds JSON that is no trace.")
 
 
-def tell(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
+def detect(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     """What a JSON file is.
 
     Args:
