@@ -42,6 +42,6 @@ def _shapes(trace: Trace) -> tuple[int, int]:
     are recorded."""
     operators = trace.operators.filter(pl.col("input_shape_code").is_not_null())
     names = trace.slices["name_code"].to_numpy()[operators["slice"].to_numpy()]
-    chosen = codes.of_names(trace, names, lambda name: name == OPERATOR, np.bool_)
+    chosen = codes.map_names(trace, names, lambda name: name == OPERATOR, np.bool_)
     shapes = operators["input_shape_code"].filter(pl.Series(chosen))
     return shapes.n_unique(), len(shapes)

@@ -36,7 +36,7 @@ def detect(context: Context) -> Finding | None:
         return is_convolution or (bool(of_torch) and OTHERS.fullmatch(name) is not None)
 
     owners = gather(indices(context.trace.slices["name_code"]), indices(context.kernels["owner"]))
-    changed = codes.of_names(context.trace, owners, is_changed, np.bool_)
+    changed = codes.map_names(context.trace, owners, is_changed, np.bool_)
     kernels = context.kernels.filter(pl.Series(changed))
     variant = "default" if of_torch else "cudnn"
     return kernel_finding(context, EVIDENCE, kernels, np.zeros(kernels.height), variant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.host_marks import in_steps
@@ -41,7 +41,7 @@ def detect(context: Context) -> Finding | None:
         return None
     calls = trace.slices.filter(pl.col("category") == Category.RUNTIME)
     names = calls["name_code"].to_numpy()
-    calls = calls.filter(pl.Series(of_names(trace, names, lambda name: LAUNCH in name, np.bool_)))
+    calls = calls.filter(pl.Series(map_names(trace, names, lambda name: LAUNCH in name, np.bool_)))
     calls = in_steps(context, calls)
     rows = calls_and_time(calls, "name_code").sort("calls", descending=True, maintain_order=True)
     rows = rows.with_columns(call=context.texts(rows["name_code"])).head(MAX_ROWS)

@@ -54,12 +54,12 @@ def _widths(context: Context, kernels: pl.DataFrame) -> Int8:
     """Per kernel whether it takes a narrow type, by its name, else by the inputs of its
     operator."""
     trace = context.trace
-    by_name: Int8 = codes.of_names(
+    by_name: Int8 = codes.map_names(
         trace, kernels["name_code"].to_numpy(), lambda name: _width(types_in_name(name)), np.int8
     )
     inputs = np.append(input_types_of_slices(trace), np.int32(-1))[indices(kernels["owner"])]
     asked = np.flatnonzero((by_name == _UNTOLD) & (inputs >= 0))
-    by_name[asked] = codes.of_names(
+    by_name[asked] = codes.map_names(
         trace, inputs[asked], lambda text: _width(types_of_inputs(text)), np.int8
     )
     return by_name

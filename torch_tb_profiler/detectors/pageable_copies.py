@@ -64,6 +64,6 @@ def _from_pinned(trace: Trace, waits: pl.DataFrame) -> Bools:
         (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_in(waits["id"].implode())
     )
     names = copies["name_code"].to_numpy()
-    pinned = codes.of_names(trace, names, lambda name: "Pinned ->" in name, np.bool_)
+    pinned = codes.map_names(trace, names, lambda name: "Pinned ->" in name, np.bool_)
     found: Bools = np.isin(waits["id"].to_numpy(), copies["launch"].to_numpy()[pinned])
     return found

@@ -162,16 +162,16 @@ def _aid(
 def _nan_checks(trace: Trace) -> pl.DataFrame:
     """The operators by which anomaly detection looks at gradients."""
     slices = trace.slices
-    wanted = codes.of_names(
+    wanted = codes.map_names(
         trace, slices["name_code"].to_numpy(), lambda name: name in CHECKS, np.bool_
     )
     found = slices.select(COLUMNS).filter(pl.Series(wanted))
-    is_check = codes.of_names(
+    is_check = codes.map_names(
         trace, found["name_code"].to_numpy(), lambda name: name == CHECK, np.bool_
     )
     parent = indices(found["parent"])
     of_parent = slices["name_code"].to_numpy()[np.maximum(parent, 0)]
-    in_node = (parent >= 0) & codes.of_names(
+    in_node = (parent >= 0) & codes.map_names(
         trace, of_parent, lambda name: name.startswith(NODE), np.bool_
     )
     return found.filter(pl.Series(in_node & np.isin(parent, parent[in_node & is_check])))

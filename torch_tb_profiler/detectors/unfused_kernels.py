@@ -69,7 +69,7 @@ def _eager(trace: Trace) -> Bools:
     rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
     names = trace.device_work["name_code"].to_numpy()[rows]
     of_kind = kinds_of_names(trace).verdicts(names, _is_unfused) == codes.YES
-    eager = codes.of_names(trace, names, lambda name: any(part in name for part in EAGER), np.bool_)
+    eager = codes.names_match(trace, names, lambda name: any(part in name for part in EAGER))
     found = np.zeros(trace.device_work.height, np.bool_)
     found[rows[of_kind & eager]] = True
     return found

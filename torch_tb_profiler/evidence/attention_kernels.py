@@ -58,7 +58,7 @@ def eager_attention(trace: Trace) -> Bools:
     new_stream = begins_stream(trace, rows)
     names, known = work["name_code"].to_numpy()[rows], kinds_of_names(trace)
     softmax = known.verdicts(names, lambda kind: kind.kind == "softmax") == codes.YES
-    softmax |= codes.of_names(trace, names, lambda name: bool(COMPILED.search(name)), np.bool_)
+    softmax |= codes.map_names(trace, names, lambda name: bool(COMPILED.search(name)), np.bool_)
     inside = known.verdicts(names, lambda kind: kind.kind in INSIDE) == codes.YES
     batched = _owned_by_batched_product(trace)[rows]
     # A stretch is what lies between two kernels that are not inside, on one stream.

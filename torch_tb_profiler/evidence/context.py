@@ -244,7 +244,7 @@ class Context:
 
     def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
         """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""
-        return pl.Series(codes.of_names(self.trace, column.to_numpy(), rule, np.bool_))
+        return pl.Series(codes.map_names(self.trace, column.to_numpy(), rule, np.bool_))
 
     def kernels_that(self, column: pl.Series, rule: Callable[[KernelKind], bool]) -> pl.Series:
         """Mask of the name codes of kernels of whose kind ``rule`` holds."""

@@ -25,7 +25,7 @@ def marks(trace: Trace) -> Mapping[MarkKind, pl.DataFrame]:
     """The slices of each kind, with :data:`COLUMNS`."""
     number: dict[MarkKind | None, int] = {kind: row for row, kind in enumerate(MARK_KINDS)}
     names = trace.slices["name_code"].to_numpy()
-    said = codes.of_names(trace, names, lambda name: number.get(mark_kind(name), -1), np.int8)
+    said = codes.map_names(trace, names, lambda name: number.get(mark_kind(name), -1), np.int8)
     rows = np.flatnonzero(said >= 0)
     rows = rows[~np.isin(trace.slices["category"].to_numpy()[rows], DEVICE_CATEGORIES)]
     found, kinds = trace.slices.select(COLUMNS)[rows], said[rows]

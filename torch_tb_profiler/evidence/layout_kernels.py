@@ -30,11 +30,11 @@ def layout_conversions(trace: Trace) -> Bools:
     names = work["name_code"].to_numpy()[rows]
     is_layout = kinds_of_names(trace).verdicts(names, lambda kind: kind.kind == "layout")
     rows, names = rows[is_layout == codes.YES], names[is_layout == codes.YES]
-    of_images = codes.of_names(trace, names, lambda name: bool(IMAGES.search(name)), np.bool_)
+    of_images = codes.map_names(trace, names, lambda name: bool(IMAGES.search(name)), np.bool_)
     owner = indices(work["owner"])[rows]
     owned = owner >= 0
     owner_names = trace.slices["name_code"].to_numpy()[owner[owned]]
-    of_images[owned] |= codes.of_names(trace, owner_names, _is_convolution, np.bool_)
+    of_images[owned] |= codes.map_names(trace, owner_names, _is_convolution, np.bool_)
     found = np.zeros(work.height, np.bool_)
     found[rows[of_images]] = True
     return found

@@ -43,7 +43,7 @@ def _optimizer_of_work(trace: Trace) -> Int64:
     for none."""
     ranges = trace.slices.filter(pl.col("category") == Category.OPTIMIZER)
     names = ranges["name_code"].to_numpy()
-    is_step = codes.of_names(trace, names, lambda name: name.startswith(STEP), np.bool_)
+    is_step = codes.map_names(trace, names, lambda name: name.startswith(STEP), np.bool_)
     steps = ranges["id"].to_numpy()[is_step]
     launch = indices(trace.device_work["launch"])
     return np.where(launch >= 0, innermost_around_start(trace, steps, launch), -1)

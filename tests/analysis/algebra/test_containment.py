@@ -34,8 +34,8 @@ def build(slices: list[tuple[bool, int, int, int]]) -> Trace:
 def test_the_last_candidate_to_begin_that_is_still_open(
     slices: list[tuple[bool, int, int, int]],
 ) -> None:
-    found = build(slices)
-    table = found.slices
+    recording = build(slices)
+    table = recording.slices
     candidates = table.filter(table["category"] == Category.ANNOTATION)["id"].to_numpy()
     calls = table.filter(table["category"] == Category.RUNTIME)["id"].to_numpy()
     rows = {row["id"]: row for row in table.iter_rows(named=True)}
@@ -51,43 +51,43 @@ def test_the_last_candidate_to_begin_that_is_still_open(
         ]
         return max(around, default=-1)
 
-    assert innermost_around_start(found, candidates, calls).tolist() == [
+    assert innermost_around_start(recording, candidates, calls).tolist() == [
         expected(c) for c in calls.tolist()
     ]
 
 
 def test_absent_slices_and_no_candidates_give_none() -> None:
-    found = build([(True, 1, 0, 10), (False, 1, 2, 1)])
+    recording = build([(True, 1, 0, 10), (False, 1, 2, 1)])
     nothing, some = np.empty(0, np.int64), np.array([-1, 1])
-    assert innermost_around_start(found, nothing, some).tolist() == [-1, -1]
-    assert innermost_around_start(found, np.array([0]), some).tolist() == [-1, 0]
-    assert innermost_around(found, nothing, some).tolist() == [-1, -1]
+    assert innermost_around_start(recording, nothing, some).tolist() == [-1, -1]
+    assert innermost_around_start(recording, np.array([0]), some).tolist() == [-1, 0]
+    assert innermost_around(recording, nothing, some).tolist() == [-1, -1]
 
 
 def test_around_follows_the_tree() -> None:
-    found = trace([op("a", 0, 100), op("b", 10, 50), op("c", 20, 10), op("d", 70, 10)])
+    recording = trace([op("a", 0, 100), op("b", 10, 50), op("c", 20, 10), op("d", 70, 10)])
     ids = np.array([0, 1, 2, 3, -1])
-    assert innermost_around(found, np.array([0, 1]), ids).tolist() == [0, 1, 1, 0, -1]
+    assert innermost_around(recording, np.array([0, 1]), ids).tolist() == [0, 1, 1, 0, -1]
 
 
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=20),
     st.lists(st.tuples(st.integers(0, 20), st.integers(-1, 6)), max_size=8),
 )
-def test_last_above_is_what_going_back_one_by_one_meets(
+def test_last_above_is_the_first_hit_of_a_backward_scan(
     values: list[int], queries: list[tuple[int, int]]
 ) -> None:
     queries = [(min(stop, len(values)), threshold) for stop, threshold in queries]
     stop, threshold = np.array(queries, np.int64).reshape(-1, 2).T
     expected = [
-        max((place for place in range(end) if values[place] > least), default=-1)
+        max((index for index in range(end) if values[index] > least), default=-1)
         for end, least in queries
     ]
     assert last_above(np.array(values), stop, threshold).tolist() == expected
 
 
-def test_many_calls_that_are_over_are_not_gone_through_one_by_one() -> None:
-    """Going back over all of them for each call took time by the square of their number."""
+def test_many_finished_calls_are_not_scanned_one_by_one() -> None:
+    """A backward scan for each call took quadratic time."""
     count = 100_000
     ends_ns = np.append(10 * count, np.arange(count))
     stop = np.full(count, count + 1)

@@ -17,11 +17,11 @@ Int64 = npt.NDArray[np.int64]
 def a_forest(draw: st.DrawFn) -> Int64:
     """Parents in any order: a random permutation of a forest in which parents come first."""
     size = draw(st.integers(0, 40))
-    ordered = [draw(st.integers(-1, place - 1)) for place in range(size)]
+    ordered = [draw(st.integers(-1, element - 1)) for element in range(size)]
     names = draw(st.permutations(range(size)))
     parent = np.full(size, -1, np.int64)
-    for place, above in enumerate(ordered):
-        parent[names[place]] = names[above] if above >= 0 else -1
+    for element, above in enumerate(ordered):
+        parent[names[element]] = names[above] if above >= 0 else -1
     return parent
 
 
@@ -46,14 +46,14 @@ def test_nearest_marked_is_the_first_marked_on_the_way_up(
 def test_with_ancestors_is_the_union_of_the_lines(parent: Int64, data: st.DataObject) -> None:
     chosen = [i for i in range(len(parent)) if data.draw(st.booleans())]
     expected = sorted({e for i in chosen for e in line_of(parent, i)})
-    found = forests.with_ancestors(np.array(chosen, np.int64), parent)
-    assert found.tolist() == expected
+    elements = forests.with_ancestors(np.array(chosen, np.int64), parent)
+    assert elements.tolist() == expected
 
 
 @given(a_forest())
 def test_levels_hold_every_element_once_at_its_depth(parent: Int64) -> None:
-    found = {int(e): depth for depth, level in enumerate(forests.levels(parent)) for e in level}
-    assert found == {i: len(line_of(parent, i)) - 1 for i in range(len(parent))}
+    depths = {int(e): depth for depth, level in enumerate(forests.levels(parent)) for e in level}
+    assert depths == {i: len(line_of(parent, i)) - 1 for i in range(len(parent))}
     assert sum(len(level) for level in forests.levels(parent)) == len(parent)
 
 

@@ -8,7 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.analysis.algebra.grouped_intervals import span_lengths, union_lengths, unions
+from torch_tb_profiler.analysis.algebra.grouped_intervals import (
+    span_lengths,
+    union_by_group,
+    union_lengths,
+)
 
 GROUPS = 5
 
@@ -52,7 +56,7 @@ def test_unions_hold_the_same_moments_in_disjoint_stretches(
     rows: list[tuple[int, int, int]],
 ) -> None:
     group, start, duration = (np.array([row[part] for row in rows], np.int64) for part in range(3))
-    columns = [column.tolist() for column in unions(group, start, start + duration)]
+    columns = [column.tolist() for column in union_by_group(group, start, start + duration)]
     stretches = list(zip(*columns, strict=True))
     for number in range(GROUPS):
         moments = {m for g, s, d in rows if g == number for m in range(s, s + d)}

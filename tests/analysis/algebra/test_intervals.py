@@ -47,10 +47,10 @@ def as_pairs(intervals: Intervals) -> Pairs:
 
 def assert_covers(intervals: Intervals, expected: set[int]) -> None:
     """Covers exactly these moments, in normal form: sorted, disjoint, none empty."""
-    found = as_pairs(intervals)
-    assert moments(found) == expected
-    assert all(start < end for start, end in found)
-    assert all(left[1] <= right[0] for left, right in pairwise(found))
+    pairs = as_pairs(intervals)
+    assert moments(pairs) == expected
+    assert all(start < end for start, end in pairs)
+    assert all(left[1] <= right[0] for left, right in pairwise(pairs))
     assert total(intervals) == len(expected)
 
 

@@ -1,4 +1,4 @@
-"""Between dictionary codes and text: names become verdicts once, shown rows become text."""
+"""Dictionary codes: rules applied once per distinct name, and codes turned into text."""
 
 from __future__ import annotations
 
@@ -28,40 +28,39 @@ def verdict_column(values: pl.Series) -> pl.Series:
     return pl.select(pl.when(values >= 0).then(values == 1)).to_series().alias(values.name)
 
 
-def of_names(
+def map_names(
     trace: Trace, codes: npt.NDArray[Any], rule: Callable[[str], Any], dtype: type[np.generic]
 ) -> npt.NDArray[Any]:
-    """``rule(text)`` for each code; each distinct text is looked at once.
+    """``rule(text)`` for each code; the rule runs once per distinct text.
 
     Args:
         trace: Whose dictionary the codes belong to.
         codes: Codes, none absent.
-        rule: Says something of a text.
-        dtype: Type of what it says.
+        rule: Maps a text to a value.
+        dtype: Type of these values.
     """
     table = np.zeros(len(trace.strings), dtype)
     present = np.flatnonzero(np.bincount(codes, minlength=len(trace.strings)))
     for code in present.tolist():
         table[code] = rule(str(trace.strings[code]))
-    of_codes: npt.NDArray[Any] = table[codes]
-    return of_codes
+    values: npt.NDArray[Any] = table[codes]
+    return values
 
 
 def names_match(trace: Trace, codes: npt.NDArray[Any], predicate: Callable[[str], bool]) -> Bools:
     """Whether ``predicate`` holds for the text of each code, none of which is absent."""
-    matches: Bools = of_names(trace, codes, predicate, np.bool_)
+    matches: Bools = map_names(trace, codes, predicate, np.bool_)
     return matches
 
 
-def of_present_names(
+def present_names_match(
     trace: Trace, codes: pl.Series, rule: Callable[[str], bool], *, absent: bool
 ) -> Bools:
-    """As :func:`of_names` for a yes or no of codes that may be absent (null), which are
-    ``absent``."""
+    """Whether ``rule`` holds for the text of each code; ``absent`` where the code is null."""
     known = codes.is_not_null().to_numpy()
-    of_codes: Bools = np.full(len(codes), absent)
-    of_codes[known] = of_names(trace, codes.drop_nulls().to_numpy(), rule, np.bool_)
-    return of_codes
+    matches: Bools = np.full(len(codes), absent)
+    matches[known] = names_match(trace, codes.drop_nulls().to_numpy(), rule)
+    return matches
 
 
 def texts(trace: Trace, codes: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Which of some host slices another one begins in."""
+"""Containment of host slices: the innermost of some slices around another one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch_tb_profiler.trace.model import Trace
 
 
 def innermost_around_start(trace: Trace, candidates: Int64, slice_id: Int64) -> Int64:
-    """Per slice the innermost of ``candidates`` on its track that its start lies in, else -1.
+    """Per slice the innermost of ``candidates`` on its track that contains its start, else -1.
 
-    In time only: a slice that sticks out of a candidate, and a launch whose owner is an operator
-    further out, have one too. ``slice_id`` may hold -1.
+    By time alone: a slice that ends after the candidate counts, and so does a launch whose owner is
+    an operator further out. ``slice_id`` may hold -1.
     """
     if not len(candidates):
         return np.full(len(slice_id), -1, np.int64)
@@ -21,16 +21,16 @@ def innermost_around_start(trace: Trace, candidates: Int64, slice_id: Int64) -> 
     start_ns = trace.slices["start_ns"].to_numpy()
     inner = np.sort(candidates)
     ends_ns = start_ns[inner] + trace.slices["dur_ns"].to_numpy()[inner]
-    # Ids are in order of track, start, longer first: what surrounds a slice stands before it.
+    # Ids are in order of track, start, longer first: what surrounds a slice comes before it.
     preceding = np.searchsorted(inner, slice_id, "right")
     nearest = gather(inner, last_above(ends_ns, preceding, start_ns[slice_id]))
     return np.where(track[nearest] == track[slice_id], nearest, -1)
 
 
 def last_above(values: Int64, stop: Int64, threshold: Int64) -> Int64:
-    """Per query the last place before ``stop`` whose value is above ``threshold``, else -1.
+    """Per query the last index before ``stop`` whose value is above ``threshold``, else -1.
 
-    By the largest values of ever longer blocks: each query looks at about 2 log2(n) of them.
+    Uses maxima of blocks of doubling length, about 2 log2(n) of them per query.
     """
     largest = [values]
     while len(largest[-1]) > 1:
@@ -40,12 +40,12 @@ def last_above(values: Int64, stop: Int64, threshold: Int64) -> Int64:
     stop = stop.copy()
     level = np.full(len(stop), -1, np.int64)
     block = np.full(len(stop), -1, np.int64)
-    for size, of_blocks in enumerate(largest):
-        asking = np.flatnonzero((level < 0) & ((stop >> size) & 1 == 1))
-        before = (stop[asking] >> size) - 1
-        holds = of_blocks[before] > threshold[asking]
-        level[asking[holds]], block[asking[holds]] = size, before[holds]
-        stop[asking] -= 1 << size
+    for size, maxima in enumerate(largest):
+        open_queries = np.flatnonzero((level < 0) & ((stop >> size) & 1 == 1))
+        before = (stop[open_queries] >> size) - 1
+        holds = maxima[before] > threshold[open_queries]
+        level[open_queries[holds]], block[open_queries[holds]] = size, before[holds]
+        stop[open_queries] -= 1 << size
     for size in range(len(largest) - 1, 0, -1):
         inside = np.flatnonzero(level >= size)
         halves = largest[size - 1]

@@ -1,7 +1,7 @@
-"""Lengths of time intervals by group, vectorised: what they cover and span.
+"""Time intervals by group, vectorised: their unions, and what they cover and span.
 
-An interval that ends before it starts is empty and lies at its start. A group below 0 is none: its
-intervals are left out. Lengths are exact int64 nanoseconds, 0 for a group without intervals.
+An interval that ends before it starts is empty and lies at its start. Intervals of a group below 0
+are left out. Lengths are exact int64 nanoseconds, 0 for a group without intervals.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def union_lengths(group: Int64, start_ns: Int64, end_ns: Int64, count: int) -> I
     return covered
 
 
-def unions(group: Int64, start_ns: Int64, end_ns: Int64) -> tuple[Int64, Int64, Int64]:
-    """What the intervals of each group cover: group, start and end of stretches that neither
+def union_by_group(group: Int64, start_ns: Int64, end_ns: Int64) -> tuple[Int64, Int64, Int64]:
+    """The union of the intervals of each group: group, start and end of stretches that neither
     overlap nor touch, by group and time; arguments as for :func:`union_lengths`."""
     group, start, end = _in_order(group, start_ns, end_ns)
     if not len(group):

@@ -1,6 +1,6 @@
 """Algebra of time intervals on int64 arrays, vectorised.
 
-Everything but :func:`union` and :class:`WeightProfile` takes and gives :class:`Intervals`:
+Everything but :func:`union` and :class:`WeightProfile` takes and returns :class:`Intervals`:
 sorted, disjoint, not touching, none empty.
 """
 

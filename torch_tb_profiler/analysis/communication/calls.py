@@ -31,7 +31,7 @@ def host_calls(trace: Trace) -> Int64:
     category = trace.slices["category"].to_numpy()
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
     names = trace.slices["name_code"].to_numpy()[hosts]
-    ranges = hosts[codes.of_names(trace, names, communication.is_communication, np.bool_)]
+    ranges = hosts[codes.map_names(trace, names, communication.is_communication, np.bool_)]
     described = moving_slices(trace)
     described = described[np.isin(category[described], HOST_COMMUNICATION_CATEGORIES)]
     around = innermost_around(trace, described, ranges)
@@ -46,8 +46,8 @@ def host_transfers(trace: Trace) -> Int64:
     hand work to a device."""
     calls = host_calls(trace)
     names = trace.slices["name_code"].to_numpy()[calls]
-    named = codes.of_names(trace, names, _has_backend, np.bool_)
-    by_name = codes.of_names(trace, names, _runs_on_host, np.bool_)
+    named = codes.map_names(trace, names, _has_backend, np.bool_)
+    by_name = codes.map_names(trace, names, _runs_on_host, np.bool_)
     transfers: Int64 = calls[np.where(named, by_name, _groups_on_host(trace, calls))]
     return transfers
 
@@ -69,7 +69,7 @@ def timed_on_host(trace: Trace) -> Int64:
 def _backends(trace: Trace, calls: Int64) -> Int64:
     names = trace.slices["name_code"].to_numpy()[calls]
     known = ["", *communication.communication_file().backends]
-    backends: Int64 = codes.of_names(
+    backends: Int64 = codes.map_names(
         trace, names, lambda name: known.index(communication.backend(name) or ""), np.int64
     )
     return backends
@@ -101,6 +101,6 @@ def _groups_on_host(trace: Trace, calls: Int64) -> Bools:
         how="left",
         maintain_order="left",
     )
-    return codes.of_present_names(
+    return codes.present_names_match(
         trace, joined["group_code"], lambda name: of_group.get(name, of_job), absent=of_job
     )

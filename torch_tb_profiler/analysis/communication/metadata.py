@@ -179,7 +179,7 @@ def _callers(trace: Trace) -> Int64:
     """Slices of ``c10d::send`` and ``c10d::recv_``."""
     operators = np.flatnonzero(trace.slices["category"].to_numpy() == Category.OPERATOR)
     names = trace.slices["name_code"].to_numpy()[operators]
-    is_caller = codes.of_names(trace, names, lambda n: _CALLER.match(n) is not None, np.bool_)
+    is_caller = codes.map_names(trace, names, lambda n: _CALLER.match(n) is not None, np.bool_)
     callers: Int64 = operators[is_caller]
     return callers
 

@@ -167,7 +167,7 @@ def _known(size: pl.Expr, moves: pl.Expr, some: pl.Expr) -> pl.Expr:
 def _exchanges(trace: Trace, kernel_name: Int64) -> Bools:
     """Which names of kernels (-1 for none) are those of sends and receives."""
     names = pl.Series(kernel_name).set(pl.Series(kernel_name) < 0, None)
-    return codes.of_present_names(
+    return codes.present_names_match(
         trace, names, lambda name: communication.collective(name) == EXCHANGE, absent=False
     )
 

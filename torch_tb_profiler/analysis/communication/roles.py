@@ -126,7 +126,7 @@ def host_computation(trace: Trace) -> Intervals:
     operators = np.isin(category, _OPERATORS)
     rows = np.flatnonzero(operators)
     names = trace.slices["name_code"].to_numpy()[rows]
-    calls = rows[codes.of_names(trace, names, communication.is_wrapper, np.bool_)]
+    calls = rows[codes.map_names(trace, names, communication.is_wrapper, np.bool_)]
     transfers = slice_roles(trace) == Role.COMMUNICATION
     ranges = np.flatnonzero(np.isin(category, _RANGES) | transfers)
     operators[with_ancestors(np.concatenate((calls, ranges)), parent)] = False

@@ -26,7 +26,7 @@ def makes_fewer_operations(trace: Trace) -> Bools:
     calls = holding_calls(trace)
     pattern = re.compile(efficiency_file().fewer_operations_kernels)
     names = trace.device_work["name_code"].to_numpy()
-    said = codes.of_names(trace, names, lambda name: pattern.search(name) is not None, np.bool_)
+    said = codes.map_names(trace, names, lambda name: pattern.search(name) is not None, np.bool_)
     found = np.zeros(operator_calls(trace).height + 1, np.bool_)
     found[work_holders(trace)[said]] = True
     found[-1] = False  # work that no call holds

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.operators.calls import operator_calls
@@ -141,6 +141,6 @@ def _backward_flops(trace: Trace, calls: HoldingCalls, rows: Int64) -> float | N
     is_backward = backward_nodes(trace).around[calls.slice[rows]] >= 0
     if not is_backward.any():
         names = operator_calls(trace)["name_code"].to_numpy()[calls.row[rows]]
-        if of_names(trace, names, lambda name: "_backward" in name, np.bool_).any():
+        if map_names(trace, names, lambda name: "_backward" in name, np.bool_).any():
             return None
     return float(np.nansum(calls.flops[rows[is_backward]]))

@@ -50,7 +50,7 @@ def tiled_flops(trace: Trace) -> Float64:
 def _tiles(trace: Trace) -> Int64:
     """Per holding call the name of its first kernel that tells a tile, -1 for none."""
     names = trace.device_work["name_code"].to_numpy().astype(np.int64)
-    tells = codes.of_names(trace, names, lambda name: tile_in_name(name) is not None, np.bool_)
+    tells = codes.map_names(trace, names, lambda name: tile_in_name(name) is not None, np.bool_)
     rows = np.flatnonzero(tells)[::-1]  # the first is written last
     of_call = np.full(operator_calls(trace).height + 1, -1, np.int64)
     of_call[work_holders(trace)[rows]] = names[rows]

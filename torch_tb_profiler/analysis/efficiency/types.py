@@ -57,7 +57,7 @@ def _of_operands(work: CallWork) -> Int8:
 def _are_rounded(trace: Trace, work: CallWork, holder: Int64) -> Bools:
     """Per call whether its float32 products are rounded to tf32."""
     kinds, names = kernel_kinds(trace), trace.device_work["name_code"].to_numpy()
-    said = codes.of_names(trace, names, _said_by_name, np.int8)
+    said = codes.map_names(trace, names, _said_by_name, np.int8)
     on_matrix_units = (kinds.tensor_core == codes.YES) & _takes_only_tf32(trace)
     is_silent = kinds.is_kernel & (said == _SILENT)
     sure = kinds.is_kernel & ((said == _ROUNDED) | (is_silent & on_matrix_units))

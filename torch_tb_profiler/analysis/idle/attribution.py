@@ -255,7 +255,7 @@ def _select(idle: Gaps, rows: Bools | Int64) -> Intervals:
 def _profiler_overhead(trace: Trace) -> Intervals:
     slices = trace.slices.filter(pl.col("category") == Category.OVERHEAD)
     names = slices["name_code"].to_numpy()
-    slices = slices.filter(pl.Series(codes.of_names(trace, names, is_of_the_profiler, np.bool_)))
+    slices = slices.filter(pl.Series(codes.map_names(trace, names, is_of_the_profiler, np.bool_)))
     start = slices["start_ns"].to_numpy()
     return union(start, start + slices["dur_ns"].to_numpy())
 

@@ -130,12 +130,12 @@ def _wait_for_a_device(trace: Trace, start_ns: Int64, end_ns: Int64) -> Bools:
 def copy_directions(trace: Trace, names: pl.Series) -> Int8:
     """Per name code of a copy which way it goes, as :class:`Wait`: ``UPLOAD`` to a device,
     ``FETCH`` from it, ``COPY`` for others and where the name does not tell."""
-    directions: Int8 = codes.of_names(trace, names.to_numpy(), _direction, np.int8)
+    directions: Int8 = codes.map_names(trace, names.to_numpy(), _direction, np.int8)
     return directions
 
 
 def _call_kinds(trace: Trace, names: pl.Series) -> Int8:
-    kinds: Int8 = codes.of_names(trace, names.to_numpy(), lambda n: _KINDS[call_kind(n)], np.int8)
+    kinds: Int8 = codes.map_names(trace, names.to_numpy(), lambda n: _KINDS[call_kind(n)], np.int8)
     return kinds
 
 
@@ -143,7 +143,7 @@ def _in_fetching_operators(trace: Trace, calls: pl.DataFrame) -> Bools:
     """Which calls an operator made that fetches a value: it waits for the copy it has queued."""
     parent = indices(calls["parent"])
     names = trace.slices["name_code"].to_numpy()[np.maximum(parent, 0)]
-    fetching: Bools = codes.of_names(trace, names, fetches_a_value, np.bool_) & (parent >= 0)
+    fetching: Bools = codes.map_names(trace, names, fetches_a_value, np.bool_) & (parent >= 0)
     return fetching
 
 
@@ -181,7 +181,7 @@ def _directions(trace: Trace, calls: Int64) -> tuple[Int8, Bools]:
         (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_not_null()
     )
     of_name = copy_directions(trace, copies["name_code"])
-    paged = codes.of_names(
+    paged = codes.map_names(
         trace, copies["name_code"].to_numpy(), lambda name: "Pageable" in name, np.bool_
     )
     direction = np.full(trace.slices.height, Wait.COPY, np.int8)
@@ -202,6 +202,6 @@ def _direction(name: str) -> int:
 def _fetching_operators(trace: Trace) -> pl.DataFrame:
     """Operators that wait, where the recording holds no runtime calls; the outermost of each."""
     operators = trace.slices.filter(pl.col("category") == Category.OPERATOR)
-    fetches = codes.of_names(trace, operators["name_code"].to_numpy(), fetches_a_value, np.bool_)
+    fetches = codes.map_names(trace, operators["name_code"].to_numpy(), fetches_a_value, np.bool_)
     found = operators.filter(pl.Series(fetches))
     return found.filter(~pl.col("parent").is_in(found["id"].implode()).fill_null(value=False))

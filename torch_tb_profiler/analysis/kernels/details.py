@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
@@ -106,7 +106,7 @@ def _input_types(trace: Trace, work: pl.DataFrame) -> Int64:
     """Per kernel the code of the input types of its operator, -1 where its name tells its types
     and where there are none."""
     names = work["name_code"].to_numpy()
-    told = of_names(trace, names, lambda name: bool(types_in_name(name)), np.bool_)
+    told = map_names(trace, names, lambda name: bool(types_in_name(name)), np.bool_)
     types = np.append(input_types_of_slices(trace), np.int32(-1))
     codes: Int64 = np.where(told, -1, types[indices(work["owner"])]).astype(np.int64)
     return codes

@@ -115,6 +115,6 @@ def _sampled(trace: Trace, clock: str) -> float | None:
 def _mean(trace: Trace, counter: str) -> float | None:
     """Mean of the values of the counters whose name starts so; None without any."""
     names = trace.counters["name_code"].to_numpy()
-    chosen = codes.of_names(trace, names, lambda name: name.startswith(counter), np.bool_)
+    chosen = codes.map_names(trace, names, lambda name: name.startswith(counter), np.bool_)
     mean = trace.counters["value"].filter(pl.Series(chosen)).drop_nans().mean()
     return float(mean) if isinstance(mean, int | float) else None

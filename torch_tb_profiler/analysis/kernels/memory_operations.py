@@ -35,7 +35,7 @@ def memory_calls(trace: Trace) -> Int64:
     category = trace.slices["category"].to_numpy()
     rows = np.flatnonzero(np.isin(category, CALLS))
     names = trace.slices["name_code"].to_numpy()[rows]
-    is_named = codes.of_names(trace, names, lambda name: bool(CALL_NAME.search(name)), np.bool_)
+    is_named = codes.map_names(trace, names, lambda name: bool(CALL_NAME.search(name)), np.bool_)
     calls: Int64 = rows[is_named]
     if not len(calls):
         return calls
@@ -72,7 +72,7 @@ def _operations(trace: Trace) -> pl.DataFrame:
         pl.col("gpu_ns").filter(sized).sum().alias("sized_ns"),
     )
     on_host = np.setdiff1d(calls, launching)
-    is_set = codes.of_names(
+    is_set = codes.map_names(
         trace, names[on_host], lambda name: bool(SET_NAME.search(name)), np.bool_
     )
     alone = pl.DataFrame(

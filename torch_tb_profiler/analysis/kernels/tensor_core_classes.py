@@ -175,7 +175,7 @@ def call_classes(trace: Trace) -> Int64:
     that of what ran inside it; made once."""
     tree = call_tree(trace)
     names = trace.slices["name_code"].to_numpy()[tree.slice]
-    by_name = codes.of_names(
+    by_name = codes.map_names(
         trace, names, lambda name: codes.verdict(operators.tensor_core_eligible(name)), np.int8
     )
     is_used = kernel_kinds(trace).tensor_core == codes.YES

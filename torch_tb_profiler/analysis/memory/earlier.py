@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor
 from torch_tb_profiler.analysis.memory.categories import MemoryCategory, memory_blocks
@@ -134,7 +134,7 @@ def _calls(trace: Trace, is_meant: Callable[[str], bool]) -> _Calls:
     own = arguments["slice"].to_numpy()
     names = slices["name_code"].to_numpy()[own].astype(np.int64)
     shapes, types = (indices(arguments[key]) for key in ("input_shape_code", "input_type_code"))
-    is_one = of_names(trace, names, is_meant, np.bool_) & (shapes >= 0) & (types >= 0)
+    is_one = map_names(trace, names, is_meant, np.bool_) & (shapes >= 0) & (types >= 0)
     marked = np.zeros(slices.height, np.bool_)
     marked[own[is_one]] = True
     parent = indices(slices["parent"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
@@ -116,7 +116,7 @@ def distinct_arguments(
         types: Code of its types.
     """
     size = len(trace.strings)
-    codes, place = numbered(shapes * size + types)
+    codes, place = factorize(shapes * size + types)
     return [_arguments(trace, *divmod(code, size)) for code in codes.tolist()], place
 
 

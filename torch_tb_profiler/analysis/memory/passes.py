@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.work.operands import quoted
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
@@ -118,12 +118,12 @@ def _model_starts(trace: Trace, roots: Int64) -> Int64:
     rows = slices[(types >= 0) & (roots[slices] == slices)]
     types = types[(types >= 0) & (roots[slices] == slices)]
     names = trace.slices["name_code"].to_numpy()[rows]
-    weighs: Bools = of_names(trace, names, lambda name: name in weight_places(), np.bool_)
+    weighs: Bools = map_names(trace, names, lambda name: name in weight_places(), np.bool_)
     if weighs.any():
         return _rows(rows, weighs)
     brings = frozenset(memory_file().bringing.operators)
-    is_bringing = of_names(trace, names, lambda name: name in brings, np.bool_)
-    takes: Bools = of_names(trace, types, _has_tensor, np.bool_)
+    is_bringing = map_names(trace, names, lambda name: name in brings, np.bool_)
+    takes: Bools = map_names(trace, types, _has_tensor, np.bool_)
     return _rows(rows, takes & ~is_bringing)
 
 

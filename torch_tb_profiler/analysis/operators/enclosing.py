@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, levels, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -99,7 +99,7 @@ def in_backward(trace: Trace) -> Bools:
     once."""
     tree = call_tree(trace)
     names = indices(trace.slices["name_code"])[tree.slice]
-    is_named = of_names(
+    is_named = map_names(
         trace, names, lambda name: _AUTOGRAD_NODE.search(name) is not None, np.bool_
     )
     is_node = np.zeros(trace.slices.height, np.bool_)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.enclosing import OperatorPlaces, operator_places
@@ -167,7 +167,7 @@ def operator_types_of_calls(trace: Trace) -> Int8:
     :data:`NO_TYPE`; made once."""
     place = {None: NO_TYPE} | {kind: number for number, kind in enumerate(TYPES)}
     names = indices(trace.slices["name_code"])[call_tree(trace).slice]
-    types: Int8 = of_names(trace, names, lambda name: place[operator_type(name)], np.int8)
+    types: Int8 = map_names(trace, names, lambda name: place[operator_type(name)], np.int8)
     return types
 
 

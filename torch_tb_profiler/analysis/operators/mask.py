@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
@@ -29,6 +29,6 @@ def operator_mask(trace: Trace) -> Bools:
     is_operator: Bools = slices["category"].to_numpy() == Category.OPERATOR
     ids = np.flatnonzero(is_operator)
     names = slices["name_code"].to_numpy()[ids]
-    is_operator[ids] = of_names(trace, names, is_operator_name, np.bool_)
+    is_operator[ids] = map_names(trace, names, is_operator_name, np.bool_)
     is_operator.flags.writeable = False
     return is_operator

@@ -13,7 +13,11 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import nearest_marked
-from torch_tb_profiler.analysis.algebra.grouped_intervals import span_lengths, union_lengths, unions
+from torch_tb_profiler.analysis.algebra.grouped_intervals import (
+    span_lengths,
+    union_by_group,
+    union_lengths,
+)
 from torch_tb_profiler.analysis.operators.call_tree import (
     CallTree,
     call_tree,
@@ -46,7 +50,7 @@ def cpu_overheads(trace: Trace) -> Int64:
     end_ns = start_ns + slices["dur_ns"].to_numpy()
     track = slices["track"].to_numpy()
     runtime = np.flatnonzero(slices["category"].to_numpy() == Category.RUNTIME)
-    of_track, begin, end = unions(
+    of_track, begin, end = union_by_group(
         track[runtime].astype(np.int64), start_ns[runtime], end_ns[runtime]
     )
     clock = TrackClock(begin, trace.tracks.height)

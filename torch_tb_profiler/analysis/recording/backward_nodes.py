@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -73,7 +73,7 @@ def backward_nodes(trace: Trace) -> BackwardNodes:
 
 def _named(trace: Trace, slices: Int64, rule: Callable[[str], bool]) -> Bools:
     """Which of ``slices`` have a name that the rule holds for."""
-    named: Bools = of_names(trace, trace.slices["name_code"].to_numpy()[slices], rule, np.bool_)
+    named: Bools = map_names(trace, trace.slices["name_code"].to_numpy()[slices], rule, np.bool_)
     return named
 
 

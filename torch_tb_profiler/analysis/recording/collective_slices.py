@@ -12,7 +12,7 @@ def moving_slices(trace: Trace) -> Int64:
     """Ids of the slices with metadata of a collective (``init`` and ``wait`` are none: they move
     nothing), in the order of ``trace.collectives``."""
     table = trace.collectives
-    moves = codes.of_present_names(trace, table["collective_code"], _moves, absent=True)
+    moves = codes.present_names_match(trace, table["collective_code"], _moves, absent=True)
     described: Int64 = table["slice"].to_numpy()[moves]
     return described
 

@@ -110,7 +110,7 @@ def communication_slices(trace: Trace) -> Bools:
     mask = np.zeros(len(category), np.bool_)
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
     names = trace.slices["name_code"].to_numpy()[hosts]
-    mask[hosts] = codes.of_names(trace, names, communication.is_communication, np.bool_)
+    mask[hosts] = codes.map_names(trace, names, communication.is_communication, np.bool_)
     mask[moving_slices(trace)] = True
     return mask
 
@@ -130,7 +130,7 @@ def eligible_slices(trace: Trace) -> Int8:
     if device_kind(trace) is not None:
         verdicts[rows] = codes.UNKNOWN
         return verdicts
-    verdicts[rows] = codes.of_names(
+    verdicts[rows] = codes.map_names(
         trace,
         names[rows],
         lambda name: codes.verdict(operators.tensor_core_eligible(name)),

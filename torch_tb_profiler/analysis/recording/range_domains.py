@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.knowledge.range_domains import (
     USER_DOMAIN,
@@ -65,7 +65,7 @@ def domains_of(trace: Trace, ids: Int64) -> tuple[list[str], Int64]:
     """The domains of some ranges, ranges of the program first, and per range its place there."""
     names = [USER_DOMAIN, *(entry.name for entry in range_domains_file().domains)]
     by_name = {name: place for place, name in enumerate(names)}
-    number: Int64 = of_names(
+    number: Int64 = map_names(
         trace,
         trace.slices["name_code"].to_numpy()[ids],
         lambda name: by_name[range_domain(name)],

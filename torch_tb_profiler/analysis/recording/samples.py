@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.dense_ids import in_groups, numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.knowledge.resources import kind_of, kinds, meaning, place_of
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
@@ -114,9 +114,9 @@ def _by_series(keys: list[Int32]) -> Int64:
     """The order in which the samples of a series follow each other."""
     number = np.zeros(len(keys[0]), np.int64)
     for key in keys:
-        distinct, of_key = numbered(key.astype(np.int64) + 1)
-        number = numbered(number * len(distinct) + of_key)[1]
-    return in_groups(number)
+        distinct, of_key = factorize(key.astype(np.int64) + 1)
+        number = factorize(number * len(distinct) + of_key)[1]
+    return order_by_id(number)
 
 
 def _runs(keys: list[Int32]) -> Int64:
@@ -176,8 +176,8 @@ def in_order(series: SampleSeries) -> tuple[object, ...]:
     ``knowledge/resources.toml`` names them."""
     source, metric = series.source, series.metric
     kind = kinds().index(kind_of(source, ""))
-    numbered = [(len(part), part) if part.isdecimal() else (0, part) for part in _PARTS(source)]
-    return kind, numbered, place_of(source, metric), metric, series.unit
+    natural = [(len(part), part) if part.isdecimal() else (0, part) for part in _PARTS(source)]
+    return kind, natural, place_of(source, metric), metric, series.unit
 
 
 def within(series: SampleSeries, stretches: Intervals) -> SampleSeries:

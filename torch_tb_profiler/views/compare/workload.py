@@ -111,7 +111,7 @@ def _calls(trace: Trace) -> Iterator[_Call]:
     frame = operator_calls(trace)
     names = frame["name_code"].to_numpy()
     shape = frame["input_shape_code"].to_numpy()
-    telling = codes.of_names(trace, names, _is_telling, np.bool_) & (shape >= 0)
+    telling = codes.map_names(trace, names, _is_telling, np.bool_) & (shape >= 0)
     parent = call_tree(trace).parent
     outermost = telling & (gather(nearest_marked(parent, telling), parent) < 0)
     types = np.full(trace.slices.height, -1, np.int64)

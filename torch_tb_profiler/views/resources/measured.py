@@ -59,7 +59,7 @@ def _counters(trace: Trace) -> list[SampleSeries]:
     says."""
     if trace.counters.is_empty():
         return []
-    tells = codes.of_names(trace, trace.counters["name_code"].to_numpy(), tells_use, np.bool_)
+    tells = codes.map_names(trace, trace.counters["name_code"].to_numpy(), tells_use, np.bool_)
     points = trace.counters.filter(pl.Series(tells), pl.col("value").is_finite())
     if points.is_empty():
         return []

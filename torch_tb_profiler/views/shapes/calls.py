@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.operators.calls import operator_calls, selected_operator_calls
 from torch_tb_profiler.analysis.operators.identity import operator_identity
 from torch_tb_profiler.analysis.recording.device_links import no_device_time
@@ -76,7 +76,7 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> Calls:
     if selection.steps is None and kept.any():
         chosen &= kept[step]
     rows = np.flatnonzero(chosen)
-    operators, operator = numbered(identity.operator[calls["call"].to_numpy()[rows]])
+    operators, operator = factorize(identity.operator[calls["call"].to_numpy()[rows]])
     paths = pl.Series(identity.paths(operators.tolist()), dtype=pl.String)
     return Calls(
         Coded(step[rows], trace.steps["name"]),
@@ -88,7 +88,7 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> Calls:
 
 
 def _of_codes(trace: Trace, of_rows: Int64) -> Coded:
-    distinct, number = numbered(of_rows)
+    distinct, number = factorize(of_rows)
     return Coded(number, codes.texts(trace, pl.Series(distinct)))
 
 

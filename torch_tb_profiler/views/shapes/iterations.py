@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.model import Trace
@@ -26,10 +26,10 @@ def iterations_table(trace: Trace, calls: Calls, *, of_steps: bool) -> Table:
         calls: The calls.
         of_steps: Whether iterations are numbered as the rows of ``trace.steps``.
     """
-    present, place = numbered(calls.iteration.of_calls)
+    present, place = factorize(calls.iteration.of_calls)
     width = max(len(calls.shape.texts), 1)
-    _, kind = numbered(calls.type.of_calls * width + calls.shape.of_calls)
-    pairs, _ = numbered(kind * max(len(present), 1) + place)
+    _, kind = factorize(calls.type.of_calls * width + calls.shape.of_calls)
+    pairs, _ = factorize(kind * max(len(present), 1) + place)
     of_kind, of_place = pairs // max(len(present), 1), pairs % max(len(present), 1)
     # Pairs are in order of kind and then of place: the first of a kind is its first iteration.
     first = of_place[first_of(of_kind, int(of_kind.max(initial=-1)) + 1)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.dense_ids import in_groups, numbered
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.shapes.calls import Calls, Coded
 from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, told_sum
@@ -60,7 +60,7 @@ def instances_over(calls: Calls) -> tuple[pl.DataFrame, Int64]:
 
 def _over(calls: Calls, key: Coded) -> _Over:
     width = len(calls.iteration.texts)
-    places, place = numbered(key.of_calls * width + calls.iteration.of_calls)
+    places, place = factorize(key.of_calls * width + calls.iteration.of_calls)
     of_place = places // max(width, 1)
     times = told_sum(place, len(places), calls.time_us)
     count = len(key.texts)
@@ -71,7 +71,7 @@ def _distinct(calls: Calls, key: Coded) -> Int64:
     """How many shapes each key has."""
     is_shape = calls.shape.texts.is_not_null().to_numpy()
     width = max(len(is_shape), 1)
-    pairs, _ = numbered(key.of_calls * width + calls.shape.of_calls)
+    pairs, _ = factorize(key.of_calls * width + calls.shape.of_calls)
     told = pairs[is_shape[pairs % width]] if len(pairs) else pairs
     return np.bincount(told // width, minlength=len(key.texts))
 
@@ -89,8 +89,8 @@ def _by_detail(calls: Calls, over: _Over) -> Int64:
         return over.place
     inside = np.zeros(len(detail), np.int64)
     chosen = varies[operator]
-    _, inside[chosen] = numbered(detail[chosen])
-    _, row = numbered(over.place * (int(inside.max()) + 1) + inside)
+    _, inside[chosen] = factorize(detail[chosen])
+    _, row = factorize(over.place * (int(inside.max()) + 1) + inside)
     return row
 
 
@@ -98,7 +98,7 @@ def _by_key(keys: Int64, of_rows: Int64) -> Int64:
     """The order of rows in which their keys come as in ``keys``."""
     rank = np.empty(len(keys), np.int64)
     rank[keys] = np.arange(len(keys))
-    return in_groups(rank[of_rows])
+    return order_by_id(rank[of_rows])
 
 
 def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) -> pl.DataFrame:

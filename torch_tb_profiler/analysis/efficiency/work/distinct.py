@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
-from torch_tb_profiler.analysis.algebra.dense_ids import numbered
+from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.efficiency.work.given import places
 from torch_tb_profiler.analysis.efficiency.work.outputs import output_codes
@@ -50,7 +50,7 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
     """The combinations of a trace."""
     calls = operator_calls(trace)
     names = indices(calls["name_code"])
-    formula = of_names(trace, names, formula_place, np.int64)
+    formula = map_names(trace, names, formula_place, np.int64)
     row = np.flatnonzero(formula >= 0)
     types, concrete = _arguments(trace, calls["slice"].to_numpy()[row])
     shapes = indices(calls["input_shape_code"])
@@ -97,13 +97,13 @@ def _combined(columns: list[Int64], count: int) -> tuple[Int64, Int64]:
     number = np.zeros(count, np.int64)
     kinds = 1
     for column in columns:
-        distinct, place = numbered(column + 1)
+        distinct, place = factorize(column + 1)
         number = number * max(len(distinct), 1) + place
         kinds *= max(len(distinct), 1)
         if kinds * (count + 1) >= _MOST or kinds > count:
-            present, number = numbered(number)
+            present, number = factorize(number)
             kinds = max(len(present), 1)
-    present, number = numbered(number)
+    present, number = factorize(number)
     first = np.zeros(len(present), np.int64)
     first[number[::-1]] = np.arange(count)[::-1]
     return number, first

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.trace.columns import Float64
@@ -99,7 +99,7 @@ def sums_around(trace: Trace) -> CallSums:
             told[name] = sums
         return sums is not None
 
-    is_step = of_names(trace, names, is_told, np.bool_)
+    is_step = map_names(trace, names, is_told, np.bool_)
     step = gather(nearest_marked(indices(trace.slices["parent"]), is_step), call_tree(trace).slice)
     columns = np.full((4, len(step)), np.nan)
     inside = np.flatnonzero(step >= 0)

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import of_names
+from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, nearest_marked
 from torch_tb_profiler.analysis.efficiency.work.rules import first_shape
 from torch_tb_profiler.analysis.operators.call_tree import CallTree, call_tree
@@ -51,7 +51,7 @@ def output_codes(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> t
 def gradient_shapes(trace: Trace) -> frozenset[tuple[int, ...]]:
     """The shapes of the gradients that backward nodes take, accumulation among them."""
     every = operator_calls(trace).select("name_code", "input_shape_code").unique()
-    is_node = of_names(trace, every["name_code"].to_numpy(), _is_node, np.bool_)
+    is_node = map_names(trace, every["name_code"].to_numpy(), _is_node, np.bool_)
     shapes = every.filter(pl.Series(is_node), pl.col("input_shape_code") >= 0)["input_shape_code"]
     told = (first_shape(trace.text(code)) for code in shapes.unique().to_list())
     return frozenset(shape for shape in told if shape is not None)

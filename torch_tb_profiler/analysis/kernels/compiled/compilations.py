@@ -78,7 +78,7 @@ def compilations(trace: Trace) -> Compilations:
     """The compilations of a trace; made once."""
     slices = trace.slices
     names = slices["name_code"].to_numpy()
-    is_mark = codes.of_names(trace, names, lambda name: mark_kind(name) == "compilation", np.bool_)
+    is_mark = codes.map_names(trace, names, lambda name: mark_kind(name) == "compilation", np.bool_)
     is_mark &= _are_of_host(slices["category"].to_numpy(), is_mark)
     start = slices["start_ns"].to_numpy()
     outer = _outermost(trace, np.flatnonzero(is_mark))
@@ -88,11 +88,11 @@ def compilations(trace: Trace) -> Compilations:
     place = np.full(slices.height + 1, -1)
     place[outer] = np.arange(len(outer))
     parent = indices(slices["parent"])
-    said = np.flatnonzero(codes.of_names(trace, names, _tells, np.bool_)) if len(outer) else outer
+    said = np.flatnonzero(codes.map_names(trace, names, _tells, np.bool_)) if len(outer) else outer
     of = place[np.append(nearest_marked(parent, is_outer), -1)[said]]
     said, of = said[of >= 0], of[of >= 0]
     told, attempts, generated = _ids(trace, said, of, len(outer))
-    part = codes.of_names(trace, names[said], _part, np.int8)
+    part = codes.map_names(trace, names[said], _part, np.int8)
     is_part = part >= 0
     part_ns = _part_times(trace, parent, (said[is_part], part[is_part], of[is_part]), len(outer))
     graphs = np.bincount(of[part == PARTS.index("inductor")], minlength=len(outer))
@@ -179,7 +179,7 @@ def _tell_by_call(trace: Trace, outer: Int64, told: list[str | None]) -> None:
         return
     names = trace.slices["name_code"].to_numpy()
     regions = np.flatnonzero(
-        codes.of_names(trace, names, lambda name: region_id(name) is not None, np.bool_)
+        codes.map_names(trace, names, lambda name: region_id(name) is not None, np.bool_)
     )
     track, start = trace.slices["track"].to_numpy(), trace.slices["start_ns"].to_numpy()
     end = start + trace.slices["dur_ns"].to_numpy()

@@ -80,7 +80,7 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
     """The calls of compiled code of a trace; made once."""
     slices = trace.slices
     names = slices["name_code"].to_numpy()
-    kind_of = codes.of_names(trace, names, compiled_kind, np.int8)
+    kind_of = codes.map_names(trace, names, compiled_kind, np.int8)
     rows = np.flatnonzero(kind_of >= 0)
     rows = rows[np.isin(slices["category"].to_numpy()[rows], NODE_CATEGORIES)]
     kind = kind_of[rows]
@@ -114,7 +114,7 @@ def resumed_places(trace: Trace) -> pl.DataFrame:
     Columns: slice (of the frame), code (name of the frame). None without Python frames.
     """
     names = trace.slices["name_code"].to_numpy()
-    is_resumed = codes.of_names(trace, names, lambda name: RESUMED in name, np.bool_)
+    is_resumed = codes.map_names(trace, names, lambda name: RESUMED in name, np.bool_)
     rows = np.flatnonzero(is_resumed)
     return pl.DataFrame({"slice": rows, "code": names[rows]})
 

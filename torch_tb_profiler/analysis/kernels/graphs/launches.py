@@ -106,7 +106,7 @@ def _graph_calls(trace: Trace) -> Bools:
     calls = np.flatnonzero(category == Category.RUNTIME)
     names = trace.slices["name_code"].to_numpy()[calls]
     is_call = np.zeros(len(category), np.bool_)
-    is_call[calls] = codes.of_names(
+    is_call[calls] = codes.map_names(
         trace, names, lambda name: GRAPH_LAUNCH.match(name) is not None, np.bool_
     )
     return is_call

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.dense_ids import in_groups
+from torch_tb_profiler.analysis.algebra.dense_ids import order_by_id
 from torch_tb_profiler.analysis.kernels.graphs.attribution import attribution
 from torch_tb_profiler.analysis.kernels.graphs.kinds import graph_work_kinds
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
@@ -46,7 +46,7 @@ def _groups(trace: Trace) -> _Groups:
     _, group = dense_pair_ids(nodes.node, names)
     for column in (told.part, told.operator, told.source):
         example, group = dense_pair_ids(group, column)
-    order = in_groups(group)
+    order = order_by_id(group)
     dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
     return _Groups(
         group[order],

@@ -12,8 +12,8 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra.grouped_intervals import (
     running_maximum,
     span_lengths,
+    union_by_group,
     union_lengths,
-    unions,
 )
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.trace.columns import Int64
@@ -50,7 +50,7 @@ def graph_times(trace: Trace) -> GraphTimes:
     start = trace.device_work["start_ns"].to_numpy()[launches.row]
     end = start + np.maximum(trace.device_work["dur_ns"].to_numpy()[launches.row], 0)
     launch, count = launches.launch, launches.count
-    group, begins, ends = unions(launch, start, end)
+    group, begins, ends = union_by_group(launch, start, end)
     is_next = group[1:] == group[:-1]
     after_gap = group[1:][is_next]
     longest = np.zeros(count, np.int64)

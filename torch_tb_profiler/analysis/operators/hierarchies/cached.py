@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.algebra.grouped_intervals import unions
+from torch_tb_profiler.analysis.algebra.grouped_intervals import union_by_group
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Climbed, Hierarchy, climb
 from torch_tb_profiler.analysis.operators.hierarchies.of_call_stacks import call_stacks_hierarchy
 from torch_tb_profiler.analysis.operators.hierarchies.of_modules import modules_hierarchy
@@ -175,7 +175,9 @@ def _stretches(trace: Trace, placed: Climbed, nodes: int, host: _Host) -> Stretc
     process = indices(trace.tracks["process"])[track]
     count = max(nodes, 1)
     group = (process[placed.element] + 1) * count + placed.node
-    group, start, end = unions(group, host.start_ns[placed.element], host.end_ns[placed.element])
+    group, start, end = union_by_group(
+        group, host.start_ns[placed.element], host.end_ns[placed.element]
+    )
     return Stretches(group // count - 1, group % count, start, end)
 
 

@@ -32,7 +32,7 @@ def range_calls(trace: Trace) -> pl.DataFrame:
     slices = trace.slices
     ids = range_ids(trace, (Category.ANNOTATION,))
     words = slices["raw_category_code"][ids]
-    own = codes.of_present_names(
+    own = codes.present_names_match(
         trace, words, lambda word: word.lower() in OF_FRAMEWORK, absent=False
     )
     ids = ids[~own]

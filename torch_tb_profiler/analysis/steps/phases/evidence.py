@@ -192,7 +192,7 @@ def _by_category(trace: Trace) -> _Found:
     rows = np.flatnonzero(slices["category"].to_numpy() == Category.ANNOTATION)
     raw = indices(slices["raw_category_code"].gather(rows))
     rows, raw = rows[raw >= 0], raw[raw >= 0]
-    return _found(rows, codes.of_names(trace, raw, _category_verdict, np.int16))
+    return _found(rows, codes.map_names(trace, raw, _category_verdict, np.int16))
 
 
 def _by_name(trace: Trace) -> _Found:
@@ -201,8 +201,8 @@ def _by_name(trace: Trace) -> _Found:
     names = trace.slices["name_code"].to_numpy()
     ranges = np.flatnonzero(np.isin(category, _RANGES))
     frames = np.flatnonzero(category == Category.PYTHON_FUNCTION)
-    by_range = _found(ranges, codes.of_names(trace, names[ranges], _range_verdict, np.int16))
-    by_frame = _found(frames, codes.of_names(trace, names[frames], _frame_verdict, np.int16))
+    by_range = _found(ranges, codes.map_names(trace, names[ranges], _range_verdict, np.int16))
+    by_frame = _found(frames, codes.map_names(trace, names[frames], _frame_verdict, np.int16))
     return _Found(
         np.concatenate((by_range.slice, by_frame.slice)),
         np.concatenate((by_range.phase, by_frame.phase)),
@@ -221,7 +221,7 @@ def serving_ranges(trace: Trace) -> Int64:
     slices = trace.slices
     rows = np.flatnonzero(np.isin(slices["category"].to_numpy(), _RANGES))
     names = slices["name_code"].to_numpy()[rows]
-    ids: Int64 = rows[codes.of_names(trace, names, _is_window, np.bool_)]
+    ids: Int64 = rows[codes.map_names(trace, names, _is_window, np.bool_)]
     return ids
 
 

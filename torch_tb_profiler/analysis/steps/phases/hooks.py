@@ -40,7 +40,7 @@ def hooked_passes(trace: Trace) -> Hooked:
         hook = knowledge.hook(name)
         return -1 if hook is None else number.setdefault(hook, len(number))
 
-    of_name = codes.of_names(trace, trace.slices["name_code"].to_numpy()[ids], place, np.int32)
+    of_name = codes.map_names(trace, trace.slices["name_code"].to_numpy()[ids], place, np.int32)
     hooks = list(number)
     of_module: dict[tuple[str, str], int] = {}
     module = np.array(

@@ -251,7 +251,7 @@ def _foreign_starts(trace: Trace, process: int) -> Int64:
     is_range[marks(trace).slice] = False
     rows = np.flatnonzero(is_range)
     names = slices["name_code"].to_numpy()[rows]
-    rows = rows[codes.of_names(trace, names, lambda name: backend(name) is None, np.bool_)]
+    rows = rows[codes.map_names(trace, names, lambda name: backend(name) is None, np.bool_)]
     processes = indices(trace.tracks["process"])[slices["track"].to_numpy()[rows]]
     return np.sort(slices["start_ns"].to_numpy()[rows[processes == process]])
 
@@ -263,6 +263,6 @@ def _operator_starts(trace: Trace, process: int, *, seeds_only: bool) -> Int64:
     if seeds_only:
         seeds = phases_file().seeds.operators
         names = slices["name_code"].to_numpy()[rows]
-        rows = rows[codes.of_names(trace, names, lambda name: name in seeds, np.bool_)]
+        rows = rows[codes.map_names(trace, names, lambda name: name in seeds, np.bool_)]
     processes = indices(trace.tracks["process"])[slices["track"].to_numpy()[rows]]
     return np.sort(slices["start_ns"].to_numpy()[rows[processes == process]])
