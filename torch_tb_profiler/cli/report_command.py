@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from torch_tb_profiler.cli import dlprof_reports
 from torch_tb_profiler.cli.exits import (
     DONE,
     tell_warning,
@@ -34,6 +33,8 @@ def run(arguments: Namespace) -> int:
         The largest exit code of all answers.
     """
     if arguments.reports is not None:
+        from torch_tb_profiler.cli import dlprof_reports  # noqa: PLC0415 - start-up
+
         return dlprof_reports.run(arguments)
     for_people = arguments.format in ("table", "md")
     try:

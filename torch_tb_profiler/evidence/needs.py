@@ -14,7 +14,6 @@ import polars as pl
 
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import Role
-from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.recording.missing_reasons import Lacking, recorder, why
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
@@ -67,6 +66,8 @@ def _has_python_frames(trace: Trace) -> bool:
 
 @per_trace
 def _has_roofs(trace: Trace) -> bool:
+    from torch_tb_profiler.analysis.efficiency.roofs import roof_times  # noqa: PLC0415 - start-up
+
     return not np.isnan(roof_times(trace, Selection()).roof_ns).all()
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
-from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table
+
+if TYPE_CHECKING:
+    from torch_tb_profiler.analysis.recording.kernel_names import KernelNames
+    from torch_tb_profiler.views.filling import Rows
 
 NameMode = Literal["short", "demangled", "recorded"]
 """Which of its names a kernel is shown by."""
@@ -24,6 +26,22 @@ NameMode = Literal["short", "demangled", "recorded"]
 SHORT = "short_name"
 DEMANGLED = "demangled_name"
 AS_RECORDED = "The name was recorded as it stands in the source."
+
+
+def _names(trace: Trace) -> KernelNames:
+    """The names of its kernels; the rules behind them are imported when a trace has kernels."""
+    from torch_tb_profiler.analysis.recording.kernel_names import kernel_names  # noqa: PLC0415
+
+    return kernel_names(trace)
+
+
+def _short(rows: Rows) -> pl.Series:
+    return _names(rows.trace).short(rows["name_code"])
+
+
+def _demangled(rows: Rows) -> pl.Series:
+    return _names(rows.trace).demangled(rows["name_code"])
+
 
 OTHER_NAMES = (
     Column(
@@ -33,7 +51,7 @@ OTHER_NAMES = (
         None,
         "What tells the kernel from the others of the trace, in few letters.",
         hidden=True,
-        value=lambda rows: kernel_names(rows.trace).short(rows["name_code"]),
+        value=_short,
     ),
     Column(
         DEMANGLED,
@@ -42,7 +60,7 @@ OTHER_NAMES = (
         None,
         "The name as it stands in the source, where the recorded one is mangled.",
         hidden=True,
-        value=lambda rows: kernel_names(rows.trace).demangled(rows["name_code"]),
+        value=_demangled,
         null_reason=AS_RECORDED,
     ),
 )
@@ -51,7 +69,7 @@ OTHER_NAMES = (
 
 def other_names(trace: Trace, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
     """The values of :data:`OTHER_NAMES` for name codes; null of what is no kernel."""
-    names = kernel_names(trace)
+    names = _names(trace)
     return names.short(codes).alias(SHORT), names.demangled(codes).alias(DEMANGLED)
 
 
@@ -62,6 +80,8 @@ def with_other_names(table: Table, shorts: Mapping[str, str]) -> Table:
         table: The table, whatever is in these columns.
         shorts: Recorded name → short name of kernels.
     """
+    from torch_tb_profiler.knowledge.demangling import demangled  # noqa: PLC0415 - start-up
+
     names = table.frame["name"]
     texts = {name: demangled(name) for name in names.unique().drop_nulls() if name in shorts}
     mangled = {name: text for name, text in texts.items() if text != name}

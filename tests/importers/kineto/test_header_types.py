@@ -14,7 +14,7 @@ import pytest
 from tests.importers.kineto.reference import document, read_bytes
 from torch_tb_profiler.importers.kineto.header_types import HEADER, typed_header
 from torch_tb_profiler.importers.kineto.info import RECORDER
-from torch_tb_profiler.importers.recorder.join import KEY as JOURNAL_KEY
+from torch_tb_profiler.importers.recorder import JOURNAL_KEY
 from torch_tb_profiler.trace.info import JobInfo, TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 

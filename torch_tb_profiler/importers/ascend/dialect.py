@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.importers.ascend.timeline import finalize_timeline
 from torch_tb_profiler.importers.kineto.categories import category_without_word
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ColumnArrays, Int64, Track
+from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64, Track
 
 HARDWARE = "Ascend Hardware"
 
@@ -83,11 +82,18 @@ def copies_of_collectives(
 WORDS = {"enqueue": Category.HOST_OTHER, "dequeue": Category.HOST_OTHER}
 """Ascend's categories that Kineto does not have: enqueueing and dequeueing of work."""
 
+
+def _finalize(columns: EventColumns, own_tables: Mapping[str, ColumnArrays]) -> None:
+    from torch_tb_profiler.importers.ascend.timeline import finalize_timeline  # noqa: PLC0415
+
+    finalize_timeline(columns, own_tables)
+
+
 DIALECT = Dialect(
     "ascend_trace",
     is_ascend,
     words=WORDS,
     category=category,
     told_again=copies_of_collectives,
-    settle=finalize_timeline,
+    settle=_finalize,
 )

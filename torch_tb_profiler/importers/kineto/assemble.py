@@ -18,8 +18,7 @@ from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, EventBatchMer
 from torch_tb_profiler.importers.kineto.pairing import pair_begin_end
 from torch_tb_profiler.importers.kineto.tracks import build_tracks, merge_rows
 from torch_tb_profiler.importers.kineto.uncategorized import DEVICE_ROW, assign_missing_categories
-from torch_tb_profiler.importers.recorder.join import KEY as JOURNAL_KEY
-from torch_tb_profiler.importers.recorder.join import join_journal
+from torch_tb_profiler.importers.recorder import JOURNAL_KEY
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -87,6 +86,8 @@ def assemble(
     if dialect is not None and dialect.settle is not None:
         dialect.settle(columns, others)
     if JOURNAL_KEY in header:
+        from torch_tb_profiler.importers.recorder.join import join_journal  # noqa: PLC0415 - start-up
+
         join_journal(columns, header[JOURNAL_KEY])
     return columns
 

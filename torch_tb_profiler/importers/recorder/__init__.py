@@ -14,6 +14,8 @@ from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.names import NamePattern
 
 PLAIN, PACKED = ".record.jsonl", ".record.jsonl.gz"
+JOURNAL_KEY = "torch_tb_profiler"
+"""Top-level key of the blocks that the recorder appends to a trace of another format."""
 WHOLE_RUN = "whole run"
 
 HEADER = re.compile(rb'\{"kind": ?"header", ?"version": ?[0-9]+[,}]')

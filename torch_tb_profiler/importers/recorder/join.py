@@ -21,9 +21,6 @@ from torch_tb_profiler.importers.recorder.values import StringCodes
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.info import Capability
 
-KEY = "torch_tb_profiler"
-"""The top-level key of the blocks."""
-
 RECORDER_CAPABILITIES: tuple[Capability, ...] = (
     "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
 )  # fmt: skip

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 from torch_tb_profiler.importers import PieceReader, read_in_turn
-from torch_tb_profiler.loading.ingest.summaries import SUMMARY_PART, load_summary, save_summary
 from torch_tb_profiler.loading.opening.measure import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
     OpenedFile,
@@ -34,6 +33,11 @@ Part = Literal["trace", "summary"]
 
 TRACE_FOLDER = "trace"
 SUMMARY_FOLDER = "summary"
+SUMMARY_VERSION = 9
+"""Raise with every change of what a summary holds."""
+
+SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
+"""What tells its key in the cache from that of the trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +197,17 @@ def keep_summary(opened: OpenedFile, location: Location, cache: CacheFolder | No
         return
     key = summary_key(location, opened.state)
     cache.store(key, lambda folder: save_summary(opened.trace, folder))
+
+
+def save_summary(trace: Trace, folder: Path) -> None:
+    """``summaries.save_summary``; the analysis behind it is imported when it is needed."""
+    from torch_tb_profiler.loading.ingest.summaries import save_summary as save  # noqa: PLC0415
+
+    save(trace, folder)
+
+
+def load_summary(folder: Path) -> Trace:
+    """``summaries.load_summary``, likewise."""
+    from torch_tb_profiler.loading.ingest.summaries import load_summary as load  # noqa: PLC0415
+
+    return load(folder)

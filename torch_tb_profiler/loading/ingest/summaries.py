@@ -31,18 +31,13 @@ from torch_tb_profiler.analysis.communication.roles import (
 )
 from torch_tb_profiler.analysis.kernels.durations import CLOCKS, PACES, clocks, kernel_paces
 from torch_tb_profiler.analysis.recording.kernel_kinds import KernelKinds, kernel_kinds
+from torch_tb_profiler.loading.ingest.rank import SUMMARY_VERSION
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
-
-SUMMARY_VERSION = 9
-"""Raise with every change of what a summary holds."""
-
-SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
-"""What tells its key in the cache from that of the trace."""
 
 _FILE = "summary.msgpack"
 _FRAMES = {

@@ -23,9 +23,10 @@ from torch_tb_profiler.loading.ingest.rank import (
     Part,
     ingest_file,
     keep_summary,
+    load_summary,
     read_summary,
+    save_summary,
 )
-from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.loading.opening.beside import with_beside
 from torch_tb_profiler.loading.opening.measure import MemoryBudget, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
