@@ -14,7 +14,7 @@ from torch_tb_profiler.recorder.throughput.throughput_file import throughput_fro
 from torch_tb_profiler.reports.scalars.values import Told
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.data.loader_words import phase_word
+from torch_tb_profiler.views.loader_diagnosis import phase_title
 
 RUNS = {
     "in the process": Run(workers=0, wait_ms=6.0),
@@ -22,7 +22,7 @@ RUNS = {
     "evaluations": Run(steps=24, wait_ms=0.3, evaluate_every=8, pin_ms=0.2),
 }
 
-TRAINING = {"phase": phase_word("train")}
+TRAINING = {"phase": phase_title("train")}
 WORK = ("fetch", "transform", "collate")
 MEASURES = {
     "reader_cost": "reader_cost_us",
@@ -56,7 +56,7 @@ def shown_of(name: str) -> list[Shown]:
 
 def _wait_shares(answers: Answers) -> object:
     facts = answers.data.facts if answers.data else ()
-    scope = phase_word("train")
+    scope = phase_title("train")
     return next(each.value for each in facts if each.key == "wait_pct" and each.scope == scope)
 
 

@@ -15,7 +15,7 @@ from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.distributed.collectives import NO_SIZE
+from torch_tb_profiler.views.collectives import NO_SIZE
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "buffer_broadcasts"

@@ -16,7 +16,7 @@ from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.data.loader_notes import told
+from torch_tb_profiler.views.loader_diagnosis import describe_diagnosis
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -85,7 +85,7 @@ def _recorded(context: Context) -> tuple[dict[str, str] | None, float | None]:
     if not slow:
         return None, 1.0
     loading, found_kind = max(slow, key=lambda pair: pair[0].wait.total_us)
-    said = told(loading, found_kind)
+    said = describe_diagnosis(loading, found_kind)
     texts = {
         "variant": "recorded_stage" if said.stage else "recorded",
         "why": said.why,

@@ -13,7 +13,7 @@ from torch_tb_profiler.evidence.exposure import (
 )
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.distributed.columns import ALL_STEPS
+from torch_tb_profiler.views.collectives import ALL_STEPS
 from torch_tb_profiler.views.scales import duration_text
 
 CODE = "exposed_communication"

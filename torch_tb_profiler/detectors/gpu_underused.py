@@ -20,7 +20,7 @@ from torch_tb_profiler.evidence.gpu_balance import (
 )
 from torch_tb_profiler.evidence.program import is_distributed, trains
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed.columns import ALL_STEPS
+from torch_tb_profiler.views.collectives import ALL_STEPS
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "gpu_underused"

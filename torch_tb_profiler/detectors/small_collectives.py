@@ -14,7 +14,7 @@ from torch_tb_profiler.evidence.program import trains
 from torch_tb_profiler.evidence.tables import filled
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.distributed.collectives import NO_GROUP
+from torch_tb_profiler.views.collectives import NO_GROUP
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "small_collectives"

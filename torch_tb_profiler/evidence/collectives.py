@@ -9,7 +9,7 @@ from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.tables import CALLS, filled, sum_if_known
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.distributed.collectives import NO_GROUP, NO_SIZE, UNTIMED
+from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE, UNTIMED
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 MAX_ROWS = 10

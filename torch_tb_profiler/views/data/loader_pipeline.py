@@ -8,7 +8,7 @@ from torch_tb_profiler.analysis.steps.data_loading.diagnosis import MODEL
 from torch_tb_profiler.analysis.steps.data_loading.summary import IN_WORKER, Loading
 from torch_tb_profiler.views.data.columns import PIPELINE
 from torch_tb_profiler.views.data.loader_stages import Judged, is_slow
-from torch_tb_profiler.views.data.loader_words import phase_word
+from torch_tb_profiler.views.loader_diagnosis import phase_title
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
@@ -24,7 +24,7 @@ def loader_pipeline_table(judged: Judged) -> Table:
     """A chain per loader: the steps it feeds, and the stages before them, last one first."""
     rows: list[dict[str, object]] = []
     for loading, found in judged:
-        name = f"loader {loading.loader}, {phase_word(loading.phase)}"
+        name = f"loader {loading.loader}, {phase_title(loading.phase)}"
         parent = f"{name}: steps"
         rows.append(
             _row(

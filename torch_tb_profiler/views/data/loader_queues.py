@@ -8,8 +8,8 @@ from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN, source_
 from torch_tb_profiler.knowledge.data_loading import data_loading
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.columns import WAITS
-from torch_tb_profiler.views.data.loader_words import phase_word
 from torch_tb_profiler.views.data.queues import MAX_POINTS
+from torch_tb_profiler.views.loader_diagnosis import phase_title
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Line, Series, Table
 
@@ -40,7 +40,7 @@ def ready_series(batches: pl.DataFrame) -> dict[str, Series]:
     found: dict[str, Series] = {}
     told = batches.filter(pl.col("ready").is_not_null())
     for (phase, loader), rows in told.group_by("phase", "loader", maintain_order=True):
-        kind = phase_word(str(phase))
+        kind = phase_title(str(phase))
         x_title, x = _places(rows)
         ready = [float(each) for each in rows["ready"].to_list()]
         lines = [Line("Ready", *_thinned(x, ready))]
@@ -60,7 +60,7 @@ def loader_wait_series(batches: pl.DataFrame) -> dict[str, Series]:
     """Per phase the wait for each batch."""
     found: dict[str, Series] = {}
     for (phase,), rows in batches.group_by("phase", maintain_order=True):
-        kind = phase_word(str(phase))
+        kind = phase_title(str(phase))
         lines = []
         x_title = "Batch"
         for (loader,), mine in rows.group_by("loader", maintain_order=True):
@@ -71,7 +71,7 @@ def loader_wait_series(batches: pl.DataFrame) -> dict[str, Series]:
     return found
 
 
-_WORDS = {phase: phase_word(phase) for phase in ("train", "evaluation")}
+_WORDS = {phase: phase_title(phase) for phase in ("train", "evaluation")}
 
 
 def _places(rows: pl.DataFrame) -> tuple[str, list[float]]:

@@ -24,8 +24,8 @@ from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.data.columns import LOADERS, STAGE_NAMES, STAGES
-from torch_tb_profiler.views.data.loader_words import loader_name, phase_word
 from torch_tb_profiler.views.data.stages import IN_TRACE
+from torch_tb_profiler.views.loader_diagnosis import loader_name, phase_title
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
@@ -80,7 +80,7 @@ def loader_stages_table(trace: Trace, judged: Judged, sent: StageTimes | None) -
                 {
                     "stage": stage,
                     "loader": loader_name(loading),
-                    "phase": phase_word(loading.phase),
+                    "phase": phase_title(loading.phase),
                     "calls": None if times is None else times.calls,
                     "time_total_us": None if times is None else times.total_us,
                     "time_mean_us": None if times is None else times.mean_us,
@@ -116,7 +116,7 @@ def loaders_table(judged: Judged) -> Table:
     rows = [
         {
             "loader": loader_name(loading),
-            "phase": phase_word(loading.phase),
+            "phase": phase_title(loading.phase),
             "bottleneck": bottleneck_word(found),
             "batches": loading.batches,
             "waited": loading.waited,

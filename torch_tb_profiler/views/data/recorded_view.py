@@ -20,7 +20,7 @@ from torch_tb_profiler.views.data.loader_stages import (
     loaders_table,
     transfers,
 )
-from torch_tb_profiler.views.data.loader_words import phase_word
+from torch_tb_profiler.views.loader_diagnosis import phase_title
 from torch_tb_profiler.views.quality_notes import STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
 
@@ -57,7 +57,7 @@ def _facts(found: list[Loading]) -> tuple[Fact, ...]:
     for phase in dict.fromkeys(each.phase for each in found):
         mine = [each for each in found if each.phase == phase]
         suffix = "" if phase == TRAIN else f"_{phase}"
-        scope = phase_word(phase)
+        scope = phase_title(phase)
         elapsed_us = sum(each.elapsed_us for each in mine)
         wait_us = sum(each.waiting_us for each in mine)
         facts += [

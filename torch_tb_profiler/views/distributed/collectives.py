@@ -11,6 +11,7 @@ from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE, UNTIMED, worker_names
 from torch_tb_profiler.views.distributed.columns import COLLECTIVES
 from torch_tb_profiler.views.distributed.times import NO_TRANSFER, covered_with_transfer
 from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT, with_other_names
@@ -19,24 +20,13 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import schema_before, with_shares
 
-NO_GROUP = "The recording does not say which process group a call belongs to."
-NO_SIZE = "The recording does not give the sizes of these calls, or they move nothing (barriers)."
 NO_BANDWIDTH = (
     "Needs the size and duration of the calls; bus bandwidth also the number of ranks in the "
     "group and a factor that NCCL tests define for the collective."
 )
 ONE_RANK = "In a group of one rank nothing crosses a link."
-UNTIMED = (
-    "The work of these calls on the device is not in the recording; the host only enqueues it."
-)
 
 _PLACE = ("worker", "record")
-
-
-def worker_names(matching: Matching) -> pl.Expr:
-    """The ``worker`` column as names."""
-    names = dict(enumerate(matching.workers))
-    return pl.col("worker").replace_strict(names, return_dtype=pl.String)
 
 
 def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.views.collectives import WORKER
 from torch_tb_profiler.views.device_properties import COMPUTE_CAPABILITY, DEVICE_MEMORY
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
 
-ALL_STEPS = "all"
-"""Name of the rows that hold the mean over steps."""
-
 _STEP = Column(
     "step", "Step", "string", None, "Number of the step; all is the mean over whole steps."
 )
-_WORKER = Column("worker", "Worker", "string", None, "The worker (rank) the row is about.")
 
 OVERLAP = TableSpec(
     "overlap",
@@ -21,7 +18,7 @@ OVERLAP = TableSpec(
     "Per step and worker, how its time divides; the four parts add up to the step.",
     (
         _STEP,
-        _WORKER,
+        WORKER,
         Column(
             "computation_us",
             "Computation",
@@ -59,7 +56,7 @@ WAIT = TableSpec(
     "other workers.",
     (
         _STEP,
-        _WORKER,
+        WORKER,
         Column(
             "transfer_us",
             "Transfer",
@@ -94,7 +91,7 @@ COLLECTIVES = TableSpec(
     "Collectives",
     "One row per worker, collective and process group.",
     (
-        _WORKER,
+        WORKER,
         Column("name", "Name", "string", None, "The collective as the backend calls it."),
         Column("group", "Group", "string", None, "Process group, with its description."),
         Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
@@ -232,70 +229,12 @@ DEVICES = TableSpec(
     when_empty="No worker used a device, or devices were not profiled.",
 )
 
-STRAGGLERS = TableSpec(
-    "stragglers",
-    "Stragglers",
-    "Per worker, how often it was the last to arrive at a collective and what that cost.",
-    (
-        _WORKER,
-        Column(
-            "collectives",
-            "Collectives",
-            "integer",
-            "count",
-            "Matched collectives it ran; sends and receives are not compared: who waits in them is "
-            "the schedule's too.",
-        ),
-        Column(
-            "arrived_last",
-            "Arrived Last",
-            "integer",
-            "count",
-            "Collectives it arrived at last: all others ran longer. Ties count for nobody.",
-            additive=True,
-        ),
-        Column("arrived_last_pct", "Share", "number", "pct", "Arrived Last over Collectives."),
-        Column(
-            "delay_us",
-            "Delay Caused",
-            "number",
-            "us",
-            "How much sooner those collectives could have begun had it arrived with the second "
-            "to last, summed.",
-            estimated=True,
-            family="wait",
-            additive=True,
-        ),
-        Column(
-            "others_wait_us",
-            "Others' Wait",
-            "number",
-            "us",
-            "What all other workers together waited in those collectives.",
-            estimated=True,
-            family="wait",
-            additive=True,
-        ),
-        Column(
-            "wait_us",
-            "Own Wait",
-            "number",
-            "us",
-            "What it waited itself, in all its collectives.",
-            estimated=True,
-            family="wait",
-            additive=True,
-        ),
-    ),
-    sort="-delay_us,-arrived_last",
-)
-
 UNMATCHED = TableSpec(
     "unmatched",
     "Unmatched calls",
     "Calls that could not be matched with calls of other workers; they have no transfer or wait.",
     (
-        _WORKER,
+        WORKER,
         Column("step", "Step", "string", None, "Step it was made in."),
         Column("name", "Name", "string", None, "The collective as the backend calls it."),
         Column("group", "Group", "string", None, "Process group, with its description."),

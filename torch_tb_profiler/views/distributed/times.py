@@ -16,7 +16,8 @@ from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.distributed.columns import ALL_STEPS, OVERLAP, WAIT
+from torch_tb_profiler.views.collectives import ALL_STEPS
+from torch_tb_profiler.views.distributed.columns import OVERLAP, WAIT
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table, TableSpec
 

@@ -8,25 +8,20 @@ what has no match is listed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-
-import numpy as np
-import polars as pl
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.ranks import in_rank_order
 from torch_tb_profiler.analysis.communication.records import records
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.steps.masks import in_selection
-from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.collectives import STRAGGLERS, stragglers_table
 from torch_tb_profiler.views.distributed.collectives import collectives_table
 from torch_tb_profiler.views.distributed.columns import (
     COLLECTIVES,
     DEVICES,
     OVERLAP,
-    STRAGGLERS,
     UNMATCHED,
     WAIT,
 )
@@ -37,8 +32,8 @@ from torch_tb_profiler.views.distributed.recorded import (
     RECORDED_COLLECTIVES,
     recorded_tables,
 )
-from torch_tb_profiler.views.distributed.stragglers import stragglers_table, unmatched_table
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
+from torch_tb_profiler.views.distributed.unmatched import unmatched_table
 from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -51,10 +46,10 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
         SelectionError: steps are malformed, or no worker has them.
     """
     traces = in_rank_order(traces)
-    windows = _windows(traces, selection)
+    windows = selected_windows(traces, selection)
     steps = worker_steps(windows)
     chosen = {worker: traces[worker] for worker in windows}
-    matching = _selected(match(traces), traces, selection, set(windows))
+    matching = select_calls(match(traces), traces, selection, set(windows))
     sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
     ranks = max(sizes, default=None)
     tables = (
@@ -71,56 +66,6 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
         facts=_facts(traces, matching, ranks),
         notes=distributed_notes(traces, windows, matching, ranks),
     )
-
-
-def selected_matching(traces: Mapping[str, Trace], selection: Selection) -> Matching:
-    """How the calls of a selection belong together.
-
-    Raises:
-        SelectionError: as :func:`distributed`.
-    """
-    traces = in_rank_order(traces)
-    return _selected(match(traces), traces, selection, set(_windows(traces, selection)))
-
-
-def _windows(traces: Mapping[str, Trace], selection: Selection) -> dict[str, StepWindows]:
-    """The selected steps of each worker that has any of them."""
-    windows: dict[str, StepWindows] = {}
-    error: SelectionError | None = None
-    for worker, trace in traces.items():
-        answer = _windows_or_error(trace, selection)
-        if isinstance(answer, SelectionError):
-            error = answer
-        else:
-            windows[worker] = answer
-    if not windows and error is not None:
-        raise error
-    return windows
-
-
-def _windows_or_error(trace: Trace, selection: Selection) -> StepWindows | SelectionError:
-    try:
-        return step_windows(trace, selection)
-    except SelectionError as error:
-        return error
-
-
-def _selected(
-    matching: Matching, traces: Mapping[str, Trace], selection: Selection, having: set[str]
-) -> Matching:
-    """The matching with the calls of the selection only; calls were matched over all."""
-    if selection.is_everything:
-        return matching
-    masks = [
-        in_selection(trace, selection, calls["step"], calls["start_ns"])
-        if worker in having
-        else np.zeros(calls.height, np.bool_)
-        for worker, trace in traces.items()
-        for calls in [records(trace).frame]
-    ]
-    calls = matching.calls.filter(pl.Series(np.concatenate(masks)))
-    ranges = matching.ranges.join(calls.select("worker", "record"), on=["worker", "record"])
-    return replace(matching, calls=calls, ranges=ranges)
 
 
 def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:

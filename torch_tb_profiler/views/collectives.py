@@ -1,0 +1,124 @@
+"""What the distributed view and the findings about communication share: who arrives last at
+collectives, and why values of a call are null."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.communication.arrivals import arrivals
+from torch_tb_profiler.analysis.communication.matching import Matching
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+ALL_STEPS = "all"
+"""Name of the rows that hold the mean over steps."""
+
+NO_GROUP = "The recording does not say which process group a call belongs to."
+NO_SIZE = "The recording does not give the sizes of these calls, or they move nothing (barriers)."
+UNTIMED = (
+    "The work of these calls on the device is not in the recording; the host only enqueues it."
+)
+NOT_COMPARED = (
+    "No collective could be matched with another worker's; sends and receives are not compared."
+)
+
+WORKER = Column("worker", "Worker", "string", None, "The worker (rank) the row is about.")
+
+STRAGGLERS = TableSpec(
+    "stragglers",
+    "Stragglers",
+    "Per worker, how often it was the last to arrive at a collective and what that cost.",
+    (
+        WORKER,
+        Column(
+            "collectives",
+            "Collectives",
+            "integer",
+            "count",
+            "Matched collectives it ran; sends and receives are not compared: who waits in them is "
+            "the schedule's too.",
+        ),
+        Column(
+            "arrived_last",
+            "Arrived Last",
+            "integer",
+            "count",
+            "Collectives it arrived at last: all others ran longer. Ties count for nobody.",
+            additive=True,
+        ),
+        Column("arrived_last_pct", "Share", "number", "pct", "Arrived Last over Collectives."),
+        Column(
+            "delay_us",
+            "Delay Caused",
+            "number",
+            "us",
+            "How much sooner those collectives could have begun had it arrived with the second "
+            "to last, summed.",
+            estimated=True,
+            family="wait",
+            additive=True,
+        ),
+        Column(
+            "others_wait_us",
+            "Others' Wait",
+            "number",
+            "us",
+            "What all other workers together waited in those collectives.",
+            estimated=True,
+            family="wait",
+            additive=True,
+        ),
+        Column(
+            "wait_us",
+            "Own Wait",
+            "number",
+            "us",
+            "What it waited itself, in all its collectives.",
+            estimated=True,
+            family="wait",
+            additive=True,
+        ),
+    ),
+    sort="-delay_us,-arrived_last",
+)
+
+
+def stragglers_table(matching: Matching) -> Table:
+    """The ``stragglers`` table, worst first.
+
+    Clocks of machines differ, so arrival is not compared directly: a collective ends for all
+    together, and who ran it for the shortest time arrived last. Sends and receives say nothing of
+    that: who waits in them and for how long is the schedule's (of a pipeline) as well.
+    """
+    rows = arrivals(matching)
+    last = pl.col("is_last")
+    counted = rows.group_by("worker").agg(
+        pl.len().cast(pl.Int64).alias("collectives"),
+        last.sum().cast(pl.Int64).alias("arrived_last"),
+        (last.mean() * 100).alias("arrived_last_pct"),
+        pl.col("delay_ns", "others_ns").filter(last).sum(),
+        pl.col("wait_ns").sum(),
+    )
+    counted = counted.with_columns(
+        delay_us=microseconds(counted["delay_ns"]),
+        others_wait_us=microseconds(counted["others_ns"]),
+        wait_us=microseconds(counted["wait_ns"]),
+    )
+    workers = pl.DataFrame({"worker": range(len(matching.workers))}, schema={"worker": pl.Int64})
+    measures = ("arrived_last_pct", "delay_us", "others_wait_us", "wait_us")
+    frame = (
+        workers.join(counted, on="worker", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("collectives", "arrived_last").fill_null(0), worker=worker_names(matching)
+        )
+        .select(list(STRAGGLERS.polars_schema()))
+        .sort("delay_us", "arrived_last", descending=True, nulls_last=True, maintain_order=True)
+    )
+    return Table(STRAGGLERS, frame, needed(frame, dict.fromkeys(measures, NOT_COMPARED)))
+
+
+def worker_names(matching: Matching) -> pl.Expr:
+    """The ``worker`` column as names."""
+    names = dict(enumerate(matching.workers))
+    return pl.col("worker").replace_strict(names, return_dtype=pl.String)

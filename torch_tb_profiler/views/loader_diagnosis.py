@@ -1,0 +1,157 @@
+"""What holds up a recorded data loader and what to do about it, in sentences: for the data view and
+the finding about data loading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN
+from torch_tb_profiler.analysis.steps.data_loading.diagnosis import (
+    IN_PROCESS,
+    MODEL,
+    START,
+    WORKERS,
+    Diagnosis,
+)
+from torch_tb_profiler.analysis.steps.data_loading.summary import IN_WORKER, Loading
+from torch_tb_profiler.knowledge.data_loading import data_loading, loader_advice
+from torch_tb_profiler.views.scales import duration_text
+
+
+def phase_title(phase: str) -> str:
+    """A phase, for people."""
+    return "training" if phase == TRAIN else "evaluation"
+
+
+def loader_name(loading: Loading) -> str:
+    """A loader with its dataset: ``"0 (ImageFolder)"``."""
+    dataset = loading.settings.get("dataset")
+    return f"{loading.loader} ({dataset})" if dataset else str(loading.loader)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisText:
+    """A diagnosis in sentences; empty ones where there is nothing to say.
+
+    Attributes:
+        waited: How long which steps waited.
+        why: What holds them up, and what to do about that: by the CPU, where it was sampled.
+        stage: The stage with most of the work, and what to do about that.
+        won: What would be won, estimated.
+        start: What the start of epochs costs.
+        crowded: That workers are more than the cores, where no step waits for them.
+    """
+
+    waited: str
+    why: str
+    stage: str
+    won: str
+    start: str
+    crowded: str
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        parts = (self.waited, self.why, self.stage, self.won, self.start, self.crowded)
+        return " ".join(part for part in parts if part)
+
+
+def describe_diagnosis(loading: Loading, found: Diagnosis) -> DiagnosisText:
+    """A diagnosis in sentences."""
+    wait, step = duration_text(loading.wait.mean_us), duration_text(loading.step_us)
+    kind = phase_title(loading.phase)
+    waited = (
+        f"Each {kind} batch of loader {loader_name(loading)} was waited for {wait} of {step} "
+        f"in the mean ({loading.wait_pct:.1f} %; {loading.waited} of {loading.batches} batches)."
+    )
+    why = loader_advice()[_advised(loading, found)].advice.format(needed=found.needed)
+    if found.kind == MODEL:
+        return DiagnosisText(waited, why, "", "", "", crowded_text(loading))
+    return DiagnosisText(
+        waited,
+        (_cpu(loading) if found.kind == WORKERS else "") or why,
+        _stage(loading, found),
+        _won(loading, found),
+        _start(loading, found),
+        "",
+    )
+
+
+def _advised(loading: Loading, found: Diagnosis) -> str:
+    """The kind of advice: of a loader in the process by what workers would win."""
+    if found.kind != IN_PROCESS or found.needed is not None:
+        return found.kind
+    if 0 < loading.work_us < data_loading().little_work_us:
+        return "in_process_little"
+    return "in_process_no_cores" if loading.has_no_core_left else "in_process_unknown"
+
+
+def _stage(loading: Loading, found: Diagnosis) -> str:
+    if found.stage is None or found.share_pct is None or found.kind not in (IN_PROCESS, WORKERS):
+        return ""
+    if _advised(loading, found) == "in_process_little":
+        return ""
+    is_computing = found.stage == "fetch" and loading.computes
+    of = loader_advice()["fetch_computes" if is_computing else found.stage]
+    mine, whole = loading.stages[found.stage].mean_us, loading.work_us
+    named = [name for name in IN_WORKER if name in loading.stages]
+    rest = "" if "transform" in named or found.stage != "fetch" else ", with what changes them"
+    return (
+        f"Of the {duration_text(whole)} of work on a batch, {of.words}{rest} ({found.stage}) takes "
+        f"{duration_text(mine)} ({found.share_pct:.0f} %). {of.advice}"
+    )
+
+
+def _won(loading: Loading, found: Diagnosis) -> str:
+    if found.needed is None or found.step_us is None:
+        return ""
+    saved = loading.steady_us - found.step_us
+    if saved <= 0:
+        return ""
+    are = "s" if found.needed > 1 else ""
+    return (
+        f"With {found.needed} worker{are} a batch would take {duration_text(found.step_us)} "
+        f"instead of {duration_text(loading.steady_us)}, estimated."
+    )
+
+
+def _start(loading: Loading, found: Diagnosis) -> str:
+    """The start of epochs, where it is a good part of the waiting."""
+    share = loading.start_us / loading.elapsed_us * 100 if loading.elapsed_us else 0.0
+    if share < data_loading().waited_pct:
+        return ""
+    figure = f"The first batches of epochs are {duration_text(loading.start_us)} of all waiting."
+    is_kept = found.kind == START or loading.settings.get("persistent_workers")
+    return figure if is_kept else f"{figure} {loader_advice()[START].advice}"
+
+
+def _cpu(loading: Loading) -> str:
+    """What the CPU of workers and of the machine says."""
+    figures = [] if loading.cpu_pct is None else [f"{loading.cpu_pct:.0f} % CPU each"]
+    if loading.idle_cores is not None:
+        figures.append(f"{loading.idle_cores:.1f} of {loading.cores} cores idle")
+    if (kind := _cores_kind(loading)) is None:
+        return ""
+    said = f"{loader_advice()[kind].advice.removesuffix('.')} ({', '.join(figures)})."
+    return " ".join(part for part in (said, crowded_text(loading)) if part)
+
+
+def _cores_kind(loading: Loading) -> str | None:
+    """Whether more workers help; None where nothing tells it."""
+    if loading.has_no_core_left:
+        return "no_cores"
+    if loading.cpu_pct is None:
+        return None
+    has_room = loading.cores is None or (loading.workers or 0) < loading.cores
+    if loading.cpu_pct < data_loading().busy_worker_pct:
+        return "idle_workers" if has_room else "idle_workers_enough"
+    is_core_left = loading.idle_cores is not None and loading.idle_cores >= 1
+    return "cores_left" if is_core_left and has_room else None
+
+
+def crowded_text(loading: Loading) -> str:
+    """More workers than cores, all of which are busy."""
+    workers, cores = loading.workers, loading.cores
+    if not loading.has_no_core_left or workers is None or cores is None or workers <= cores:
+        return ""
+    return loader_advice()["crowded"].advice.format(workers=workers, cores=cores)
