@@ -1,5 +1,5 @@
-"""A format that is made up here, of files and of folders: declared in one object and named in the
-registry, it is found, opened, kept and shown as any other. Nothing else has to know of it.
+"""A format of files and folders that this test invents: declared in one object and listed in the
+registry, it is discovered, opened, cached and shown as any other, without changes elsewhere.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ EXPECTED = [
 ]
 
 
-def test_files_and_folders_are_found_by_their_names(logdir: Path) -> None:
+def test_files_and_folders_are_discovered_by_name(logdir: Path) -> None:
     assert spans(str(logdir)) == EXPECTED
 
 
-def test_in_a_store_too(logdir: Path) -> None:
+def test_discovery_in_an_object_store(logdir: Path) -> None:
     memory = fsspec.filesystem("memory")
     for path in logdir.rglob("*"):
         if path.is_file():
@@ -152,17 +152,17 @@ def test_views_show_them(logdir: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("place", ["run/rank1.7_tiny", "."])
-def test_a_folder_is_one_trace_and_is_kept(logdir: Path, tmp_path: Path, place: str) -> None:
-    path, cache = logdir / place, tmp_path / "cache"
-    with open_trace(path, worker="rank1", cache_dir=cache) as first:
+@pytest.mark.parametrize("path", ["run/rank1.7_tiny", "."])
+def test_a_folder_is_one_trace_and_is_cached(logdir: Path, tmp_path: Path, path: str) -> None:
+    opened, cache = logdir / path, tmp_path / "cache"
+    with open_trace(opened, worker="rank1", cache_dir=cache) as first:
         assert first.operators(sort="name").frame["name"].to_list() == ["mm", "relu"]
     write_folder(logdir / "run" / "rank1.7_tiny", "mm 0 2\n", "tanh 3 4\n")
-    with open_trace(path, worker="rank1", cache_dir=cache) as changed:
+    with open_trace(opened, worker="rank1", cache_dir=cache) as changed:
         assert changed.operators(sort="name").frame["name"].to_list() == ["mm", "tanh"]
 
 
-def test_a_folder_without_anything_in_it_is_told(logdir: Path) -> None:
+def test_an_empty_folder_is_an_error(logdir: Path) -> None:
     shutil.rmtree(logdir / "run" / "rank1.7_tiny" / "parts")
     with pytest.raises(OpenError) as caught:
         open_trace(logdir / "run" / "rank1.7_tiny", cache=False)
@@ -179,20 +179,20 @@ def test_no_file_of_a_folder_leads_out_of_the_logdir(logdir: Path, tmp_path: Pat
     assert any("leads out of the logdir" in note for note in contents.notes)
 
 
-def test_one_that_is_being_written_appears_when_it_stays_as_it_is(
+def test_a_folder_that_is_being_written_appears_when_it_is_complete(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, files, now_s = logdir / "run" / "rank1.7_tiny", CompletenessTracker(), [0.0]
     monkeypatch.setattr(
         file_completeness, "time", SimpleNamespace(time=time.time, monotonic=lambda: now_s[0])
     )
-    place = open_location(str(logdir))
+    location = open_location(str(logdir))
 
     def workers() -> list[str]:
         files.begin_scan()
-        return [file.worker for file in discover(place, files).files]
+        return [file.worker for file in discover(location, files).files]
 
-    assert "rank1" in workers(), "the first look takes everything as it is"
+    assert "rank1" in workers(), "the first scan takes everything as it is"
     write_folder(folder, "mm 0 2\n", "relu 3 4\n", "add 5 6\n")
     assert "rank1" not in workers()
     now_s[0] += file_completeness.SETTLED_S / 2
@@ -212,7 +212,7 @@ def test_a_folder_cannot_be_downloaded(logdir: Path) -> None:
     assert client.get("/api/download?run=run&worker=rank0").data.startswith(HEAD)
 
 
-def test_what_is_looked_for_names_them(tmp_path: Path) -> None:
+def test_the_hint_of_an_empty_logdir_names_the_patterns(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     problem = Catalog([Place(str(tmp_path))], cache=None).contents().problem
     assert problem is not None

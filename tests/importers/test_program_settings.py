@@ -1,4 +1,4 @@
-"""Settings of any content become settings of their types, and the rest is left out and counted."""
+"""Any JSON becomes settings of the declared types; other values are dropped and counted."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_every_field_is_read() -> None:
 def test_anything_becomes_a_setting_or_is_counted(field: str, value: Any) -> None:
     settings, quality = read(**{field: value})
     assert msgspec.json.decode(msgspec.json.encode(settings), type=ProgramSettings) == settings
-    is_left_out = getattr(settings, field) is None and value is not None
-    assert quality.counts.get("header_value", 0) == is_left_out
+    is_dropped = getattr(settings, field) is None and value is not None
+    assert quality.counts.get("header_value", 0) == is_dropped
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_anything_becomes_a_setting_or_is_counted(field: str, value: Any) -> Non
         ("data_parallel_options", {f"a{number}": 1 for number in range(51)}),
     ],
 )
-def test_a_wrong_value_is_left_out_and_told_of(field: str, value: Any) -> None:
+def test_a_wrong_value_is_dropped_and_counted(field: str, value: Any) -> None:
     settings, quality = read(**{field: value})
     assert settings == ProgramSettings()
     assert quality.counts == {"header_value": 1}
@@ -83,14 +83,14 @@ def test_a_wrong_value_is_left_out_and_told_of(field: str, value: Any) -> None:
     assert example.startswith(f"program_settings.{field}: ")
 
 
-def test_of_the_environment_only_the_allow_list_is_kept() -> None:
+def test_only_allow_listed_environment_variables_are_read() -> None:
     secrets = {"HF_TOKEN": "x", "HOME": "/home/alice", "OMP_NUM_THREADS": "/home/alice"}
     settings, quality = read(environment={**secrets, "CUDA_LAUNCH_BLOCKING": "1"}, HF_TOKEN="x")
     assert settings.environment == {"CUDA_LAUNCH_BLOCKING": "1"}
     assert "alice" not in str(quality.examples)
 
 
-def test_long_texts_are_cut_and_halves_of_characters_replaced() -> None:
+def test_long_texts_are_truncated_and_unpaired_surrogates_replaced() -> None:
     settings, _ = read(cpu_model="x" * 5000, autocast="\ud800")
     assert settings.cpu_model == "x" * 200
     assert settings.autocast == "\ufffd"

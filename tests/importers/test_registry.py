@@ -1,4 +1,4 @@
-"""Files that are no trace are refused with code, file name and next step."""
+"""Files that are not traces are rejected with a code, their name and a next step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 
-REFUSED = {
+REJECTED = {
     b"": "empty_file",
     b"  \n\n": "empty_file",
     b"\xef\xbb\xbf": "empty_file",
@@ -31,7 +31,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("data", "code"), REFUSED.items(), ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(("data", "code"), REJECTED.items(), ids=lambda value: str(value)[:20])
 def test_the_reason_is_named(data: bytes, code: str) -> None:
     with pytest.raises(TraceFormatError) as error:
         import_trace(iter([data]), name="some/file.json")
@@ -70,7 +70,7 @@ def test_encodings_with_a_mark(encoding: str, size: int) -> None:
     assert columns.quality.counts == ({} if encoding == "utf-8-sig" else {"utf16": 1})
 
 
-def test_blanks_before_the_text_may_come_one_by_one() -> None:
+def test_white_space_before_the_text_may_come_byte_by_byte() -> None:
     event = b'{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}'
     chunks = [*[b" "] * 100_000, b'{"traceEvents": [', event, b"]}"]
     assert len(import_trace(chunks, name="x").tables["slices"]["start_ns"]) == 1

@@ -1,4 +1,4 @@
-"""What an importer reads: a file's head, its bytes, and that nothing of it stays."""
+"""Sources: the head of a file, its bytes, and that they are freed at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_head_and_bytes_are_those_of_the_file() -> None:
     assert source.taken_bytes == len(b"".join(TEXT))
 
 
-def test_a_file_that_was_looked_at_is_gone_without_the_collector() -> None:
+def test_a_source_is_freed_without_the_garbage_collector() -> None:
     gc.disable()
     try:
         source = Source("file", TEXT)

@@ -1,5 +1,5 @@
-"""What a file is that no format recognises, by its first bytes: of real files where there are some,
-whole and cut, packed and not; and text that begins like a Perfetto trace.
+"""Files that no format recognises, whole and truncated, packed and plain, and text that begins like
+a Perfetto trace.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from torch_tb_profiler.importers.source import HEAD_BYTES
 from torch_tb_profiler.importers.unrecognized import is_perfetto
 
 
-def told(data: bytes, chunk_bytes: int = 1 << 16) -> str:
+def refusal_message(data: bytes, chunk_bytes: int = 1 << 16) -> str:
     chunks = (data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes))
     with pytest.raises(TraceFormatError) as error:
         import_trace(chunks, name="a file")
     assert error.value.code == "not_json"
     titles = ", ".join(each.title for each in FORMATS)
-    assert error.value.hint == f"What is read: {titles}."
+    assert error.value.hint == f"Supported formats: {titles}."
     return error.value.message
 
 
@@ -52,12 +52,12 @@ def test_a_perfetto_trace_may_be_damaged_behind_its_first_packets() -> None:
     "text",
     [b"\n", b"\nhello", b"\n\nhello world", b"\nname,start,dur\nmm,1,2\n" * 400],
 )
-def test_text_that_begins_with_a_line_break_is_none(text: bytes) -> None:
+def test_text_that_begins_with_a_line_break_is_not_perfetto(text: bytes) -> None:
     assert not is_perfetto(text)
 
 
 @given(st.text(alphabet="\n\r\t abcxyz019,;:{}", max_size=300))
-def test_lines_are_no_packets(text: str) -> None:
+def test_lines_are_not_packets(text: str) -> None:
     whole = f"\n{text}\n"
     if is_perfetto(whole.encode()):  # then they happen to be some, one behind the other
         assert whole.encode()[2 + whole.encode()[1] :][:1] in (b"", b"\n")
@@ -84,9 +84,9 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
         (b"", "empty_file", "is empty"),
     ],
 )
-def test_what_is_called_like_a_database(data: bytes, code: str, text: str) -> None:
-    told = detect_format(data, "run.sqlite", True)
-    assert (told.is_trace, told.reason) == (False, code)
+def test_other_files_named_like_a_database(data: bytes, code: str, text: str) -> None:
+    detection = detect_format(data, "run.sqlite", True)
+    assert (detection.is_trace, detection.reason) == (False, code)
     with pytest.raises(TraceFormatError, match=text) as error:
         import_trace([data], name="run.sqlite")
     assert error.value.code == code
@@ -95,7 +95,9 @@ def test_what_is_called_like_a_database(data: bytes, code: str, text: str) -> No
 def test_a_pickle_and_a_table() -> None:
     with pytest.raises(TraceFormatError, match="is a pickle of a memory snapshot that holds no"):
         import_trace(iter([pickle.dumps({"segments": []})]), name="a file")
-    assert "is not JSON; it begins with b'Name,Calls,Total" in told(b"Name,Calls,Total\nmm,1,2\n")
+    assert "is not JSON; it begins with b'Name,Calls,Total" in refusal_message(
+        b"Name,Calls,Total\nmm,1,2\n"
+    )
 
 
 def test_white_space_before_a_trace_of_any_length() -> None:

@@ -1,4 +1,10 @@
-"""Input formats: one package per format; a file or folder in, event columns out."""
+"""Input formats: a file or folder in, event columns out.
+
+One package per format (``kineto``, ``nsys``, ``pftrace``, …), what several of them share
+(``protobuf``, ``sqlite``, ``sidecars``), and in this folder the registry, the contract of a format
+and the sources it reads. A module comes in here when more than one format needs it; what one
+format needs stays in its package.
+"""
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import (

@@ -1,4 +1,4 @@
-"""Fewer samples, where a recording holds more than anybody looks at."""
+"""Downsampling of metric samples, for recordings with more samples than a chart can show."""
 
 from __future__ import annotations
 
@@ -8,21 +8,31 @@ from torch_tb_profiler.trace.columns import Float64, Int64
 
 
 def downsample(
-    time_ns: Int64, values: Float64, place: Int64, most: int
+    time_ns: Int64, values: Float64, series: Int64, max_samples: int
 ) -> tuple[Int64, Float64, Int64]:
-    """Times, values and series of samples, ordered by series and time. Of more than ``most`` each
-    few in a row of a series become one, their mean, at the time of the first."""
-    order = np.lexsort((time_ns, place))
-    time_ns, values, place = time_ns[order], values[order], place[order]
-    each = -(-len(order) // most)
-    if each <= 1:
-        return time_ns, values, place
-    starts = np.ones(len(place), np.bool_)
-    starts[1:] = place[1:] != place[:-1]
-    begins = np.flatnonzero(starts)
-    within_series = np.arange(len(place)) - np.repeat(
-        begins, np.diff(np.append(begins, len(place)))
+    """Average runs of consecutive samples of a series until about ``max_samples`` remain.
+
+    Args:
+        time_ns: Time of each sample.
+        values: Its value.
+        series: The number of the series it belongs to.
+        max_samples: Above this number of samples, runs of equal length are averaged.
+
+    Returns:
+        Times, values and series, sorted by series and time; the time of an average is that of the
+        first sample of its run.
+    """
+    order = np.lexsort((time_ns, series))
+    time_ns, values, series = time_ns[order], values[order], series[order]
+    run_length = -(-len(order) // max_samples)
+    if run_length <= 1:
+        return time_ns, values, series
+    is_series_start = np.ones(len(series), np.bool_)
+    is_series_start[1:] = series[1:] != series[:-1]
+    starts = np.flatnonzero(is_series_start)
+    within_series = np.arange(len(series)) - np.repeat(
+        starts, np.diff(np.append(starts, len(series)))
     )
-    first = np.flatnonzero(within_series % each == 0)
-    counts = np.diff(np.append(first, len(place)))
-    return time_ns[first], np.add.reduceat(values, first) / counts, place[first]
+    first = np.flatnonzero(within_series % run_length == 0)
+    counts = np.diff(np.append(first, len(series)))
+    return time_ns[first], np.add.reduceat(values, first) / counts, series[first]

@@ -1,4 +1,4 @@
-"""Durations that cannot be: what becomes of them, whatever the format."""
+"""Impossible durations (absent, negative, absurdly long) and how every format replaces them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 LONG_NS = 24 * 3600 * 10**9
 LONG_FACTOR = 10
-"""A slice is never cut below a day or ten times the range of all starts."""
+"""A duration is only shortened above a day or ten times the range of all starts, whichever is
+more."""
 
 
 def sanitize_durations(slices: ColumnArrays, quality: QualityReport) -> None:
-    """No duration is absent, negative, or reaches absurdly far behind the recording; in place."""
+    """Replace impossible durations in place, and count them.
+
+    Absent and negative ones become 0; one that ends absurdly far after the recording ends with
+    the last plausible slice.
+
+    Args:
+        slices: Columns with ``start_ns`` and ``dur_ns``.
+        quality: Counts ``missing_duration``, ``negative_duration`` and ``huge_duration``.
+    """
     start, dur = slices["start_ns"], slices["dur_ns"]
     missing = dur == ABSENT
     quality.add("missing_duration", int(missing.sum()))
@@ -24,8 +33,8 @@ def sanitize_durations(slices: ColumnArrays, quality: QualityReport) -> None:
     if not start.size:
         return
     extent = int(start.max()) - int(start.min())
-    huge = dur > min(max(LONG_NS, LONG_FACTOR * extent), 2**62 - 1)
-    if huge.any():
-        quality.add("huge_duration", int(huge.sum()))
-        end = int((start + np.where(huge, 0, dur)).max())
-        dur[huge] = end - start[huge]
+    too_long = dur > min(max(LONG_NS, LONG_FACTOR * extent), 2**62 - 1)
+    if too_long.any():
+        quality.add("huge_duration", int(too_long.sum()))
+        end = int((start + np.where(too_long, 0, dur)).max())
+        dur[too_long] = end - start[too_long]

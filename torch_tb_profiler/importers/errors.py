@@ -1,4 +1,4 @@
-"""The one exception of reading: a file that is no trace, with the reason and the next step."""
+"""The exception of every importer: a file that is not a readable trace, why, and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ class TraceFormatError(Exception):
     """A file cannot be read as a trace.
 
     Attributes:
-        code: The reason as a word for programs: ``empty_file``, ``not_json``, ``lfs_pointer``,
+        code: The reason, machine-readable: ``empty_file``, ``not_json``, ``lfs_pointer``,
             ``html_page``, ``no_events``, ``other_protobuf``, ``not_a_trace``, ``gzip_unreadable``,
             ``unpacks_too_far``,
             ``not_a_database``, ``encrypted_database``, ``unfinished_database``,
@@ -23,5 +23,5 @@ class TraceFormatError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[type[TraceFormatError], tuple[str, str, str]]:
-        """Keep the three parts when the error crosses a process boundary."""
+        """Pickle all three attributes, so that the error can cross a process boundary."""
         return type(self), (self.code, self.message, self.hint)

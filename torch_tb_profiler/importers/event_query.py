@@ -1,7 +1,7 @@
-"""One event that is looked for in its file again, and what was found.
+"""Queries for the arguments of one event, answered from the trace file.
 
-A trace keeps of an event's arguments what its views need. The others stay in the file: whoever
-wants them names the event by what the trace knows of it, and its format finds it.
+A trace stores only those arguments of an event that its views need; the rest stays in the file. A
+query identifies the event by the columns of the trace, and the format searches the file for it.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """A slice, by what tells it from all others of its file.
+    """What identifies a slice in its file.
 
-    Slices of one row that begin at one moment and are called alike are told apart by duration,
-    those of one duration by their order in the file.
+    Slices of the same row, start and name are twins: they are distinguished by duration, and those
+    of the same duration by their order in the file.
 
     Attributes:
         pid: The process of its row, as text.
         tid: The thread of its row, as text.
         name: Its name.
-        raw_category: Its category as the file has it, None without one.
-        start_ns: Its start as the trace counts.
-        base_ns: What the trace's times may count from.
-        twins_dur_ns: Durations of all that share the above, longest first, then in file order.
-        index: Which of these twins it is, from 0.
+        raw_category: Its category as written in the file; None without one.
+        start_ns: Its start, in nanoseconds since the trace's base.
+        base_ns: The trace's base, in nanoseconds since the epoch.
+        twins_dur_ns: Durations of all twins, longest first, equal ones in file order.
+        index: Its index among the twins.
     """
 
     pid: str
@@ -40,26 +40,26 @@ class EventQuery:
 
 
 class SearchLimits(NamedTuple):
-    """How far is looked: so much unpacked text, so long."""
+    """Where a search gives up: after so much unpacked text, or so much time."""
 
     text_bytes: int
     seconds: float
 
 
 SearchEnd = Literal["found", "absent", "unclear", "too_far"]
-"""``absent``: the file was read and holds no such event; ``unclear``: it holds another number of
-them than the trace; ``too_far``: a limit ended the search."""
+"""``absent``: the whole file holds no such event; ``unclear``: the file holds a different number of
+twins than the trace; ``too_far``: a limit ended the search."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventArguments:
-    """How a search ended, and what it found.
+    """The result of a search.
 
     Attributes:
-        end: How.
-        arguments: Name → JSON text of the value, in the order of the file; empty unless found.
-        known: Those of the names that the trace has columns for.
-        text_bytes: How much text was looked through.
+        end: How it ended.
+        arguments: Name → value as JSON text, in file order; empty unless the event was found.
+        known: The names among them that the trace has columns for.
+        text_bytes: Length of the text that was searched.
     """
 
     end: SearchEnd

@@ -1,8 +1,8 @@
-"""What a format declares, and what it is given to read with: all that others know of formats.
+"""The contract of a format: what it declares, and what it gets to read a trace with.
 
-A format is a package beside this module. It declares itself in one object, an :class:`Importer`,
-which is named in :mod:`torch_tb_profiler.importers.registry`; the modules that decode it are
-loaded when the first such trace is read.
+A format is a package in :mod:`torch_tb_profiler.importers`. It declares itself as one
+:class:`Importer`, which :mod:`torch_tb_profiler.importers.registry` lists; the modules that decode
+the format are imported when the first such trace is read.
 """
 
 from __future__ import annotations
@@ -27,47 +27,47 @@ NO_PYTHON_FRAMES = "/no python frames"
 
 
 class PieceReader(Protocol):
-    """Reads the pieces that a large trace is cut into, maybe several at once."""
+    """Reads the pieces of a large trace, possibly several at once."""
 
     def __call__(
         self, pieces: Iterator[P], read_piece: Callable[[P], R], /
     ) -> Iterator[tuple[P, R]]:
-        """Every piece with what was read from it, in order.
+        """Yield every piece with its result, in order.
 
         Args:
-            pieces: They can be pickled. Some may be taken before their turn.
-            read_piece: A pure function that can be pickled; it is called here or in any process.
+            pieces: The pieces; they can be pickled. Some may be consumed ahead of time.
+            read_piece: A pure function that can be pickled; it may run in any process.
         """
 
 
 def read_in_turn(pieces: Iterator[P], read_piece: Callable[[P], R], /) -> Iterator[tuple[P, R]]:
-    """Read one piece after the other, here."""
+    """Read the pieces one after the other, in this process."""
     return ((piece, read_piece(piece)) for piece in pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the reader of a trace wants of it; traces read with others are other traces.
+    """Options of reading a trace; the same file read with different options is another trace.
 
     Attributes:
-        python_frames: Whether python frames and modules are read, where there are any.
+        python_frames: Whether Python frames and modules are read.
     """
 
     python_frames: bool = True
 
     @property
     def variant(self) -> str:
-        """The options as text, a part of what a trace is kept under; empty for the usual ones."""
+        """The options as text, for cache keys; empty for the default options."""
         return "" if self.python_frames else NO_PYTHON_FRAMES
 
     @classmethod
-    def of(cls, variant: str) -> ReadOptions:
-        """The options behind the text."""
+    def from_variant(cls, variant: str) -> ReadOptions:
+        """The options that :attr:`variant` describes."""
         return cls(python_frames=variant != NO_PYTHON_FRAMES)
 
 
-def _unheard(_: int) -> None:
-    """Progress that nobody follows."""
+def _ignore_progress(_: int) -> None:
+    """The default progress callback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class Reading:
     """How a trace is read.
 
     Attributes:
-        options: What is wanted of it.
-        progress: Told how many bytes of the stored file were used so far. It may raise, to end the
-            reading, and is called by the thread that reads.
-        read_pieces: Reads the pieces of a trace that its format can cut.
+        options: The options.
+        progress: Called with the number of bytes of the stored file that are consumed so far. It
+            runs on the reading thread and may raise to cancel the reading.
+        read_pieces: Reads the pieces of a trace, for formats that can be split.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
-    progress: Callable[[int], None] = _unheard
+    progress: Callable[[int], None] = _ignore_progress
     read_pieces: PieceReader = read_in_turn
 
 
@@ -91,21 +91,21 @@ class Importer:
     """A format.
 
     Attributes:
-        name: As programs know it, ``"kineto"``; ``EventColumns.format`` of its traces.
-        title: As people know it, of its files.
-        label: As pages call it, beside a run.
-        module: The module whose ``read(source, reading)`` reads it.
-        sniff: Whether a file may be of this format, by its first bytes, unpacked, and its name.
-        files: Names that are those of its files.
-        folders: Names that are those of folders which are one trace each.
-        endings: Of files that may be traces, whatever else they are called.
+        name: Its identifier, ``"kineto"``; ``EventColumns.format`` of its traces.
+        title: A description of its files, for messages.
+        label: Its short name on the pages.
+        module: The module whose ``read(source, reading)`` reads a trace.
+        sniff: Whether a file may be of this format, by its first unpacked bytes and its name.
+        files: Name patterns of its files.
+        folders: Name patterns of folders that are one trace each.
+        endings: Endings of files that may be traces, whatever the rest of their name.
         detect: Classifies a file with one of these endings, by its first unpacked bytes, once
             ``sniff`` has accepted it; None where ``sniff`` is enough.
-        replaces: (ending, ending of a companion): where a file with the first lies beside one of
-            the same stem with the second, that is the same recording, and is not shown.
-        members: Names of files of one folder that are one trace together, for each ``worker``.
-        finder: The module whose ``find(source, query, limits)`` finds one event again; None where
-            arguments outside the columns cannot be read.
+        replaces: Pairs of endings: a file with the first ending replaces its neighbour of the same
+            stem with the second one, which is the same recording and is not listed.
+        members: Name patterns of files in one folder that form one trace per ``worker``.
+        finder: The module whose ``find(source, query, limits)`` searches a file for one event; None
+            where arguments outside the columns cannot be read.
     """
 
     name: str
@@ -122,11 +122,11 @@ class Importer:
     finder: str | None = None
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
-        """The trace that ``source`` holds.
+        """Read the trace in ``source``.
 
         Raises:
-            TraceFormatError: it holds none.
-            StorageError, OSError: it cannot be read.
+            TraceFormatError: the source is not a readable trace.
+            StorageError, OSError: the source cannot be read.
         """
         columns: EventColumns = importlib.import_module(self.module).read(source, reading)
         return columns
@@ -134,11 +134,11 @@ class Importer:
     def find(
         self, source: AnySource, query: EventQuery, limits: SearchLimits
     ) -> EventArguments | None:
-        """The arguments of one event of ``source``; None where the format cannot find events.
+        """Search ``source`` for one event; None where the format does not support it.
 
         Raises:
-            StorageError, OSError: it cannot be read.
-            UnpackLimitError: it unpacks too far.
+            StorageError, OSError: the source cannot be read.
+            UnpackLimitError: the source exceeds a limit of unpacking.
         """
         if self.finder is None:
             return None

@@ -1,7 +1,7 @@
-"""Every format there is, and the way from any file to event columns: the content tells the format.
+"""All formats, and the import of any file: its content decides the format.
 
-A new format is a package beside this module that declares an
-:class:`~torch_tb_profiler.importers.protocol.Importer`, and its name here.
+A new format is a package in :mod:`torch_tb_profiler.importers` that declares an
+:class:`~torch_tb_profiler.importers.protocol.Importer`, and is listed here.
 """
 
 from __future__ import annotations
@@ -41,42 +41,48 @@ FORMATS: tuple[Importer, ...] = (
     pftrace.FORMAT,
     snapshot.FORMAT,
 )
-"""The formats, in the order in which they are asked about a file."""
+"""The formats, in the order in which they are tried on a file."""
 
 
 def trace_names() -> TraceNames:
-    """The names by which traces are found."""
+    """The name patterns of all formats, for discovery."""
     return TraceNames(
-        files=_named("files"),
-        folders=_named("folders"),
+        files=_patterns("files"),
+        folders=_patterns("folders"),
         endings=tuple(ending for each in FORMATS for ending in each.endings),
-        members=_named("members"),
+        members=_patterns("members"),
         replaces=tuple(pair for each in FORMATS for pair in each.replaces),
     )
 
 
-def _named(kind: Literal["files", "folders", "members"]) -> tuple[NamePattern, ...]:
-    """The patterns of all formats, each with the name of its own."""
+def _patterns(kind: Literal["files", "folders", "members"]) -> tuple[NamePattern, ...]:
+    """One kind of pattern of all formats, each tagged with the name of its format."""
     return tuple(
         replace(pattern, format=each.name) for each in FORMATS for pattern in getattr(each, kind)
     )
 
 
 def label_of(name: str) -> str:
-    """A format as pages call it; of one that is not known its own name."""
+    """The label of a format; its name if it is not known."""
     return next((each.label for each in FORMATS if each.name == name), name)
 
 
 def detect_format(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
-    """What a file is, by its head (:data:`torch_tb_profiler.storage.format_detection.TellHead`)."""
+    """Classify a file by its head.
+
+    Args:
+        head: The first bytes, unpacked.
+        base_name: The name of the file.
+        is_whole: Whether ``head`` is the whole file.
+    """
     for importer in FORMATS:
         if base_name.endswith(importer.endings) and importer.sniff(head, base_name):
-            told = (
+            detection = (
                 importer.detect(head, base_name, is_whole)
                 if importer.detect
                 else FormatDetection(True)
             )
-            return replace(told, format=importer.name) if told.is_trace else told
+            return replace(detection, format=importer.name) if detection.is_trace else detection
     problem = unrecognized_file(head, base_name, [importer.title for importer in FORMATS])
     return FormatDetection(False, problem.code, f"{problem.message.removeprefix(f'{base_name} ')}")
 
@@ -89,13 +95,13 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
         reading: How it is read.
 
     Raises:
-        TraceFormatError: it is no trace we read; its ``code`` says why.
+        TraceFormatError: it is not a readable trace; ``code`` is the reason.
         StorageError, OSError: it cannot be read.
     """
-    how = reading or Reading()
+    reading = reading or Reading()
     try:
         with closing(source):
-            columns = importer_of(source).read(source, how)
+            columns = importer_of(source).read(source, reading)
     except UnpackLimitError as error:
         message = f"{source.name} {error.reason}"
         raise TraceFormatError("unpacks_too_far", message, error.hint) from None
@@ -110,18 +116,17 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
 def import_trace(
     chunks: Iterable[bytes], *, name: str, reading: Reading | None = None
 ) -> EventColumns:
-    """Read one trace from its bytes as they are stored, in pieces of any size; as
-    :func:`import_source`."""
+    """Read one trace from its stored bytes, in chunks of any size; see :func:`import_source`."""
     return import_source(Source(name, chunks), reading)
 
 
 def importer_of(source: AnySource) -> Importer:
-    """The format of a file, by its first bytes; of a folder, by its name.
+    """The format of a file, by its first bytes, or of a folder, by its name.
 
     Raises:
-        TraceFormatError: it is of none.
+        TraceFormatError: no format matches.
         StorageError, OSError: it cannot be read.
-        UnpackLimitError: it unpacks too far.
+        UnpackLimitError: it exceeds a limit of unpacking.
     """
     if isinstance(source, Folder):
         base_name = source.name.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
@@ -133,8 +138,8 @@ def importer_of(source: AnySource) -> Importer:
                 return importer
         raise TraceFormatError(
             "not_a_trace",
-            f"{source.name} is a folder, and no trace by its name.",
-            "Name a trace file, or the folder above.",
+            f"{source.name} is a folder, and its name is not that of a trace.",
+            "Name a trace file, or the parent folder.",
         )
     for importer in FORMATS:
         if importer.sniff(source.head, source.name):

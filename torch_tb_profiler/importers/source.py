@@ -1,4 +1,4 @@
-"""What an importer reads: a file as its bytes and, on this machine, its path; or a folder."""
+"""Sources that importers read: a file (its bytes and, if local, its path) or a folder."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 HEAD_BYTES = 4096
 MAX_BLANK_BYTES = 16 << 20
-"""So much white space may stand before anything else."""
+"""White space at the start of a file that is skipped when its head is read."""
 
 
-class _Counted:
-    """The bytes of a file, and how many were taken. Apart from :class:`Source`, which holds what
-    reads them: in a circle the head of each file would stay in memory until the collector comes."""
+class _CountedChunks:
+    """The chunks of a file, with the number of bytes consumed.
+
+    Separate from :class:`Source`: a reference cycle would keep the head of each file in memory
+    until the garbage collector runs.
+    """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks
@@ -33,43 +36,42 @@ class _Counted:
 
 
 class Source:
-    """One file, read once from its beginning; of gzip files what is packed.
+    """One file, read once from its beginning; gzip files are unpacked.
 
     Attributes:
-        name: As the user knows it, for messages.
-        path: Of a file on this machine, which may be read in any order; else None.
-        quality: What was odd while unpacking.
+        name: Its name in messages.
+        path: The path of a local file, which allows random access; else None.
+        quality: Problems while unpacking.
     """
 
     def __init__(self, name: str, chunks: Iterable[bytes], *, path: str | None = None) -> None:
-        """Read nothing yet.
+        """Create a source without reading anything.
 
         Args:
             name: The file's name.
-            chunks: Its bytes as they are stored, in pieces of any size.
-            path: Where it lies on this machine, if it does.
+            chunks: Its stored bytes, in chunks of any size.
+            path: Its local path, if it has one.
         """
         self.name = name
         self.path = path
         self.quality = QualityReport()
-        self._counted = _Counted(chunks)
+        self._counted = _CountedChunks(chunks)
         self._head: bytes | None = None
         self._copy: LocalCopy | None = None
         self._unpacked = decompressed(iter(self._counted), self.quality.add)
 
     @property
     def head(self) -> bytes:
-        """The first bytes, unpacked: at least 4096 where there are as many, and some that are not
-        blank.
+        """The first unpacked bytes: at least 4096 and not only white space, if the file has them.
 
         Raises:
-            StorageError, OSError: it cannot be read.
-            UnpackLimitError: it unpacks too far.
+            StorageError, OSError: the file cannot be read.
+            UnpackLimitError: the file exceeds a limit of unpacking.
         """
         if self._head is None:
             head = bytearray()
             is_blank = True
-            for chunk in self._unpacked:  # maybe one byte: nothing is looked at twice
+            for chunk in self._unpacked:  # may be single bytes: look at each once
                 head += chunk
                 is_blank = is_blank and chunk.isspace()
                 is_enough = len(head) >= HEAD_BYTES and not is_blank
@@ -80,28 +82,29 @@ class Source:
 
     @property
     def taken_bytes(self) -> int:
-        """How much of the stored file was read so far."""
+        """Number of stored bytes that were consumed so far."""
         return self._counted.taken_bytes
 
     def unpacked(self) -> Generator[bytes, None, None]:
-        """All of it, unpacked in a thread of its own, in bounded pieces; to be asked for once.
+        """The unpacked file in bounded chunks, unpacked in a background thread; call it once.
 
         Raises:
-            StorageError, OSError: it cannot be read.
-            UnpackLimitError: it unpacks too far.
+            StorageError, OSError: the file cannot be read.
+            UnpackLimitError: the file exceeds a limit of unpacking.
         """
         return in_background(chain([self.head], self._unpacked))
 
     def local_path(self, progress: Callable[[int], None] = lambda _: None) -> str:
-        """The path of a file of this machine that holds what is unpacked, for whoever reads it in
-        any order: its own, or that of a copy in the cache folder, until :meth:`close`.
+        """A local path of the unpacked content, for random access.
+
+        That is the file itself, or a copy in the cache folder, which exists until :meth:`close`.
 
         Args:
-            progress: Told how much of the stored file was read.
+            progress: Called with the number of stored bytes consumed.
 
         Raises:
-            StorageError, OSError: it cannot be read, or there is no room for a copy.
-            UnpackLimitError: it unpacks too far.
+            StorageError, OSError: the file cannot be read, or there is no room for a copy.
+            UnpackLimitError: the file exceeds a limit of unpacking.
         """
         if self.path is not None and not self._is_packed:
             return self.path
@@ -114,7 +117,7 @@ class Source:
         return self._copy.finish()
 
     def close(self) -> None:
-        """Remove what was copied."""
+        """Remove the copy, if there is one."""
         if self._copy is not None:
             self._copy.remove()
             self._copy = None
@@ -129,10 +132,10 @@ class Folder:
     """A folder that is one trace.
 
     Attributes:
-        name: As the user knows it, for messages.
-        path: Of a folder on this machine; else None.
-        files: The files in it and in the folders below, by path from here, ``"a/b.txt"``; each
-            call begins a reading.
+        name: Its name in messages.
+        path: The path of a local folder; else None.
+        files: Relative path (``"a/b.txt"``) → opener, of the files in it and its subfolders; each
+            call returns a new source.
     """
 
     def __init__(
@@ -140,23 +143,23 @@ class Folder:
     ) -> None:
         self.name = name
         self.path = path
-        self.files = {each: partial(self._opened_by, opener) for each, opener in files.items()}
+        self.files = {each: partial(self._open, opener) for each, opener in files.items()}
         self._opened: list[Source] = []
 
     @property
     def quality(self) -> QualityReport:
-        """What was odd while unpacking its files."""
+        """Problems while unpacking its files."""
         report = QualityReport()
         for source in self._opened:
             report.merge(source.quality)
         return report
 
     def close(self) -> None:
-        """Remove what was copied of its files."""
+        """Remove the copies of its files."""
         for source in self._opened:
             source.close()
 
-    def _opened_by(self, opener: Callable[[], Source]) -> Source:
+    def _open(self, opener: Callable[[], Source]) -> Source:
         source = opener()
         self._opened.append(source)
         return source
@@ -166,7 +169,11 @@ AnySource = Source | Folder
 
 
 def source_of(location: Location, state: FileState) -> AnySource:
-    """What an importer reads of a file or folder that was found in a state.
+    """The source of a file or folder.
+
+    Args:
+        location: The file or folder.
+        state: Its state (size and version) at discovery.
 
     Raises:
         StorageError: a folder cannot be listed.

@@ -1,4 +1,4 @@
-"""Decompressed bytes → UTF-8 bytes without byte order mark."""
+"""Unpacked bytes of a text file → UTF-8 without byte order mark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UTF16_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be
 
 
 def text_head(head: bytes) -> bytes:
-    """The first bytes of a file as UTF-8, whatever mark they begin with, without blanks before."""
+    """The head of a file as UTF-8, without byte order mark and leading white space."""
     encoding = UTF16_MARKS.get(head[:2])
     if encoding is not None:
         return head[2:].decode(encoding, "replace").encode("utf-8", "replace").lstrip(BLANK)
@@ -20,7 +20,7 @@ def text_head(head: bytes) -> bytes:
 
 
 def utf8(chunks: Iterable[bytes], quality: QualityReport) -> Iterator[bytes]:
-    """The text as UTF-8, whatever mark it begins with; UTF-16 is converted and counted."""
+    """The text as UTF-8 without byte order mark; UTF-16 is converted and counted."""
     source = iter(chunks)
     head = b""
     for chunk in source:

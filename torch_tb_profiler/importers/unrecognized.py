@@ -1,4 +1,4 @@
-"""Why a file that no format recognises is none of ours, by its first bytes."""
+"""What a file is that no format recognises, by its first bytes."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
 )
 
 PERFETTO_PACKET = b"\x0a"
-"""Field 1, of a length, of the message ``perfetto.protos.Trace``: a file is nothing but these."""
+"""Tag of field 1, length-delimited, of ``perfetto.protos.Trace``: the only field of a file."""
 
 DATABASE_ENDINGS = (".sqlite", ".sqlite3", ".db")
 
 PROTOBUF_ENDINGS = (".pb", ".pb.gz")
 MEMORY_USAGE = re.compile(r"memory_usage_\w+\.pb(\.gz)?$", re.IGNORECASE)
 FIRST_TEXT, SECOND_TEXT = b"\x0a", b"\x12"
-"""Fields 1 and 2, of a length: ``tensorflow.GraphDef`` begins with a node, which begins with its
-name and its operation."""
+"""Tags of fields 1 and 2, length-delimited: ``tensorflow.GraphDef`` begins with a node, which
+begins with its name and its operation."""
 
-ENOUGH_PACKETS = 3
-"""So many whole ones, not of blanks alone, make a Perfetto trace, whatever follows."""
+MIN_PACKETS = 3
+"""This many complete packets that are not only white space make a Perfetto trace; damage may
+follow."""
 
 MAX_LENGTH_BYTES = 5
 WIRE_TYPES = (0, 1, 2, 5)
-"""Of protobuf: the others are gone, or were never there."""
+"""Wire types of protobuf in use."""
 
 
 def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
-    """What to tell of a file that is no trace.
+    """The error for a file that no format recognises.
 
     Args:
-        head: Its first bytes, unpacked: all of them where there are no 4096.
-        name: As the user knows it.
-        titles: Of the formats that are read.
+        head: Its first unpacked bytes: at least 4096, or the whole file.
+        name: Its name in messages.
+        titles: Titles of the supported formats.
     """
     text = text_head(head)
     if not text:
@@ -71,14 +72,14 @@ def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFor
     if name.lower().endswith(PROTOBUF_ENDINGS) and _is_field(head[0]):
         return TraceFormatError(
             "other_protobuf",
-            f"{name} is a protobuf file of another kind than a recording of Paddle's profiler "
+            f"{name} is a protobuf file, but not a recording of Paddle's profiler "
             f"({_protobuf_kind(head, name)}).",
-            "Of .pb files those are read that paddle.profiler.export_protobuf wrote.",
+            "Supported .pb files are those written by paddle.profiler.export_protobuf.",
         )
     return TraceFormatError(
         "not_json",
         f"{name} is {_kind(head)}; it begins with {text[:16]!r}.",
-        f"What is read: {', '.join(titles)}.",
+        f"Supported formats: {', '.join(titles)}.",
     )
 
 
@@ -94,13 +95,15 @@ def _protobuf_kind(head: bytes, name: str) -> str:
 
 
 def _kind(head: bytes) -> str:
-    return next((what for magic, what in KNOWN_BINARIES if head.startswith(magic)), "not JSON")
+    return next((label for magic, label in KNOWN_BINARIES if head.startswith(magic)), "not JSON")
 
 
 def is_perfetto(head: bytes) -> bool:
-    """Whether a file begins with packets of a Perfetto trace. Their first byte is a line break,
-    too: so each must begin where the one before ends, with a field that protobuf may have; the
-    first ones at least, damage may follow."""
+    """Whether a file begins with packets of a Perfetto trace.
+
+    The tag of a packet is also a line break. So each packet must begin where the one before it
+    ends, with a valid protobuf field; damage may follow the first :data:`MIN_PACKETS`.
+    """
     at = packets = 0
     while head.startswith(PERFETTO_PACKET, at):
         length, start = _varint(head, at + 1)
@@ -109,12 +112,12 @@ def is_perfetto(head: bytes) -> bool:
         if not _is_field(head[start]):
             break
         at, packets = start + length, packets + 1
-    is_enough = packets >= ENOUGH_PACKETS and not head[:at].isspace()
+    is_enough = packets >= MIN_PACKETS and not head[:at].isspace()
     return is_enough or at == len(head) > 0
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of protobuf and the place behind it; 0 when it is none, or is cut."""
+    """A varint and the offset after it; the value is 0 if it is invalid or truncated."""
     value = 0
     for count, byte in enumerate(data[at : at + MAX_LENGTH_BYTES]):
         value |= (byte & 0x7F) << 7 * count

@@ -1,4 +1,4 @@
-"""Pickles of plain data against Python's own reader; all others are refused, and run nothing."""
+"""Pickles of plain data against Python's unpickler; all others are rejected and run nothing."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def test_plain_values_are_read_as_python_reads_them(value: Any, protocol: int) -
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_what_pytorch_pickles_is_a_plain_dictionary(protocol: int) -> None:
+def test_a_defaultdict_becomes_a_plain_dictionary(protocol: int) -> None:
     """``get_kernel_annotations()`` answers a ``defaultdict(list)``; its texts may be shared."""
-    told: Any = collections.defaultdict(list)
+    annotations: Any = collections.defaultdict(list)
     shared = {"str": "phase"}
-    told[(5 << 32) | 1] = [shared]
-    told[(5 << 32) | 2] = [shared, {"stream": 60}]
-    read = read_plain(pickle.dumps(told, protocol))
+    annotations[(5 << 32) | 1] = [shared]
+    annotations[(5 << 32) | 2] = [shared, {"stream": 60}]
+    read = read_plain(pickle.dumps(annotations, protocol))
     assert type(read) is dict
-    assert read == dict(told)
+    assert read == dict(annotations)
 
 
 class _Runs:

@@ -1,4 +1,4 @@
-"""Files beside a trace as side tables: annotations, captures, provenance; damaged and large ones.
+"""Sidecar files as side tables: annotations, captures, provenance; damaged and large ones.
 
 The provenance files are those that torch 2.13 wrote for a small model (``samples/record``).
 """
@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_tb_profiler.importers.sidecars import annotations as graph_annotations
-from torch_tb_profiler.importers.sidecars import read as beside_read
+from torch_tb_profiler.importers.sidecars import read as sidecars_read
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
 from torch_tb_profiler.importers.sidecars.captures import read_capture
-from torch_tb_profiler.importers.sidecars.names import of_rank, rank_of, sidecar_kind
+from torch_tb_profiler.importers.sidecars.names import rank_of, select_rank, sidecar_kind
 from torch_tb_profiler.importers.sidecars.provenance import (
-    Known,
+    Provenance,
     provenance_frame,
     read_provenance,
 )
@@ -30,15 +30,15 @@ DATA = Path(__file__).parents[2] / "data" / "compiled"
 
 
 def test_annotations_of_pickles_and_json() -> None:
-    told = {(5 << 32) | 7: [{"str": "a"}], 3: ["b"], "x": 1, -4: [1], 2**70: [1], 9: []}
-    frame = read_annotations(pickle.dumps(told), "kernel_annotations_rank0_1.pkl")
+    annotations = {(5 << 32) | 7: [{"str": "a"}], 3: ["b"], "x": 1, -4: [1], 2**70: [1], 9: []}
+    frame = read_annotations(pickle.dumps(annotations), "kernel_annotations_rank0_1.pkl")
     assert frame.rows() == [(5, 7, '[{"str": "a"}]'), (0, 3, '["b"]'), (0, 9, "[]")]
-    as_json = json.dumps({str(key): value for key, value in told.items() if key != "x"})
+    as_json = json.dumps({str(key): value for key, value in annotations.items() if key != "x"})
     assert read_annotations(as_json.encode(), "kernel_annotations.json").rows() == frame.rows()
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, "text", {}])
-def test_other_pickles_are_no_annotations(value: Any) -> None:
+def test_other_pickles_are_rejected(value: Any) -> None:
     data = pickle.dumps(value)
     if value == {}:
         assert read_annotations(data, "a.pkl").is_empty()
@@ -47,7 +47,7 @@ def test_other_pickles_are_no_annotations(value: Any) -> None:
         read_annotations(data, "a.pkl")
 
 
-def test_annotations_that_grow_out_of_little_are_cut() -> None:
+def test_annotations_that_expand_are_truncated() -> None:
     """Lists in lists, each ten times the one inside: 10**9 values of a hundred bytes."""
     value: Any = ["x"]
     for _ in range(9):
@@ -56,13 +56,13 @@ def test_annotations_that_grow_out_of_little_are_cut() -> None:
     assert len(row[2]) < 3000
 
 
-def test_many_nodes_of_one_long_annotation_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_nodes_with_one_long_annotation_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pickle of some megabytes may name one text a million times."""
     monkeypatch.setattr(graph_annotations, "MAX_ALL_CHARS", 1000)
     shared = "a" * 98  # 100 characters of JSON
     few = read_annotations(pickle.dumps(dict.fromkeys(range(1, 11), shared)), "a.pkl")
     assert few.height == 10
-    with pytest.raises(SidecarError, match="longer than any of graphs"):
+    with pytest.raises(SidecarError, match="longer than those of any graph"):
         read_annotations(pickle.dumps(dict.fromkeys(range(1, 12), shared)), "a.pkl")
 
 
@@ -79,8 +79,8 @@ def _capture(*events: dict[str, Any]) -> list[Any]:
     return read_capture(json.dumps({"traceEvents": events}).encode())
 
 
-def test_launches_of_captures_with_what_is_around_them() -> None:
-    found = _capture(
+def test_launches_of_captures_with_their_context() -> None:
+    launches = _capture(
         _launch("cudaLaunchKernel", 1, 90),  # a warm-up before the capture
         _slice("user_annotation", "capture_32_FULL", 5, 90),
         _slice("cuda_runtime", "cudaStreamBeginCapture", 6, 1),
@@ -99,31 +99,31 @@ def test_launches_of_captures_with_what_is_around_them() -> None:
         _slice("cuda_runtime", "hipStreamBeginCapture", 100, 1),
         _launch("hipMemsetAsync", 101, 5),
     )
-    assert [(each.graph, each.call, each.operator, each.kernel) for each in found] == [
+    assert [(each.graph, each.call, each.operator, each.kernel) for each in launches] == [
         (0, "hipExtModuleLaunchKernel", "aten::addmm", "gemm"),
         (0, "cuLaunchKernel", "triton_poi_fused_0", "triton_poi_fused_0"),
         (0, "cudaMemcpyAsync", None, None),
         (1, "hipMemsetAsync", None, None),
     ]
-    assert found[0].module == "Model_0.Linear_3"
-    assert found[0].shapes == "[[3],[2,3],[3,4]]"
-    assert (found[0].batch_size, found[0].mode) == (32, "FULL")
-    assert (found[3].batch_size, found[3].module) == (None, None)
+    assert launches[0].module == "Model_0.Linear_3"
+    assert launches[0].shapes == "[[3],[2,3],[3,4]]"
+    assert (launches[0].batch_size, launches[0].mode) == (32, "FULL")
+    assert (launches[3].batch_size, launches[3].module) == (None, None)
 
 
 def test_without_a_begin_the_whole_file_is_one_capture() -> None:
-    found = _capture(_slice("cpu_op", "aten::mm", 0, 10), _launch("cudaLaunchKernel", 1, 1))
-    assert [(each.graph, each.operator) for each in found] == [(0, "aten::mm")]
+    launches = _capture(_slice("cpu_op", "aten::mm", 0, 10), _launch("cudaLaunchKernel", 1, 1))
+    assert [(each.graph, each.operator) for each in launches] == [(0, "aten::mm")]
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b'{"traceEvents": 5}', b'{"traceEvents": ["a"]}'])
-def test_no_captures(data: bytes) -> None:
+def test_other_files_are_not_captures(data: bytes) -> None:
     with pytest.raises(SidecarError):
         read_capture(data)
 
 
 def test_provenance_of_three_kinds_of_files() -> None:
-    known: Known = {}
+    provenance: Provenance = {}
     trace = '  File "/home/u/model.py", line 12, in forward\n    return x.relu()\n'
     mapping = {
         "preToPost": {"relu": ["relu_1"]},
@@ -132,8 +132,8 @@ def test_provenance_of_three_kinds_of_files() -> None:
         "postToCppCode": {},
         "version": 2.0,
     }
-    read_provenance(json.dumps(mapping).encode(), known)
-    read_provenance(json.dumps({"triton_poi_fused_add_relu_0:1": [trace]}).encode(), known)
+    read_provenance(json.dumps(mapping).encode(), provenance)
+    read_provenance(json.dumps({"triton_poi_fused_add_relu_0:1": [trace]}).encode(), provenance)
     information = {
         "extern_kernels.mm:2": {
             "stack_traces": [trace, trace],
@@ -141,43 +141,45 @@ def test_provenance_of_three_kinds_of_files() -> None:
             "pre_grad_nodes": [],
         }
     }
-    read_provenance(json.dumps(information).encode(), known)
-    assert provenance_frame(known).rows() == [
+    read_provenance(json.dumps(information).encode(), provenance)
+    assert provenance_frame(provenance).rows() == [
         ("triton_poi_fused_add_relu_0", trace, "relu, add_2"),
         ("extern_kernels.mm", trace, "mm_1"),
     ]
 
 
-def test_what_torch_writes_of_provenance() -> None:
+def test_provenance_that_torch_writes() -> None:
     """The first half of ``samples/record/compiled.py``: ``hidden = relu(first(batch))``."""
-    known: Known = {}
-    read_provenance((DATA / "inductor_provenance_tracking_node_mappings.json").read_bytes(), known)
-    assert provenance_frame(known).rows() == [
+    provenance: Provenance = {}
+    read_provenance(
+        (DATA / "inductor_provenance_tracking_node_mappings.json").read_bytes(), provenance
+    )
+    assert provenance_frame(provenance).rows() == [
         ("extern_kernels.addmm", None, "linear"),
         ("cpp_fused_relu_0", None, "hidden"),
     ]
 
 
 @pytest.mark.parametrize("data", [b"", b"[1]", b'{"a": 1}', b"\xff", b"[" * 9000])
-def test_no_provenance(data: bytes) -> None:
+def test_other_files_are_not_provenance(data: bytes) -> None:
     with pytest.raises(SidecarError):
         read_provenance(data, {})
 
 
-def test_mappings_that_grow_out_of_little_are_cut() -> None:
+def test_mappings_that_expand_are_truncated() -> None:
     """Half a megabyte of JSON that names 10**9 nodes."""
     before = [f"n{at}" for at in range(50_000)]
-    told = {"cppCodeToPost": {"k:1": ["a"] * 20_000}, "postToPre": {"a": before}}
-    known: Known = {}
-    read_provenance(json.dumps(told).encode(), known)
-    assert list(known["k"][1]) == before[:1000]
+    mapping = {"cppCodeToPost": {"k:1": ["a"] * 20_000}, "postToPre": {"a": before}}
+    provenance: Provenance = {}
+    read_provenance(json.dumps(mapping).encode(), provenance)
+    assert list(provenance["k"][1]) == before[:1000]
 
 
-def test_calls_deeper_than_any_program_are_left_out() -> None:
-    """Each launch looks at all that is open, and a file of some megabytes may open a million."""
+def test_nesting_deeper_than_any_program_is_left_out() -> None:
+    """Each launch scans all open slices, and a file of some megabytes may open a million."""
     deep = [_slice("python_function", f"nn.Module: m{at}", at, 9000 - at) for at in range(3000)]
-    found = _capture(*deep, _launch("cudaLaunchKernel", 4000, 1))
-    assert [each.module.count(".") + 1 for each in found] == [2000]
+    launches = _capture(*deep, _launch("cudaLaunchKernel", 4000, 1))
+    assert [each.module.count(".") + 1 for each in launches] == [2000]
 
 
 def test_names() -> None:
@@ -190,21 +192,21 @@ def test_names() -> None:
     names = "cuda_graph_capture-Runner-TP-3.json.gz", "000012.1.pt.trace.json", "rank_7.json", "a"
     assert [rank_of(name) for name in names] == [3, 12, 7, None]
     both = ["a_rank0.pkl", "a_rank1.pkl", "a.pkl"]
-    assert of_rank(both, 1) == ["a_rank1.pkl", "a.pkl"]
-    assert of_rank(both, None) == ["a.pkl"]
-    assert of_rank(["a_rank3.pkl"], None) == ["a_rank3.pkl"]
+    assert select_rank(both, 1) == ["a_rank1.pkl", "a.pkl"]
+    assert select_rank(both, None) == ["a.pkl"]
+    assert select_rank(["a_rank3.pkl"], None) == ["a_rank3.pkl"]
 
 
 def _read(files: dict[str, bytes], **kinds: list[str]) -> Sidecars:
-    def content(name: str, room: int) -> bytes:
-        if len(files[name]) > room:
-            raise beside_read.TooLargeError("too large")
+    def read(name: str, limit: int) -> bytes:
+        if len(files[name]) > limit:
+            raise sidecars_read.TooLargeError("too large")
         return files[name]
 
-    return read_sidecars(kinds, content, {"c.json": (16, "FULL")})  # type: ignore[arg-type]
+    return read_sidecars(kinds, read, {"c.json": (16, "FULL")})  # type: ignore[arg-type]
 
 
-def test_files_that_cannot_be_read_cost_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_files_are_counted_and_the_others_read(monkeypatch: pytest.MonkeyPatch) -> None:
     launch = json.dumps({"traceEvents": [_launch("cudaLaunchKernel", 1, 1)]}).encode()
     files = {
         "a_rank0.pkl": pickle.dumps({1: ["x"]}),
@@ -214,23 +216,23 @@ def test_files_that_cannot_be_read_cost_nothing_else(monkeypatch: pytest.MonkeyP
         "e.json": launch + b" " * 5000,
         "f.json": launch,
     }
-    monkeypatch.setattr(beside_read, "MAX_FILE_BYTES", 5000)
-    monkeypatch.setattr(beside_read, "MAX_FILES", 5)
-    beside = _read(
+    monkeypatch.setattr(sidecars_read, "MAX_FILE_BYTES", 5000)
+    monkeypatch.setattr(sidecars_read, "MAX_FILES", 5)
+    sidecars = _read(
         files,
         annotations=["a_rank0.pkl", "b.pkl"],
         capture=["c.json", "d.json", "e.json", "f.json"],
     )
-    tables = {table.name: table for table in beside.tables}
+    tables = {table.name: table for table in sidecars.tables}
     assert tables["graph_annotations"].frame.height == 1
     assert tables["captured_kernels"].source == "c.json"
     assert tables["captured_kernels"].frame["batch_size"].to_list() == [16]
-    assert beside.quality.counts == {"beside_unread": 2, "beside_left_out": 2}
+    assert sidecars.quality.counts == {"beside_unread": 2, "beside_left_out": 2}
 
 
 def test_details_of_captures() -> None:
-    told = [{"file": "a", "batch_size": 4, "mode": "FULL"}, {"file": "b", "batch_size": "9"}, 5]
-    assert read_details(json.dumps(told).encode()) == {"a": (4, "FULL"), "b": (None, None)}
+    content = [{"file": "a", "batch_size": 4, "mode": "FULL"}, {"file": "b", "batch_size": "9"}, 5]
+    assert read_details(json.dumps(content).encode()) == {"a": (4, "FULL"), "b": (None, None)}
     assert read_details(b"{") == {}
 
 
@@ -253,9 +255,9 @@ EVENT = st.fixed_dictionaries(
 
 
 @given(st.lists(EVENT, max_size=6))
-def test_odd_events_of_captures_cost_themselves_alone(events: list[dict[str, Any]]) -> None:
+def test_odd_events_do_not_affect_others(events: list[dict[str, Any]]) -> None:
     good = [_slice("cpu_op", "aten::mm", 100, 10), _launch("cudaLaunchKernel", 101, 77)]
-    found = _capture(*events, *[{**event, "pid": "own"} for event in good])
-    assert any(each.operator == "aten::mm" for each in found) or any(
+    launches = _capture(*events, *[{**event, "pid": "own"} for event in good])
+    assert any(each.operator == "aten::mm" for each in launches) or any(
         event.get("name") == "cudaStreamBeginCapture" for event in events
     )

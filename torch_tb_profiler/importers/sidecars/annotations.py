@@ -1,7 +1,6 @@
-"""Files of annotations: what ``get_kernel_annotations()`` of torch answers, as pickle or JSON.
+"""Annotations of graph nodes: the result of torch's ``get_kernel_annotations()``, pickle or JSON.
 
-They map the number that CUDA's tools give a node, (graph << 32) | node, to a list of what was said
-of it.
+They map the id that CUDA's tools give a node, (graph << 32) | node, to a list of annotations.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
 NODE_BITS = 32
 MAX_CHARS = 2000
-"""Longer annotations are cut."""
+"""Longer annotations are truncated."""
 
 MAX_VALUES = 200
-"""Items of one annotation; lists in lists may be far longer than their file."""
+"""Items of one annotation; nested lists may expand far beyond the size of their file."""
 
 MAX_ALL_CHARS = 100_000_000
-"""Of all annotations of a file: each of its nodes may name one and the same long text."""
+"""All annotations of a file: every node may refer to the same long text."""
 
 
 class SidecarError(ValueError):
-    """A file beside a trace that cannot be read; tells why, for people."""
+    """A sidecar file cannot be read; the message says why."""
 
 
 def read_annotations(data: bytes, name: str) -> pl.DataFrame:
@@ -37,50 +36,50 @@ def read_annotations(data: bytes, name: str) -> pl.DataFrame:
 
     Args:
         data: The content of the file.
-        name: Its name, whose ending tells pickle from JSON.
+        name: Its name; ``.json`` is JSON, anything else a pickle.
 
     Raises:
-        BesideError: it is no such file.
+        SidecarError: it is not such a file.
     """
     try:
-        told = msgspec.json.decode(data) if name.endswith(".json") else read_plain(data)
+        content = msgspec.json.decode(data) if name.endswith(".json") else read_plain(data)
     except (NotPlainDataError, msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise SidecarError(str(error)[:200]) from error
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         raise SidecarError("it maps no nodes to annotations")
-    kept = list(_kept(told))
-    if told and not kept:
+    annotations = list(_annotations(content))
+    if content and not annotations:
         raise SidecarError("it maps no nodes to annotations")
     mask = (1 << NODE_BITS) - 1
     return pl.DataFrame(
         {
-            "graph": [number >> NODE_BITS for number, _ in kept],
-            "node": [number & mask for number, _ in kept],
-            "annotation": [text for _, text in kept],
+            "graph": [number >> NODE_BITS for number, _ in annotations],
+            "node": [number & mask for number, _ in annotations],
+            "annotation": [text for _, text in annotations],
         },
         schema=SIDE_SCHEMAS["graph_annotations"],
     )
 
 
-def _kept(told: dict[Any, Any]) -> Iterator[tuple[int, str]]:
-    """The numbers of nodes and what was said of each.
+def _annotations(content: dict[Any, Any]) -> Iterator[tuple[int, str]]:
+    """Ids and annotations of nodes.
 
     Raises:
-        BesideError: it is far more than is said of graphs.
+        SidecarError: they are implausibly long.
     """
     chars = 0
-    for key, value in told.items():
+    for key, value in content.items():
         number = _number(key)
         text = None if number is None else _text(value)
         if number is not None and text:
             chars += len(text)
             if chars > MAX_ALL_CHARS:
-                raise SidecarError("its annotations are longer than any of graphs")
+                raise SidecarError("its annotations are longer than those of any graph")
             yield number, text
 
 
 def _number(key: Any) -> int | None:
-    """The number of a node; JSON has it as text."""
+    """The id of a node; in JSON it is a text."""
     if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 20:
         key = int(key)
     is_number = isinstance(key, int) and not isinstance(key, bool) and 0 < key < 2**63
@@ -88,7 +87,7 @@ def _number(key: Any) -> int | None:
 
 
 def _text(value: Any) -> str | None:
-    """What was said of a node as JSON; None of what has no such form."""
+    """The annotation as JSON; None if it cannot be encoded."""
     budget = [MAX_VALUES]
     try:
         text = json.dumps(_bounded(value, budget), default=str)
@@ -98,20 +97,20 @@ def _text(value: Any) -> str | None:
 
 
 def _bounded(value: Any, budget: list[int]) -> Any:
-    """A copy of a value with so many items at most."""
+    """A copy of a value with at most ``budget[0]`` items."""
     budget[0] -= 1
     if budget[0] < 0:
         return None
     if isinstance(value, dict):
-        items = _few(value.items(), budget)
+        items = _first_items(value.items(), budget)
         return {str(key)[:MAX_CHARS]: _bounded(each, budget) for key, each in items}
     if isinstance(value, list | tuple):
-        return [_bounded(each, budget) for each in _few(value, budget)]
+        return [_bounded(each, budget) for each in _first_items(value, budget)]
     if isinstance(value, str):
         return value[:MAX_CHARS]
     is_plain = value is None or isinstance(value, bool | float)
     return value if is_plain or (isinstance(value, int) and abs(value) < 2**64) else None
 
 
-def _few(values: Any, budget: list[int]) -> Any:
+def _first_items(values: Any, budget: list[int]) -> Any:
     return islice(values, max(budget[0], 0))

@@ -1,8 +1,8 @@
-"""Traces of the capture of graphs: what was launched into each graph, in order.
+"""Traces of graph capture: the launches recorded into each graph, in order.
 
-While a stream captures, launches run nothing: such a trace has operators, calls and maybe Python
-frames, but no kernels. Recorders of ROCm write the name of the kernel beside its launch; those of
-CUDA do not, but a Triton kernel is launched by an operator of its name.
+While a stream captures, launches execute nothing: such a trace has operators, runtime calls and
+possibly Python frames, but no kernels. ROCm's profiler writes the kernel name into the launch;
+CUDA's does not, but a Triton kernel is launched by an operator of the same name.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import msgspec
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError
 
 LAUNCH = re.compile(r"(cu|cuda|hip)\w*(Launch(Cooperative)?Kernel|Memcpy\w*Async|Memset\w*Async)")
-"""Calls that put a kernel, a copy or a set into a graph, by the beginning of their name."""
+"""Prefix of the calls that add a kernel, copy or memset to a graph."""
 
 BEGIN = re.compile(r"(cu|cuda|hip)StreamBeginCapture")
 END = re.compile(r"(cu|cuda|hip)StreamEndCapture")
 MODULE_PREFIX = "nn.Module: "
 MAX_SHAPE_CHARS = 500
 MAX_LAUNCHES = 200_000
-"""Launches of one file; a decode step of a large model has about ten thousand."""
+"""Launches read per file; a decode step of a large model has about ten thousand."""
 
 MAX_OPEN = 2000
-"""What is open at once on a thread; Python itself stops at 1000 frames. All of it is looked at for
-each launch."""
+"""Nesting depth per thread; Python itself stops at 1000 frames. Every launch scans all open
+slices."""
 
 _RANGE = re.compile(
     r"(graph_)?capture(_|: batch=)(?P<batch>\d{1,9})(_| mode=)(?P<mode>[A-Z_]{1,40})"
 )
-"""Ranges of vLLM around a capture, ``capture_32_FULL``."""
+"""vLLM's ranges around a capture, ``capture_32_FULL``."""
 
 _CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime"})
 _OPERATORS = frozenset({"cpu_op", "user_annotation"})
@@ -62,18 +62,18 @@ class _File(msgspec.Struct, gc=False):
 
 
 @dataclass(slots=True)
-class Captured:
-    """One launch into a graph.
+class CapturedLaunch:
+    """A launch recorded into a graph.
 
     Attributes:
-        graph: Number of the capture in its file, from 0.
-        kernel: Name of what was launched, None where the recorder does not tell.
-        call: The call of the host.
+        graph: Index of the capture in its file, from 0.
+        kernel: The kernel's name; None if it is not recorded.
+        call: The runtime call on the host.
         operator: The innermost operator around it.
         module: The modules around it, outermost first, joined by dots; None without any.
-        shapes: Input shapes of the operator, as text.
-        batch_size: That a range around it tells, None for none.
-        mode: Likewise.
+        shapes: Input shapes of the operator, as JSON.
+        batch_size: Batch size from the name of an enclosing range; None without one.
+        mode: Capture mode from the same name; None without one.
     """
 
     graph: int
@@ -88,7 +88,7 @@ class Captured:
 
 @dataclass(slots=True)
 class _Thread:
-    """What is open on one thread while its events go by in order of time."""
+    """The open slices of one thread, while its events are visited in order of time."""
 
     open: list[tuple[float, _Event]] = field(default_factory=list)
     graph: int = -1
@@ -100,17 +100,18 @@ class _Thread:
             self.open.append((event.ts + event.dur, event))
 
 
-def read_capture(data: bytes) -> list[Captured]:
-    """What was launched while graphs were captured; the whole file is one where it tells of no
-    begin of any.
+def read_capture(data: bytes) -> list[CapturedLaunch]:
+    """The launches recorded during graph capture.
+
+    Without any call that begins a capture, the whole file is taken as one capture.
 
     Raises:
-        BesideError: it is no Chrome JSON.
+        SidecarError: it is not Chrome JSON.
     """
     try:
         events = msgspec.json.decode(data, type=_File, strict=False).traceEvents
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise SidecarError(f"no Chrome JSON ({str(error)[:100]})") from error
+        raise SidecarError(f"not Chrome JSON ({str(error)[:100]})") from error
     slices = [event for event in events if _is_slice(event)]
     slices.sort(key=lambda event: (event.ts, -event.dur))
     launches = list(_launches(slices))
@@ -130,7 +131,7 @@ def _is_slice(event: _Event) -> bool:
     return event.ph == "X" and is_timed and is_known
 
 
-def _launches(slices: Iterable[_Event]) -> Iterator[Captured]:
+def _launches(slices: Iterable[_Event]) -> Iterator[CapturedLaunch]:
     threads: dict[tuple[str, str], _Thread] = {}
     seen: set[Any] = set()
     graphs = count = 0
@@ -144,7 +145,7 @@ def _launches(slices: Iterable[_Event]) -> Iterator[Captured]:
         elif END.match(event.name):
             thread.graph = -1
         correlation = event.args.correlation if event.args else None
-        if not LAUNCH.match(event.name) or (correlation and _was(correlation, seen)):
+        if not LAUNCH.match(event.name) or (correlation and _is_repeated(correlation, seen)):
             continue
         count += 1
         if count > MAX_LAUNCHES:
@@ -153,8 +154,8 @@ def _launches(slices: Iterable[_Event]) -> Iterator[Captured]:
         yield _captured(event, around, thread.graph)
 
 
-def _was(correlation: Any, seen: set[Any]) -> bool:
-    """Whether a launch was seen already: a driver call inside a runtime call has its id."""
+def _is_repeated(correlation: Any, seen: set[Any]) -> bool:
+    """Whether a launch was seen before: a driver call inside a runtime call has the same id."""
     key = str(correlation)
     if key in seen:
         return True
@@ -162,7 +163,7 @@ def _was(correlation: Any, seen: set[Any]) -> bool:
     return False
 
 
-def _captured(event: _Event, around: list[_Event], graph: int) -> Captured:
+def _captured(event: _Event, around: list[_Event], graph: int) -> CapturedLaunch:
     operators = [each for each in around if each.cat == "cpu_op"]
     ranges = [each for each in around if each.cat == "user_annotation"]
     modules = [
@@ -176,9 +177,9 @@ def _captured(event: _Event, around: list[_Event], graph: int) -> Captured:
     name = inner.name if inner else None
     if not isinstance(kernel, str) or not kernel:
         kernel = name if name and name.startswith("triton_") else None
-    sizes = [found for found in map(_RANGE.fullmatch, (each.name for each in ranges)) if found]
+    sizes = [match for match in map(_RANGE.fullmatch, (each.name for each in ranges)) if match]
     ranges = [each for each in ranges if not _RANGE.fullmatch(each.name)]
-    told = ".".join(modules) or (ranges[-1].name if ranges else None)
+    module = ".".join(modules) or (ranges[-1].name if ranges else None)
     text = msgspec.json.encode(shapes).decode()[:MAX_SHAPE_CHARS] if shapes else None
     batch, mode = (int(sizes[-1]["batch"]), sizes[-1]["mode"]) if sizes else (None, None)
-    return Captured(graph, kernel, event.name, name, told, text, batch, mode)
+    return CapturedLaunch(graph, kernel, event.name, name, module, text, batch, mode)

@@ -1,4 +1,4 @@
-"""Names of files that stand beside a trace, and what they tell: the kind, the rank, the batch size.
+"""Names of sidecar files, and the kind, rank and batch size in them.
 
 Sources of the names: torch's ``_annotate_cuda_graph_trace`` (``kernel_annotations_rank0_….pkl``),
 vLLM (``graph_capture_rank_0.….pt.trace.json.gz``), SGLang (``bs_8_rank0.json.gz``,
@@ -15,12 +15,12 @@ from typing import Literal
 from torch_tb_profiler.storage.names import GRAPH_CAPTURE_FOLDERS
 
 CAPTURE_FOLDERS = GRAPH_CAPTURE_FOLDERS
-"""Folders in which captures lie; any trace there is one."""
+"""Folders of capture traces; every trace in them is one."""
 
 SidecarKind = Literal["annotations", "capture", "provenance"]
 
 DETAILS = "execution_details.json"
-"""Says which batch size and mode the captures of a folder are of."""
+"""The file with the batch size and mode of the captures in a folder."""
 
 _ANNOTATIONS = re.compile(r"(kernel|graph)_annotations?.*\.(pkl|pickle|json)")
 _CAPTURE = re.compile(r"((cuda_)?graph_capture|capture(_trace)?_rank|bs_\d+_rank).*\.json(\.gz)?")
@@ -34,7 +34,12 @@ _BATCH = re.compile(r"bs_(\d{1,9})")
 
 
 def sidecar_kind(name: str, *, in_captures: bool) -> SidecarKind | None:
-    """What a file of this name is, None for none; ``in_captures`` in a folder of captures."""
+    """The kind of a file, by its name; None if it is not a sidecar.
+
+    Args:
+        name: Its base name.
+        in_captures: Whether it is in one of :data:`CAPTURE_FOLDERS`.
+    """
     if in_captures:
         return "capture" if _TRACE.fullmatch(name) and name != DETAILS else None
     if _ANNOTATIONS.fullmatch(name):
@@ -45,20 +50,22 @@ def sidecar_kind(name: str, *, in_captures: bool) -> SidecarKind | None:
 
 
 def rank_of(name: str) -> int | None:
-    """The rank that a name tells."""
-    found = _RANK.search(name)
-    return int(next(group for group in found.groups() if group)) if found else None
+    """The rank in a file name; None without one."""
+    match = _RANK.search(name)
+    return int(next(group for group in match.groups() if group)) if match else None
 
 
 def batch_of(name: str) -> int | None:
-    """The batch size that the name of a capture tells."""
-    found = _BATCH.match(name)
-    return int(found[1]) if found else None
+    """The batch size in the name of a capture; None without one."""
+    match = _BATCH.match(name)
+    return int(match[1]) if match else None
 
 
-def of_rank(names: Iterable[str], rank: int | None) -> list[str]:
-    """Those files that are of a rank, or of none; where the rank is not known, those of the only
-    one there is."""
+def select_rank(names: Iterable[str], rank: int | None) -> list[str]:
+    """The files of one rank and those without a rank.
+
+    Where ``rank`` is None and the names have only one rank, that one is selected.
+    """
     ranks = {name: rank_of(name) for name in names}
     known = {each for each in ranks.values() if each is not None}
     if rank is None and len(known) == 1:

@@ -1,9 +1,9 @@
-"""Pickles of plain data, read without running anything that they name.
+"""Unpickler for plain data that never imports or calls anything.
 
-A pickle is a program for a machine that can import and call. Here only the instructions that make
-data are known, so there is nothing that a hostile one could reach. Dictionaries with a default
-(``collections.defaultdict``), which PyTorch pickles, are the one exception: they become plain ones.
-(The reader of memory snapshots, made for gigabytes of equal entries, refuses those too.)
+A pickle is a program for a machine that can import and call. This machine implements only the
+opcodes that build plain data, so a malicious pickle can do no harm. One exception:
+``collections.defaultdict``, which PyTorch pickles, becomes a plain dict. (The reader of memory
+snapshots, built for gigabytes of similar entries, rejects that one too.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any
 
 MAX_OPERATIONS = 5_000_000
-"""Instructions of one pickle; a node of a graph takes about ten."""
+"""Opcodes of one pickle; a graph node takes about ten."""
 
 
 _MARK = object()
@@ -33,18 +33,18 @@ _VALUES = frozenset(
     }
 )  # fmt: skip
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_NOTHING = frozenset({"PROTO", "FRAME", "STOP"})
+_IGNORED = frozenset({"PROTO", "FRAME", "STOP"})
 
 
 class NotPlainDataError(ValueError):
-    """A pickle that holds something else than plain data, or is none."""
+    """The data is not a pickle, or one with more than plain data in it."""
 
 
 def read_plain(data: bytes) -> Any:
-    """The value of a pickle of numbers, texts, lists, tuples and dictionaries, of any protocol.
+    """Load a pickle of numbers, texts, lists, tuples and dictionaries, of any protocol.
 
     Raises:
-        NoPlainDataError: it holds anything else, is damaged or too large.
+        NotPlainDataError: it holds anything else, is damaged or too large.
     """
     machine = _Machine()
     try:
@@ -54,10 +54,10 @@ def read_plain(data: bytes) -> Any:
             machine.run(operation.name, argument)
     except NotPlainDataError:
         raise
-    except Exception as error:  # whatever damaged bytes lead to
+    except Exception as error:  # damaged bytes can raise anything
         raise NotPlainDataError(f"damaged ({type(error).__name__})") from error
     if len(machine.stack) != 1:
-        raise NotPlainDataError("damaged (no one value)")
+        raise NotPlainDataError("damaged (not exactly one value)")
     return machine.stack[0]
 
 
@@ -67,10 +67,10 @@ class _Machine:
         self.memo: dict[int, Any] = {}
 
     def run(self, name: str, argument: Any) -> None:
-        """One instruction.
+        """Execute one opcode.
 
         Raises:
-            NoPlainDataError: it is none of those that make plain data.
+            NotPlainDataError: it is not one that builds plain data.
         """
         if name in _VALUES:
             self.stack.append(argument)
@@ -84,7 +84,7 @@ class _Machine:
             self.memo[len(self.memo) if argument is None else argument] = self.stack[-1]
         elif name in ("GET", "BINGET", "LONG_BINGET"):
             self.stack.append(self.memo[argument])
-        elif name not in _NOTHING:
+        elif name not in _IGNORED:
             self._build(name, argument)
 
     def _build(self, name: str, argument: Any) -> None:
@@ -94,12 +94,12 @@ class _Machine:
             stack[-size:] = [tuple(stack[-size:])]
         elif name in ("TUPLE", "LIST", "DICT"):
             values = self._since_mark()
-            make: dict[str, Callable[[list[Any]], Any]] = {
+            builders: dict[str, Callable[[list[Any]], Any]] = {
                 "TUPLE": tuple,
                 "LIST": list,
                 "DICT": _paired,
             }
-            stack.append(make[name](values))
+            stack.append(builders[name](values))
         elif name == "APPEND":
             value = stack.pop()
             _checked(stack[-1], list).append(value)
@@ -146,8 +146,10 @@ class _Machine:
 
 
 def _paired(values: list[Any]) -> dict[Any, Any]:
-    """Keys and values; the hash of a key that is a nest of tuples may take forever, or be deeper
-    than the interpreter can follow."""
+    """Alternating keys and values as a dict.
+
+    Only scalar keys: hashing deeply nested tuples may take forever or exceed the recursion limit.
+    """
     if not all(isinstance(key, str | int | float | NoneType) for key in values[::2]):
         raise NotPlainDataError("a key is neither text nor number")
     return dict(zip(values[::2], values[1::2], strict=True))

@@ -1,5 +1,4 @@
-"""Inductor's provenance files: which nodes of the model's graph, and which lines of the program, a
-generated kernel computes.
+"""Inductor's provenance files: the FX graph nodes and source lines behind each generated kernel.
 
 Kinds of files (torch 2.13): ``inductor_provenance_tracking_node_mappings.json`` (version 2.0:
 ``cppCodeToPost`` maps kernels to nodes after autograd, ``postToPre`` these to nodes before it),
@@ -19,72 +18,76 @@ from torch_tb_profiler.importers.sidecars.annotations import SidecarError
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
 _HANDLE = re.compile(r":\d+$")
-"""Behind the name of a kernel: the number of its call in the generated code."""
+"""Suffix of a kernel name: the index of its call in the generated code."""
 
 MAX_CHARS = 20_000
 MAX_NODES = 50
-"""Nodes of one kernel that are named."""
+"""Nodes listed per kernel."""
 
 MAX_MAPPED = 1000
-"""Nodes of a kernel that are looked up, and nodes that each of these comes from: a mapping could
-name the same ones a million times a million times."""
+"""Nodes looked up per kernel, and origins per node: a malicious mapping could expand to 10^12
+names."""
 
-Known = dict[str, tuple[dict[str, None], dict[str, None]]]
-"""Kernel → its stack traces and its nodes, each once, in order."""
+Provenance = dict[str, tuple[dict[str, None], dict[str, None]]]
+"""Kernel → its distinct stack traces and nodes, in order."""
 
 
-def read_provenance(data: bytes, known: Known) -> None:
-    """Add what one of the files tells.
+def read_provenance(data: bytes, provenance: Provenance) -> None:
+    """Add the content of one file to ``provenance``.
 
     Raises:
-        BesideError: it is none of them.
+        SidecarError: it is not one of these files.
     """
     try:
-        told = msgspec.json.decode(data)
+        content = msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise SidecarError(f"no JSON ({str(error)[:100]})") from error
-    if not isinstance(told, dict):
-        raise SidecarError("it holds no kernels")
-    if isinstance(told.get("cppCodeToPost"), dict):
-        before = told.get("postToPre")
-        _add_mapping(told["cppCodeToPost"], before if isinstance(before, dict) else {}, known)
+        raise SidecarError(f"not JSON ({str(error)[:100]})") from error
+    if not isinstance(content, dict):
+        raise SidecarError("it has no kernels")
+    if isinstance(content.get("cppCodeToPost"), dict):
+        before = content.get("postToPre")
+        _add_mapping(
+            content["cppCodeToPost"], before if isinstance(before, dict) else {}, provenance
+        )
         return
-    is_any = False
-    for kernel, of in told.items():
-        if isinstance(of, dict):
-            nodes = _texts(of.get("pre_grad_nodes")) or _texts(of.get("post_grad_nodes"))
-            _add(known, kernel, _texts(of.get("stack_traces")), nodes)
-        elif isinstance(of, list):
-            _add(known, kernel, _texts(of), [])
-        is_any = is_any or isinstance(of, dict | list)
-    if told and not is_any and "version" not in told:
-        raise SidecarError("it holds no kernels")
+    has_kernel = False
+    for kernel, value in content.items():
+        if isinstance(value, dict):
+            nodes = _texts(value.get("pre_grad_nodes")) or _texts(value.get("post_grad_nodes"))
+            _add(provenance, kernel, _texts(value.get("stack_traces")), nodes)
+        elif isinstance(value, list):
+            _add(provenance, kernel, _texts(value), [])
+        has_kernel = has_kernel or isinstance(value, dict | list)
+    if content and not has_kernel and "version" not in content:
+        raise SidecarError("it has no kernels")
 
 
-def _add_mapping(kernels: dict[str, Any], before: dict[str, Any], known: Known) -> None:
+def _add_mapping(kernels: dict[str, Any], before: dict[str, Any], provenance: Provenance) -> None:
     for kernel, nodes in kernels.items():
         after = dict.fromkeys(_texts(nodes)[:MAX_MAPPED])
         names = [name for node in after for name in _texts(before.get(node))[:MAX_MAPPED] or [node]]
-        _add(known, kernel, [], names)
+        _add(provenance, kernel, [], names)
 
 
-def _add(known: Known, kernel: str, stacks: list[str], nodes: list[str]) -> None:
-    own_stacks, own_nodes = known.setdefault(_HANDLE.sub("", kernel), ({}, {}))
-    own_stacks.update(dict.fromkeys(stacks))
-    own_nodes.update(dict.fromkeys(nodes))
+def _add(provenance: Provenance, kernel: str, stacks: list[str], nodes: list[str]) -> None:
+    known_stacks, known_nodes = provenance.setdefault(_HANDLE.sub("", kernel), ({}, {}))
+    known_stacks.update(dict.fromkeys(stacks))
+    known_nodes.update(dict.fromkeys(nodes))
 
 
 def _texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def provenance_frame(known: Known) -> pl.DataFrame:
+def provenance_frame(provenance: Provenance) -> pl.DataFrame:
     """The rows of the side table ``kernel_provenance``."""
     return pl.DataFrame(
         {
-            "kernel": list(known),
-            "stacks": ["\n".join(stacks)[:MAX_CHARS] or None for stacks, _ in known.values()],
-            "nodes": [", ".join(list(nodes)[:MAX_NODES]) or None for _, nodes in known.values()],
+            "kernel": list(provenance),
+            "stacks": ["\n".join(stacks)[:MAX_CHARS] or None for stacks, _ in provenance.values()],
+            "nodes": [
+                ", ".join(list(nodes)[:MAX_NODES]) or None for _, nodes in provenance.values()
+            ],
         },
         schema=SIDE_SCHEMAS["kernel_provenance"],
     )

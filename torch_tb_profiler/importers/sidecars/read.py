@@ -1,4 +1,4 @@
-"""The files beside a trace as side tables: each within limits, and none ever costs the trace."""
+"""Sidecar files → side tables; a file that cannot be read is counted, and the others are read."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ import polars as pl
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
 from torch_tb_profiler.importers.sidecars.captures import read_capture
 from torch_tb_profiler.importers.sidecars.names import SidecarKind, batch_of
-from torch_tb_profiler.importers.sidecars.provenance import Known, provenance_frame, read_provenance
+from torch_tb_profiler.importers.sidecars.provenance import (
+    Provenance,
+    provenance_frame,
+    read_provenance,
+)
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 MAX_FILES = 256
 MAX_FILE_BYTES = 64 << 20
-"""Of one file, unpacked."""
+"""Size of one file, unpacked."""
 MAX_ALL_BYTES = 256 << 20
-"""Of all files of a trace, unpacked."""
+"""Size of all files of a trace, unpacked."""
 
 UNREAD, LEFT_OUT = "beside_unread", "beside_left_out"
 
 ReadFile = Callable[[str, int], bytes]
-"""The unpacked content of a file by its name, at most so many bytes of it.
+"""(Name, limit in bytes) → the unpacked content of a file.
 
-Raises BesideError for one that is larger or cannot be read."""
+Raises SidecarError for one that is larger or cannot be read."""
 
-Details = Mapping[str, tuple[int | None, str | None]]
+CaptureDetails = Mapping[str, tuple[int | None, str | None]]
 """Name of a capture → its batch size and mode."""
 
 
 class TooLargeError(SidecarError):
-    """A file that is larger than is read."""
+    """A file exceeds the limit of its size."""
 
 
 @dataclass(slots=True)
 class Sidecars:
-    """What stands beside a trace.
+    """The content of the sidecar files of a trace.
 
     Attributes:
         tables: The side tables.
-        quality: What could not be read.
+        quality: Files that could not be read.
     """
 
     tables: list[SideTable] = field(default_factory=list)
@@ -51,73 +55,75 @@ class Sidecars:
 
 
 def read_sidecars(
-    files: Mapping[SidecarKind, Sequence[str]], read: ReadFile, details: Details
+    files: Mapping[SidecarKind, Sequence[str]], read: ReadFile, details: CaptureDetails
 ) -> Sidecars:
-    """Read all of them.
+    """Read all sidecar files of a trace.
 
     Args:
-        files: By kind their names, in the order in which they are read.
-        read: Gives their content.
-        details: What is known of captures beside their names.
+        files: Kind → names, in the order in which they are read.
+        read: Returns the content of a file.
+        details: Batch size and mode of captures, from :func:`read_details`.
     """
-    beside, left = Sidecars(), _Budget(read)
-    frames = left.each(files.get("annotations", ()), read_annotations, beside.quality)
-    _add(beside, "graph_annotations", frames)
-    captures = left.each(
+    sidecars, budget = Sidecars(), _Budget(read)
+    frames = budget.read_each(files.get("annotations", ()), read_annotations, sidecars.quality)
+    _add(sidecars, "graph_annotations", frames)
+    captures = budget.read_each(
         files.get("capture", ()),
-        lambda data, name: _captured(data, name, details),
-        beside.quality,
+        lambda data, name: _capture_frame(data, name, details),
+        sidecars.quality,
     )
-    _add(beside, "captured_kernels", captures)
-    known: Known = {}
-    told = left.each(
-        files.get("provenance", ()), lambda data, _: read_provenance(data, known), beside.quality
+    _add(sidecars, "captured_kernels", captures)
+    provenance: Provenance = {}
+    contents = budget.read_each(
+        files.get("provenance", ()),
+        lambda data, _: read_provenance(data, provenance),
+        sidecars.quality,
     )
-    if known:
-        _add(beside, "kernel_provenance", {", ".join(told): provenance_frame(known)})
-    return beside
+    if provenance:
+        _add(sidecars, "kernel_provenance", {", ".join(contents): provenance_frame(provenance)})
+    return sidecars
 
 
 class _Budget:
-    """Reads files until all of them together are too large."""
+    """Reads files until the limits of a trace are reached."""
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
         self._left_bytes, self._left_files = MAX_ALL_BYTES, MAX_FILES
 
-    def each(
+    def read_each(
         self, names: Sequence[str], decode: Callable[[bytes, str], Any], quality: QualityReport
     ) -> dict[str, Any]:
-        """Name → what ``decode`` makes of the file, of those that can be read."""
-        made: dict[str, Any] = {}
+        """Name → the result of ``decode``, of the files that can be read."""
+        results: dict[str, Any] = {}
         for name in names:
-            room = min(MAX_FILE_BYTES, self._left_bytes)
-            if self._left_files <= 0 or room <= 0:
+            limit = min(MAX_FILE_BYTES, self._left_bytes)
+            if self._left_files <= 0 or limit <= 0:
                 quality.add(LEFT_OUT, example=name)
                 continue
             self._left_files -= 1
             try:
-                data = self._read(name, room)
+                data = self._read(name, limit)
                 self._left_bytes -= len(data)
-                made[name] = decode(data, name)
+                results[name] = decode(data, name)
             except TooLargeError as error:
                 quality.add(LEFT_OUT, example=f"{name}: {error}")
             except SidecarError as error:
                 quality.add(UNREAD, example=f"{name}: {error}")
-        return made
+        return results
 
 
-def _add(beside: Sidecars, table: str, frames: Mapping[str, pl.DataFrame]) -> None:
+def _add(sidecars: Sidecars, table: str, frames: Mapping[str, pl.DataFrame]) -> None:
     frames = {name: frame for name, frame in frames.items() if frame.height}
     if frames:
         source = ", ".join(list(frames)[:3]) + (" …" if len(frames) > 3 else "")
-        beside.tables.append(SideTable(table, source, pl.concat(frames.values())))
+        sidecars.tables.append(SideTable(table, source, pl.concat(frames.values())))
 
 
-def _captured(data: bytes, name: str, details: Details) -> pl.DataFrame:
+def _capture_frame(data: bytes, name: str, details: CaptureDetails) -> pl.DataFrame:
     launches = read_capture(data)
     if not launches:
-        raise SidecarError("nothing is launched in it")
+        raise SidecarError("it has no launches")
     batch, mode = details.get(name.rpartition("/")[2], (None, None))
     batch = batch_of(name.rpartition("/")[2]) if batch is None else batch
     rows = [
@@ -137,20 +143,20 @@ def _captured(data: bytes, name: str, details: Details) -> pl.DataFrame:
     return pl.DataFrame(rows, SIDE_SCHEMAS["captured_kernels"], orient="row")
 
 
-def read_details(data: bytes) -> Details:
-    """What ``execution_details.json`` says: a list of ``{file, batch_size, mode}``; nothing where
-    it is something else."""
+def read_details(data: bytes) -> CaptureDetails:
+    """Parse ``execution_details.json``, a list of ``{file, batch_size, mode}``; empty if it is
+    something else."""
     try:
-        told = json.loads(data)
+        content = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    known: dict[str, tuple[int | None, str | None]] = {}
-    for each in told if isinstance(told, list) else ():
+    details: dict[str, tuple[int | None, str | None]] = {}
+    for each in content if isinstance(content, list) else ():
         if isinstance(each, dict) and isinstance(each.get("file"), str):
             batch, mode = each.get("batch_size"), each.get("mode")
             is_size = isinstance(batch, int) and not isinstance(batch, bool) and 0 < batch < 2**31
-            known[each["file"]] = (
+            details[each["file"]] = (
                 batch if is_size else None,
                 mode[:40] if isinstance(mode, str) else None,
             )
-    return known
+    return details

@@ -20,12 +20,12 @@ from torch_tb_profiler.importers.sidecars.names import (
     DETAILS,
     SidecarKind,
     batch_of,
-    of_rank,
     rank_of,
+    select_rank,
     sidecar_kind,
 )
 from torch_tb_profiler.importers.sidecars.read import (
-    Details,
+    CaptureDetails,
     TooLargeError,
     read_details,
     read_sidecars,
@@ -72,7 +72,7 @@ def _wanted(trace: Trace) -> set[SidecarKind]:
 def _joined(trace: Trace, around: _Around, found: Mapping[SidecarKind, list[str]]) -> Trace:
     job = trace.meta.info.job
     rank = job.rank if job is not None and job.rank is not None else rank_of(around.own_name)
-    files = {kind: of_rank(names, rank) for kind, names in found.items()}
+    files = {kind: select_rank(names, rank) for kind, names in found.items()}
     files["capture"] = sorted(
         files.get("capture", ()), key=lambda name: (batch_of(os.path.basename(name)) or 0, name)
     )
@@ -141,7 +141,7 @@ class _Around:
             raise SidecarError(f"cannot be read ({code})") from error
         return bytes(data)
 
-    def details(self, captures: list[str]) -> Details:
+    def details(self, captures: list[str]) -> CaptureDetails:
         """What stands beside captures of their batch sizes."""
         known: dict[str, tuple[int | None, str | None]] = {}
         for folder in dict.fromkeys(os.path.dirname(name) for name in captures):

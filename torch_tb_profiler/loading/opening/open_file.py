@@ -206,7 +206,7 @@ def _columns(
     report: Callable[[int], None],
     read_pieces: PieceReader,
 ) -> EventColumns:
-    reading = Reading(ReadOptions.of(location.variant), report, read_pieces)
+    reading = Reading(ReadOptions.from_variant(location.variant), report, read_pieces)
     try:
         return import_source(source_of(location, state), reading)
     except OSError as error:
