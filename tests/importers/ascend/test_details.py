@@ -7,7 +7,7 @@ import pytest
 
 from tests.importers.kineto.reference import read_bytes
 from torch_tb_profiler.importers.ascend import arguments
-from torch_tb_profiler.importers.ascend.collectives import kind_of
+from torch_tb_profiler.importers.ascend.collectives import collective_kind
 from torch_tb_profiler.importers.ascend.kernels import unit_label
 from torch_tb_profiler.importers.ascend.overlap import compare_overlap
 from torch_tb_profiler.importers.ascend.strings import Strings
@@ -35,7 +35,7 @@ def test_arguments_are_written_as_pytorch_writes_them() -> None:
     ],
 )
 def test_collectives_have_their_usual_names(name: str, kind: str, canonical: str | None) -> None:
-    assert kind_of(name) == kind
+    assert collective_kind(name) == kind
     if canonical is not None:
         assert communication.collective(kind) == canonical
 

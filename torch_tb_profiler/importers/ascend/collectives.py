@@ -39,7 +39,7 @@ KINDS = {
 """HCCL's names → the names of collectives in PyTorch's traces."""
 
 
-def kind_of(name: str) -> str:
+def collective_kind(name: str) -> str:
     """``"hcom_allReduce__586_0_1"`` → ``"allreduce"``; an unknown name stays as it is."""
     match = OPERATION.match(name)
     kind = match["kind"] if match else name
@@ -57,7 +57,7 @@ def collectives_from_tasks(
     labels = [match["name"] if (match := GROUP.match(name)) else None for name in names]
     operations = CollectiveRows(
         row[chosen],
-        strings.rewritten(slices["name_code"][row[chosen]], kind_of),
+        strings.rewritten(slices["name_code"][row[chosen]], collective_kind),
         tasks["element_type_code"][chosen],
         tasks["element_count"][chosen],
         strings.codes(labels)[slices["track"][row[chosen]]],
@@ -78,7 +78,7 @@ class CollectiveRows:
 
     Attributes:
         rows: Their slices.
-        kind: Code of the kind, see :func:`kind_of`.
+        kind: Code of the kind, see :func:`collective_kind`.
         dtype: Code of the data type.
         count: Number of elements.
         group: Code of the group.

@@ -283,8 +283,8 @@ class _Assembly:
         start = self.tasks.rows.start_ns - self.base_ns
         db_measures.add_kernel_measures(self.database, self.texts, samples, self.tasks.task, start)
         db_measures.add_modules(self.database, samples, self.base_ns)
-        records = db_measures.records_of(self.database, self.texts)
-        blocks = db_measures.blocks_of(self.database, self.texts)
+        records = db_measures.read_records(self.database, self.texts)
+        blocks = db_measures.read_blocks(self.database, self.texts)
         add_memory(columns, blocks, records, self.strings)
         add_records(columns, records, samples)
         samples.append_to(columns)

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.collectives import CollectiveRows, collective_table, kind_of
+from torch_tb_profiler.importers.ascend.collectives import (
+    CollectiveRows,
+    collective_kind,
+    collective_table,
+)
 from torch_tb_profiler.importers.ascend.db_host import with_times
 from torch_tb_profiler.importers.ascend.db_rows import DatabaseTexts, SliceRows, TrackNumbers
 from torch_tb_profiler.importers.ascend.dialect import HARDWARE, task_category
@@ -172,7 +176,7 @@ class Collectives:
         labels = strings.codes([f"Group {number}" for number in range(count)])
         operations = CollectiveRows(
             np.arange(first, first + len(self.rows)),
-            strings.rewritten(self.rows.name_code, kind_of),
+            strings.rewritten(self.rows.name_code, collective_kind),
             self.dtype,
             self.count,
             np.append(labels, np.int32(-1))[self.group],

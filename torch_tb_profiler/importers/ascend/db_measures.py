@@ -110,8 +110,8 @@ def add_kernel_measures(
     for number, name in zip(names.to_list(), name_texts, strict=True):
         if name is None or not name.endswith(MEASURE_SUFFIXES):
             continue
-        of_metric = frame.filter(pl.col("name") == number)
-        rows = of_metric.join(starts, on="task", how="inner", maintain_order="left")
+        metric_rows = frame.filter(pl.col("name") == number)
+        rows = metric_rows.join(starts, on="task", how="inner", maintain_order="left")
         values = rows["value"].to_numpy() * PERCENT_PER_UNIT
         samples.add("AI Core", name, PERCENT, rows["start_ns"].to_numpy(), values)
 
@@ -130,7 +130,7 @@ def add_modules(database: Database, samples: SampleRows, base_ns: int) -> None:
             samples.add(f"NPU {device}", metric, "bytes", time_ns, rows["totalReserved"].to_numpy())
 
 
-def blocks_of(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
+def read_blocks(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
     """The blocks of ``OP_MEMORY`` (``memory.BLOCKS``)."""
     columns = {
         "bytes": "size",
@@ -149,7 +149,7 @@ def blocks_of(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
     return frame.cast(pl.Schema(BLOCKS)).drop_nulls(["bytes", "start_ns"])
 
 
-def records_of(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
+def read_records(database: Database, texts: DatabaseTexts) -> pl.DataFrame:
     """The totals of ``MEMORY_RECORD`` (``memory.RECORDS``)."""
     columns = {
         "device": "deviceId",

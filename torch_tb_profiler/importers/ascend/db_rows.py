@@ -44,8 +44,10 @@ class DatabaseTexts:
         """The same, with a prefix per kind put before the text."""
         codes = self.codes(ids)
         for kind, prefix in prefixes.items():
-            of_kind = kinds == kind
-            codes[of_kind] = self.strings.rewritten(codes[of_kind], partial("{}{}".format, prefix))
+            has_kind = kinds == kind
+            codes[has_kind] = self.strings.rewritten(
+                codes[has_kind], partial("{}{}".format, prefix)
+            )
         return codes
 
     def texts(self, ids: Int64) -> list[str | None]:

@@ -80,12 +80,12 @@ def _times(database: Database, source: str) -> SideTable:
 
 
 def _links(database: Database, source: str) -> SideTable:
-    moved = ("transit_size", "transit_time", "bandwidth")
+    transfer_columns = ("transit_size", "transit_time", "bandwidth")
     pairs = _frame(
         database,
         MATRIX,
         ("op_name", "hccl_op_name", "group_name", "src_rank", "dst_rank", "transport_type", "step"),
-        moved,
+        transfer_columns,
     ).select(
         _step(),
         name=pl.coalesce(pl.col("op_name").replace("", None), "hccl_op_name"),
@@ -98,7 +98,7 @@ def _links(database: Database, source: str) -> SideTable:
         database,
         BANDWIDTH,
         ("hccl_op_name", "group_name", "transport_type", "step"),
-        (*moved, "large_packet_ratio"),
+        (*transfer_columns, "large_packet_ratio"),
     )
     keys = ["hccl_op_name", "group_name", "transport_type", "step"]
     transports = transports.unique(keys, keep="first", maintain_order=True)

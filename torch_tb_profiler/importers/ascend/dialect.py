@@ -79,7 +79,7 @@ def copies_of_collectives(
     return np.flatnonzero(is_copy & has_notify[slices["track"]])
 
 
-WORDS = {"enqueue": Category.HOST_OTHER, "dequeue": Category.HOST_OTHER}
+QUEUE_CATEGORIES = {"enqueue": Category.HOST_OTHER, "dequeue": Category.HOST_OTHER}
 """Ascend's categories that Kineto does not have: enqueueing and dequeueing of work."""
 
 
@@ -92,7 +92,7 @@ def _finalize(columns: EventColumns, own_tables: Mapping[str, ColumnArrays]) -> 
 DIALECT = Dialect(
     "ascend_trace",
     is_ascend,
-    words=WORDS,
+    words=QUEUE_CATEGORIES,
     category=category,
     told_again=copies_of_collectives,
     settle=_finalize,

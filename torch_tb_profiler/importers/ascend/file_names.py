@@ -33,12 +33,12 @@ def find_file(paths: Iterable[str], name: str | re.Pattern[str]) -> str | None:
     return None
 
 
-def database_of(files: Mapping[str, Any]) -> str | None:
+def find_database(files: Mapping[str, Any]) -> str | None:
     """The path of the database with the events; None if there is none."""
     return find_file(files, DATABASE)
 
 
-def timeline_of(files: Mapping[str, Any]) -> str | None:
+def find_timeline(files: Mapping[str, Any]) -> str | None:
     """The path of the JSON timeline; None if there is none."""
     return find_file(files, TIMELINE)
 

@@ -36,7 +36,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         )
     files = SideFiles(source, QualityReport())
     columns, groups = _events(source, files, reading)
-    database = file_names.database_of(source.files)
+    database = file_names.find_database(source.files)
     info = file_names.find_file(source.files, file_names.INFO)
     columns.info = with_job(
         columns.info,
@@ -62,7 +62,7 @@ def find(source: AnySource, query: EventQuery, limits: SearchLimits) -> EventArg
             return None
         return find_event.find(source, query, limits)
     timeline = (
-        None if file_names.database_of(source.files) else file_names.timeline_of(source.files)
+        None if file_names.find_database(source.files) else file_names.find_timeline(source.files)
     )
     return None if timeline is None else find_event.find(source.files[timeline](), query, limits)
 
@@ -70,7 +70,10 @@ def find(source: AnySource, query: EventQuery, limits: SearchLimits) -> EventArg
 def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventColumns, Any]:
     """The events, and the database's description of the groups. If the database cannot be read, the
     events come from the text files."""
-    database, timeline = file_names.database_of(source.files), file_names.timeline_of(source.files)
+    database, timeline = (
+        file_names.find_database(source.files),
+        file_names.find_timeline(source.files),
+    )
     if database is not None:
         try:
             result = read_database(source, database, reading)

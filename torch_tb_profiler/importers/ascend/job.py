@@ -82,9 +82,9 @@ def _job(rank: int | None, groups: tuple[ProcessGroup, ...]) -> JobInfo | None:
 
 def _groups(metadata: Any) -> tuple[ProcessGroup, ...]:
     """The groups by name; the keys contain host addresses and are left out."""
-    given = _nested(metadata if isinstance(metadata, dict) else {}, "parallel_group_info")
+    described = _nested(metadata if isinstance(metadata, dict) else {}, "parallel_group_info")
     groups = []
-    for value in list(given.values())[:MAX_GROUPS]:
+    for value in list(described.values())[:MAX_GROUPS]:
         if not isinstance(value, dict):
             continue
         name, ranks = value.get("group_name"), value.get("global_ranks")
@@ -104,9 +104,9 @@ def _not_recorded(
     common: Mapping[str, Any], experimental: Mapping[str, Any]
 ) -> tuple[NotRecorded, ...]:
     reasons: dict[Capability, str] = dict.fromkeys(NOT_ON_NPU, NOT_ON_NPU_REASON)
-    for what, (option, reason) in NEEDED_OPTIONS.items():
+    for capability, (option, reason) in NEEDED_OPTIONS.items():
         if common.get(option) is False:
-            reasons[what] = reason
+            reasons[capability] = reason
     level = _level(experimental.get("_profiler_level", experimental.get("profiler_level")))
     for needed, names, reason in NEEDED_LEVELS:
         if level is not None and level < needed:
@@ -114,7 +114,7 @@ def _not_recorded(
     metrics = experimental.get("_aic_metrics", experimental.get("aic_metrics"))
     if isinstance(metrics, str) and metrics.rpartition(".")[2].lower() in NO_METRICS:
         reasons["gpu_metrics"] = "needs aic_metrics"
-    return tuple(NotRecorded(what, reason) for what, reason in reasons.items())
+    return tuple(NotRecorded(capability, reason) for capability, reason in reasons.items())
 
 
 def _level(value: Any) -> int | None:

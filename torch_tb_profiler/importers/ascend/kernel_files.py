@@ -20,7 +20,7 @@ PERCENT_PER_UNIT = 100.0
 CACHE_RATES = {"Hit Rate": "L2 hit rate", "Victim Rate": "L2 victim rate"}
 
 
-def kernels_of(table: CsvTable) -> pl.DataFrame:
+def read_kernels(table: CsvTable) -> pl.DataFrame:
     """The kernels of ``kernel_details.csv``, with the columns of ``kernels.KERNELS``."""
     return pl.DataFrame(
         {
@@ -36,7 +36,7 @@ def kernels_of(table: CsvTable) -> pl.DataFrame:
 
 def add_kernels(columns: EventColumns, table: CsvTable, samples: SampleRows) -> pl.DataFrame:
     """Add the blocks and metrics of kernels to a trace; returns the kernels."""
-    kernels = kernels_of(table)
+    kernels = read_kernels(table)
     strings = samples.strings
     rows = match_slices(columns, kernels, strings)
     add_blocks(columns, rows, kernels["blocks"].to_numpy(), strings)

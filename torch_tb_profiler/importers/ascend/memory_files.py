@@ -13,7 +13,7 @@ KB, MB = 1024, 1024**2
 DEVICE = r"(\d{1,4})\s*$"
 
 
-def blocks_of(table: CsvTable) -> pl.DataFrame:
+def read_blocks(table: CsvTable) -> pl.DataFrame:
     """The blocks of ``operator_memory.csv``, with the columns of ``memory.BLOCKS``."""
     frame = pl.DataFrame(
         {
@@ -32,7 +32,7 @@ def blocks_of(table: CsvTable) -> pl.DataFrame:
     return frame.drop_nulls(["bytes", "start_ns"])
 
 
-def records_of(table: CsvTable) -> pl.DataFrame:
+def read_records(table: CsvTable) -> pl.DataFrame:
     """The totals of ``memory_record.csv``, with the columns of ``memory.RECORDS``."""
     frame = pl.DataFrame(
         {

@@ -144,10 +144,10 @@ def transports(document: Any) -> list[dict[str, Any]]:
     without ranks."""
     rows = []
     for step, _, name, value in _iter_operations(document):
-        given = value.get("Communication Bandwidth Info")
-        if not isinstance(given, dict) or name == TOTAL:
+        bandwidths = value.get("Communication Bandwidth Info")
+        if not isinstance(bandwidths, dict) or name == TOTAL:
             continue
-        for transport, sent in given.items():
+        for transport, sent in bandwidths.items():
             if isinstance(sent, dict) and _number(sent.get("Transit Size(MB)")):
                 large = _scaled(sent.get("Large Packet Ratio"), PCT)
                 rows.append(

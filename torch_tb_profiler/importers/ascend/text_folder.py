@@ -9,7 +9,7 @@ from torch_tb_profiler.importers.ascend.collectives import set_groups
 from torch_tb_profiler.importers.ascend.kernel_files import add_cache_rates, add_kernels
 from torch_tb_profiler.importers.ascend.kernels import sum_by_unit_and_type
 from torch_tb_profiler.importers.ascend.memory import RECORDS, add_blocks, add_records
-from torch_tb_profiler.importers.ascend.memory_files import add_modules, blocks_of, records_of
+from torch_tb_profiler.importers.ascend.memory_files import add_modules, read_blocks, read_records
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
 from torch_tb_profiler.importers.ascend.strings import Strings
@@ -89,10 +89,10 @@ def _communication(columns: EventColumns, files: SideFiles, strings: Strings) ->
 
 def _memory(columns: EventColumns, files: SideFiles, samples: SampleRows) -> None:
     totals = files.table(RECORD, "Component", "Timestamp(us)", is_usual=False)
-    records = pl.DataFrame(schema=RECORDS) if totals is None else records_of(totals)
+    records = pl.DataFrame(schema=RECORDS) if totals is None else read_records(totals)
     blocks = files.table(BLOCKS, "Name", "Size(KB)", "Allocation Time(us)", is_usual=False)
     if blocks is not None:
-        add_blocks(columns, blocks_of(blocks), records, samples.strings)
+        add_blocks(columns, read_blocks(blocks), records, samples.strings)
     add_records(columns, records, samples)
     modules = files.table(MODULES, "Component", "Timestamp(us)", is_usual=False)
     if modules is not None:

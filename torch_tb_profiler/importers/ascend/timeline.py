@@ -66,7 +66,7 @@ def finalize_timeline(columns: EventColumns, others: Mapping[str, ColumnArrays])
         columns.tables["collective"] = collectives_from_tasks(columns, tasks, strings)
     convert_counters(columns, strings)
     check_overlap(columns)
-    recorder = recorder_of(columns)
+    recorder = detect_recorder(columns)
     not_recorded = (NotRecorded("operators", NO_OPERATORS),) if recorder == MSPROF else ()
     columns.format = "ascend"
     columns.info = msgspec.structs.replace(
@@ -112,8 +112,8 @@ def _link(columns: EventColumns, tasks: ColumnArrays) -> None:
     category = table["category"]
     work = np.flatnonzero(np.isin(category, [int(each) for each in DEVICE_WORK_CATEGORIES]))
     arrow = _arrows(columns, slices, work)
-    connection = _of_slices(tasks, "connection", len(category))
-    entry = _of_slices(tasks, "queue_entry", len(category))
+    connection = _values_by_slice(tasks, "connection", len(category))
+    entry = _values_by_slice(tasks, "queue_entry", len(category))
     calls = np.flatnonzero((category == Category.RUNTIME) & (connection != ABSENT))
     labels = table["raw_category_code"]
     enqueues, dequeues = (
@@ -133,7 +133,7 @@ def _link(columns: EventColumns, tasks: ColumnArrays) -> None:
     columns.quality.add("ascend_link_differs", chain.mismatch_count)
 
 
-def _of_slices(tasks: ColumnArrays, key: str, count: int) -> Int64:
+def _values_by_slice(tasks: ColumnArrays, key: str, count: int) -> Int64:
     values = np.full(count, ABSENT, np.int64)
     if tasks:
         values[tasks["slice"]] = tasks[key]
@@ -154,10 +154,10 @@ def _arrows(columns: EventColumns, slices: SliceTimes, work: Int64) -> Int64:
     operators = np.flatnonzero(category == Category.OPERATOR)
     tails = starting_at(slices, operators, arrows["track"][is_tail], arrows["time_ns"][is_tail])
     heads = starting_at(slices, work, arrows["track"][~is_tail], arrows["time_ns"][~is_tail])
-    tail_of = SlicesWithId(tails, arrows["flow_id_code"][is_tail].astype(np.int64))
+    tails_by_flow = SlicesWithId(tails, arrows["flow_id_code"][is_tail].astype(np.int64))
     arrow = np.full(len(columns.tables["slices"]["start_ns"]), NONE, np.int64)
     is_known = heads >= 0
-    from_tail = tail_of.first_with(arrows["flow_id_code"][~is_tail].astype(np.int64))
+    from_tail = tails_by_flow.first_with(arrows["flow_id_code"][~is_tail].astype(np.int64))
     arrow[heads[is_known]] = from_tail[is_known]
     return arrow[work]
 
@@ -175,7 +175,7 @@ def _rewrite_arguments(columns: EventColumns, strings: Strings) -> None:
         columns.tables["operator"] = empty_table("operator")
 
 
-def recorder_of(columns: EventColumns) -> str:
+def detect_recorder(columns: EventColumns) -> str:
     """The tool that recorded a timeline, by the process that has the framework's rows."""
     names = (PROCESSES.get(track.process_name or "") for track in columns.tracks)
     return next(filter(None, names), MSPROF)

@@ -61,10 +61,10 @@ _NEVER = "(?:(?!)(?P<stamp>))?"
 """An empty group: these names have no time stamp."""
 
 
-def _pattern(shown: str) -> NamePattern:
-    start, _, end = shown.partition("*")
+def _pattern(display: str) -> NamePattern:
+    start, _, end = display.partition("*")
     text = rf"{re.escape(start)}(?P<worker>[0-9]{{1,9}}){_NEVER}{re.escape(end)}"
-    return NamePattern(shown, re.compile(text, re.ASCII))
+    return NamePattern(display, re.compile(text, re.ASCII))
 
 
 _PATTERNS: tuple[tuple[NamePattern, FileKind], ...] = tuple(
@@ -75,7 +75,7 @@ MEMBERS: tuple[NamePattern, ...] = tuple(pattern for pattern, _ in _PATTERNS)
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceFile:
+class ProfilerFile:
     """A file of a device.
 
     Attributes:
@@ -98,7 +98,7 @@ class DeviceFiles:
     """
 
     device: int
-    by_kind: Mapping[FileKind, DeviceFile]
+    by_kind: Mapping[FileKind, ProfilerFile]
     left_out: tuple[str, ...]
 
 
@@ -108,7 +108,7 @@ def select_device_files(files: Mapping[str, Callable[[], Source]]) -> DeviceFile
     Args:
         files: Path → function that opens the file.
     """
-    by_device: dict[int, dict[FileKind, DeviceFile]] = {}
+    by_device: dict[int, dict[FileKind, ProfilerFile]] = {}
     left_out: list[str] = []
     for path in sorted(files, key=lambda path: (path.count("/"), path)):
         name = path.rpartition("/")[2]
@@ -120,7 +120,7 @@ def select_device_files(files: Mapping[str, Callable[[], Source]]) -> DeviceFile
         if kind in by_kind and kind != "unread":
             left_out.append(path)
             continue
-        by_kind[kind] = DeviceFile(name, files[path])
+        by_kind[kind] = ProfilerFile(name, files[path])
     if not by_device:
         return None
     device = min(by_device)

@@ -143,14 +143,14 @@ def _events(
         except TraceFormatError:
             data.quality.add("side_file_unreadable", 1, f"{file.name}: it has no events")
         else:
-            not_recorded = [NotRecorded(what, NO_HOST) for what in _FROM_HOST]
+            not_recorded = [NotRecorded(capability, NO_HOST) for capability in _FROM_HOST]
             if kind != "gpu_timeline":
-                not_recorded += [NotRecorded(what, NOT_ON_NPU) for what in _FROM_GPU]
+                not_recorded += [NotRecorded(capability, NOT_ON_NPU) for capability in _FROM_GPU]
             if not add_steps(columns, data.steps, data.zero_tick):
                 not_recorded.append(NotRecorded("steps", NO_STEPS))
             return columns, tuple(not_recorded)
     tables = {name: empty_table(name) for name in TABLE_COLUMNS}
-    not_recorded = [NotRecorded(what, NO_TIMELINE) for what in _FROM_EVENTS]
+    not_recorded = [NotRecorded(capability, NO_TIMELINE) for capability in _FROM_EVENTS]
     return EventColumns(FORMAT, tables, [], [], 0, 1), tuple(not_recorded)
 
 

@@ -52,11 +52,11 @@ def read_calls(export: Export) -> ApiCalls:
     is_driver = (event_class == DRIVER) | (event_class == EGL_DRIVER)
     label_codes = names.codes(("cuda_runtime", "cuda_driver", "cuda_backtrace"))
     category: Int8 = np.where(is_repetition, Category.HOST_OTHER, Category.RUNTIME).astype(np.int8)
-    slices = SliceColumns.of(
+    slices = SliceColumns.build(
         category=category,
         raw_category_code=label_codes[np.where(is_repetition, 2, is_driver.astype(np.int8))],
         name_code=required_names(export, columns.pop("nameId"), api_name),
-        track=export.tracks.of_threads(columns.pop("globalTid")),
+        track=export.tracks.thread_tracks(columns.pop("globalTid")),
         start_ns=rows.start_ns,
         end_ns=columns.pop("end"),
         correlation=columns.pop("correlationId"),
@@ -88,11 +88,11 @@ def _cuda_overhead(export: Export) -> SlicePart:
     (known,), inverse = distinct_rows(columns["overheadType"])
     label_codes = export.names.codes(kinds.get(kind, "CUDA overhead") for kind in known.tolist())
     code = export.names.codes_of(columns["nameId"])
-    slices = SliceColumns.of(
+    slices = SliceColumns.build(
         category=Category.OVERHEAD,
         raw_category_code=export.names.code("overhead"),
         name_code=np.where(code < 0, label_codes[inverse], code),
-        track=export.tracks.of_threads(columns["globalTid"]),
+        track=export.tracks.thread_tracks(columns["globalTid"]),
         start_ns=rows.start_ns,
         end_ns=columns["end"],
         correlation=columns["correlationId"],
@@ -105,11 +105,11 @@ def _profiler_overhead(export: Export) -> SlicePart:
     columns = rows.columns("globalTid", "nameId", "end")
     code = export.names.codes_of(columns["nameId"], lambda name: _ARGUMENTS.sub("", name))
     code = np.where(code < 0, export.names.code("Profiler overhead"), code)
-    slices = SliceColumns.of(
+    slices = SliceColumns.build(
         category=Category.OVERHEAD,
         raw_category_code=export.names.code("profiler_overhead"),
         name_code=code.astype(np.int32),
-        track=export.tracks.of_threads(columns["globalTid"]),
+        track=export.tracks.thread_tracks(columns["globalTid"]),
         start_ns=rows.start_ns,
         end_ns=columns["end"],
     )

@@ -41,7 +41,7 @@ _ITERATION_NAME = re.compile(
 )
 
 
-def categories_of(kind: Int32, is_nested: Bools) -> Int32:
+def categories_by_kind(kind: Int32, is_nested: Bools) -> Int32:
     """The category of each range by the kind of its text. An operator that does not nest is a
     range."""
     by_kind = np.array([CATEGORIES[each] for each in MarkerKind], np.int32)
@@ -60,9 +60,9 @@ def raw_categories(
     names: TraceStrings, domains: NvtxDomains, ranges: NvtxEvents, kind: Int32, category: Int32
 ) -> Int32:
     """The code of each range's raw category: it has the domain's name, except for operators."""
-    listed, inverse = domains.names(ranges)
-    raw = names.codes(RANGE_PREFIX + name for name in listed)[inverse]
-    is_default = np.array([name == DEFAULT_DOMAIN for name in listed], np.bool_)[inverse]
+    domain_names, inverse = domains.names(ranges)
+    raw = names.codes(RANGE_PREFIX + name for name in domain_names)[inverse]
+    is_default = np.array([name == DEFAULT_DOMAIN for name in domain_names], np.bool_)[inverse]
     for each, name in MARKER_DOMAINS.items():
         raw[is_default & (kind == each)] = names.code(RANGE_PREFIX + name)
     raw[is_default & (kind == MarkerKind.OPERATOR) & (category == Category.OPERATOR)] = names.code(

@@ -29,7 +29,7 @@ WARP_THREADS = 32
 
 
 @dataclass(slots=True)
-class DeviceWork:
+class DeviceWorkPart:
     """Device work of one kind.
 
     Attributes:
@@ -43,7 +43,7 @@ class DeviceWork:
     graph_node: Int64
 
 
-def read_kernels(export: Export) -> DeviceWork:
+def read_kernels(export: Export) -> DeviceWorkPart:
     """Read kernels, with their demangled name if there is one."""
     rows = TimedRows(export.database, KERNELS, export.quality)
     slices, location = _slices_on_streams(
@@ -70,7 +70,7 @@ def read_kernels(export: Export) -> DeviceWork:
         warps_per_sm=per_sm * threads / WARP_THREADS,
         graph_node=location.graph_node,
     )
-    return DeviceWork(
+    return DeviceWorkPart(
         SlicePart(slices, {"device": details}), location.global_pid, location.graph_node
     )
 
@@ -78,7 +78,7 @@ def read_kernels(export: Export) -> DeviceWork:
 _SHARED = ("static", "dynamic")
 
 
-def read_copies(export: Export) -> DeviceWork:
+def read_copies(export: Export) -> DeviceWorkPart:
     """Read copies; their names have the direction and memory kinds, as in Kineto's traces."""
     rows = TimedRows(export.database, COPY_TABLE, export.quality)
     kinds, memories = COPIES.read(export.database), MEMORIES.read(export.database)
@@ -96,7 +96,7 @@ def read_copies(export: Export) -> DeviceWork:
     return _memory_operations(export, rows, Category.MEMCPY, codes)
 
 
-def read_sets(export: Export) -> DeviceWork:
+def read_sets(export: Export) -> DeviceWorkPart:
     """Read memsets."""
     rows = TimedRows(export.database, SETS, export.quality)
     memories = MEMORIES.read(export.database)
@@ -109,7 +109,7 @@ def read_sets(export: Export) -> DeviceWork:
     )
 
 
-def read_graphs(export: Export) -> DeviceWork:
+def read_graphs(export: Export) -> DeviceWorkPart:
     """Read launches of CUDA graphs that were recorded as a whole, without their kernels. Launches
     without a time (start and end are 0) are left out and counted."""
     rows = TimedRows(export.database, GRAPHS, export.quality)
@@ -135,7 +135,7 @@ def read_graphs(export: Export) -> DeviceWork:
         stream=location.stream,
         graph=graph[is_known],
     )
-    return DeviceWork(
+    return DeviceWorkPart(
         SlicePart(slices, {"device": details}), location.global_pid, np.full(len(rows), ABSENT)
     )
 
@@ -168,11 +168,11 @@ def _slices_on_streams(
     device = export.devices.device_numbers(location["globalPid"], location.pop("deviceId"))
     stream = location["streamId"]
     stream = np.where(stream == NO_STREAM, ABSENT, stream)
-    track = export.tracks.of_streams(
+    track = export.tracks.stream_tracks(
         location["globalPid"], device, location.pop("contextId"), stream
     )
     times = rows.columns("end", "correlationId", "graphNodeId")
-    slices = SliceColumns.of(
+    slices = SliceColumns.build(
         category=category,
         raw_category_code=export.names.code(raw_category or _RAW_CATEGORIES[category]),
         name_code=name_code,
@@ -186,7 +186,7 @@ def _slices_on_streams(
 
 def _memory_operations(
     export: Export, rows: TimedRows, category: Category, name_code: Int32
-) -> DeviceWork:
+) -> DeviceWorkPart:
     slices, location = _slices_on_streams(export, rows, category, name_code)
     details = build_table(
         "device",
@@ -197,7 +197,7 @@ def _memory_operations(
         graph_node=location.graph_node,
         bytes=within(rows["bytes"], MAX_BYTES),
     )
-    return DeviceWork(
+    return DeviceWorkPart(
         SlicePart(slices, {"device": details}), location.global_pid, location.graph_node
     )
 

@@ -190,8 +190,8 @@ def _read_gpus(database: Database) -> list[_Gpu]:
     for row in _rows(database, GPUS, _GPU_COLUMNS)[:MAX_DEVICES]:
         gpu = dict(zip(_GPU_COLUMNS, row, strict=True))
         for column, value in gpu.items():
-            of_type = str if column in ("name", "uuid") else int
-            gpu[column] = value if isinstance(value, of_type) else None
+            expected_type = str if column in ("name", "uuid") else int
+            gpu[column] = value if isinstance(value, expected_type) else None
         if gpu["name"]:
             gpu["name"] = until_nul(gpu["name"])[:MAX_NAME]
         gpu["uuid"] = _without_prefix(gpu["uuid"])

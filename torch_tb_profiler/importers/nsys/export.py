@@ -41,7 +41,9 @@ class Export:
 
     def not_recorded(self) -> tuple[NotRecorded, ...]:
         """What was not recorded, with reasons."""
-        return tuple(NotRecorded(what, reason) for what, reason in self.missing_reasons.items())
+        return tuple(
+            NotRecorded(capability, reason) for capability, reason in self.missing_reasons.items()
+        )
 
 
 def required_names(export: Export, ids: Int64, rename: Callable[[str], str] | None = None) -> Int32:

@@ -80,7 +80,7 @@ def find_owners(
     known = creation >= 0
     is_used = np.zeros(len(nodes), np.bool_)  # there are far fewer nodes than kernels
     is_used[creation[known]] = True
-    track = tracks.of_threads(nodes.global_tid[is_used])
+    track = tracks.thread_tracks(nodes.global_tid[is_used])
     row = _open_at(ranges, track.astype(np.int64), nodes.start_ns[is_used])
     row = row[(np.cumsum(is_used) - 1)[creation[known]]]
     owner[work[known]] = np.where(row >= 0, row, ABSENT)
@@ -115,13 +115,15 @@ def find_creations(nodes: GraphNodeRows, process: Int64, number: Int64) -> Int64
     # Among several rows of a node its creation counts first, then the earliest row.
     order = np.lexsort((nodes.start_ns, has_original, key[:size]))
     known, first = np.unique(key[:size][order], return_index=True)
-    row_of = np.append(order[first], -1)
-    up = np.where(has_original, row_of[positions_in(known, key[size : 2 * size])], np.arange(size))
+    row_by_node = np.append(order[first], -1)
+    up = np.where(
+        has_original, row_by_node[positions_in(known, key[size : 2 * size])], np.arange(size)
+    )
     up = np.append(up, -1)
     for _ in range(size.bit_length()):
         up = up[up]
     is_end = np.append(~has_original & (nodes.start_ns != ABSENT), False)
-    end = up[row_of[positions_in(known, key[2 * size :])]]
+    end = up[row_by_node[positions_in(known, key[2 * size :])]]
     return np.where(is_end[end], end, -1)
 
 

@@ -55,11 +55,11 @@ def _read(export: Export, table: CallTable) -> SlicePart:
     rows = TimedRows(export.database, table.table, export.quality)
     columns = rows.columns("globalTid", table.name, "end")
     return SlicePart(
-        SliceColumns.of(
+        SliceColumns.build(
             category=table.category,
             raw_category_code=export.names.code(table.raw_category),
             name_code=required_names(export, columns[table.name], api_name),
-            track=export.tracks.of_threads(columns["globalTid"]),
+            track=export.tracks.thread_tracks(columns["globalTid"]),
             start_ns=rows.start_ns,
             end_ns=columns["end"],
         )

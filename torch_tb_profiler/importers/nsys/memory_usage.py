@@ -41,7 +41,7 @@ def read_memory(export: Export, calls: ApiCalls, by_correlation: CallsByCorrelat
     device = np.where(is_host, -1, export.devices.device_numbers(pid, columns["deviceId"]))
     call = by_correlation.find(pid, columns["correlationId"])
     track = np.append(calls.part.slices.track, -1)[np.where(call == ABSENT, -1, call)]
-    track = np.where(track >= 0, track, export.tracks.of_threads(main_thread(pid)))
+    track = np.where(track >= 0, track, export.tracks.thread_tracks(main_thread(pid)))
     table = build_table(
         "memory",
         len(rows),

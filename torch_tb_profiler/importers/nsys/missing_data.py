@@ -37,12 +37,12 @@ NEVER_RECORDED: tuple[tuple[Capability, str], ...] = (
 
 def set_missing_reasons(export: Export) -> None:
     """Fill ``export.missing_reasons`` from the tables of the export."""
-    for what, reason in NEVER_RECORDED:
-        export.missing_reasons.setdefault(what, reason)
-    for what, table in NEEDED_TABLES:
+    for capability, reason in NEVER_RECORDED:
+        export.missing_reasons.setdefault(capability, reason)
+    for capability, table in NEEDED_TABLES:
         empty_reason = _empty_reason(export, table)
         if empty_reason is not None:
-            export.missing_reasons.setdefault(what, empty_reason)
+            export.missing_reasons.setdefault(capability, empty_reason)
     graphs = export.quality.counts.get("graph_without_kernels", 0)
     if graphs:
         export.missing_reasons["graph_kernels"] = (

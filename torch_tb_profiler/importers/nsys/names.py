@@ -70,9 +70,9 @@ class TraceStrings:
     def _encode(
         self, wanted: Int64, texts: Mapping[int, str], rename: Callable[[str], str] | None
     ) -> Int32:
-        given = (texts.get(each) for each in wanted.tolist())
+        known_texts = (texts.get(each) for each in wanted.tolist())
         return self.codes(
-            text if text is None or rename is None else rename(text) for text in given
+            text if text is None or rename is None else rename(text) for text in known_texts
         )
 
     def _texts(self, wanted: Int64) -> dict[int, str]:

@@ -37,7 +37,7 @@ class SliceColumns:
         return len(self.start_ns)
 
     @classmethod
-    def of(
+    def build(
         cls,
         *,
         category: int | Int8,
@@ -129,9 +129,9 @@ def join_parts(parts: list[SlicePart]) -> dict[str, ColumnArrays]:
     for name, columns in TABLE_COLUMNS.items():
         if name == "slices":
             continue
-        given = [part.tables.pop(name) for part in parts if name in part.tables]
+        parts_of_table = [part.tables.pop(name) for part in parts if name in part.tables]
         tables[name] = {
-            column: concatenate([table.pop(column) for table in given], dtype)
+            column: concatenate([table.pop(column) for table in parts_of_table], dtype)
             for column, dtype in columns.items()
         }
     return tables

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.importers.nsys.categories import (
-    categories_of,
+    categories_by_kind,
     count_as_operators,
     raw_categories,
 )
@@ -60,7 +60,7 @@ def read_ranges(
     is_nested = ranges.is_nested()
     kinds = _classify(names, ranges, is_nested, quality)
     raw = raw_categories(names, read_domains(database, events), ranges, kinds.kind, kinds.category)
-    slices = SliceColumns.of(
+    slices = SliceColumns.build(
         category=kinds.category.astype(np.int8),
         raw_category_code=raw,
         name_code=kinds.name_code,
@@ -74,7 +74,7 @@ def read_ranges(
         tables["instants"] = build_table(
             "instants",
             len(marks),
-            track=tracks.of_threads(marks.global_tid),
+            track=tracks.thread_tracks(marks.global_tid),
             name_code=_names_of(names, marks),
             time_ns=marks.start_ns,
         )
@@ -90,7 +90,7 @@ def _classify(
     known, number = factorize(markers.name)
     labels = [name or UNNAMED for name in known.to_list()]
     name_code = names.codes(labels)[number][position]
-    category = categories_of(kind, is_nested)
+    category = categories_by_kind(kind, is_nested)
     if not (category == Category.OPERATOR).any():
         is_substitute = count_as_operators(labels)[number][position] & is_nested
         is_substitute &= category == Category.ANNOTATION
@@ -107,7 +107,7 @@ def _names_of(names: TraceStrings, events: NvtxEvents) -> Int32:
 def _tracks(tracks: NsysTracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
     """Thread tracks for nested ranges; extra tracks for others, so many that none contains
     another."""
-    track = tracks.of_threads(ranges.global_tid)
+    track = tracks.thread_tracks(ranges.global_tid)
     not_nested = np.flatnonzero(~is_nested)
     if not len(not_nested):
         return track
@@ -115,7 +115,7 @@ def _tracks(tracks: NsysTracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
     order = np.lexsort((start_ns, track[not_nested]))
     lane = np.empty(len(not_nested), np.int64)
     lane[order] = flat_lanes(track[not_nested][order], start_ns[order], end_ns[order], 0)
-    track[not_nested] = tracks.of_lanes(
+    track[not_nested] = tracks.lane_tracks(
         ranges.global_tid[not_nested], np.minimum(lane, MAX_LANES - 1)
     )
     return track

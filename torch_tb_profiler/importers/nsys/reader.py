@@ -11,7 +11,7 @@ from torch_tb_profiler.importers.durations import sanitize_durations
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.nsys.api_calls import ApiCalls, read_calls, read_overhead
 from torch_tb_profiler.importers.nsys.device_work import (
-    DeviceWork,
+    DeviceWorkPart,
     read_copies,
     read_graphs,
     read_kernels,
@@ -151,7 +151,7 @@ def _read_other_parts(
     yield read_scheduling(export)
 
 
-def _launches(work: list[DeviceWork], by_correlation: CallsByCorrelation) -> list[Int64] | None:
+def _launches(work: list[DeviceWorkPart], by_correlation: CallsByCorrelation) -> list[Int64] | None:
     """Per piece of work the row of the call that launched it, if there are several processes: for a
     single one the builder finds the same. The correlation id of work whose call is not in the
     export is removed: it could match a call of another process."""
@@ -169,7 +169,7 @@ def _launches(work: list[DeviceWork], by_correlation: CallsByCorrelation) -> lis
 
 
 def _graph_owners(
-    export: Export, calls: ApiCalls, work: list[DeviceWork], ranges: SlicePart
+    export: Export, calls: ApiCalls, work: list[DeviceWorkPart], ranges: SlicePart
 ) -> list[Int64] | None:
     """Per piece of work of a replayed graph the row of the range that created its node."""
     if all((each.graph_node == ABSENT).all() for each in work):
@@ -189,11 +189,11 @@ def _graph_owners(
     return owners
 
 
-def _for_all_slices(of_work: list[Int64] | None, before: int, size: int) -> Int64 | None:
+def _for_all_slices(work_values: list[Int64] | None, before: int, size: int) -> Int64 | None:
     """A column per piece of work as a column of all slices; the calls come before the work."""
-    if of_work is None:
+    if work_values is None:
         return None
     column = np.full(size, ABSENT)
-    values = np.concatenate(of_work)
-    column[before : before + len(values)] = values
+    column_values = np.concatenate(work_values)
+    column[before : before + len(column_values)] = column_values
     return column

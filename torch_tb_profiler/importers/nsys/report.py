@@ -114,12 +114,12 @@ def _run(command: list[str], name: str, reading: Reading) -> None:
         )
 
 
-def _not_exported_error(name: str, what: str) -> TraceFormatError:
+def _not_exported_error(name: str, problem: str) -> TraceFormatError:
     base_name = name.replace("\\", "/").rpartition("/")[2]
     stem = base_name.removesuffix(".nsys-rep")
     return TraceFormatError(
         "nsys_report",
-        f"{name} {what}.",
+        f"{name} {problem}.",
         "Export it where Nsight Systems is installed: "
         + shlex.join([PROGRAM, *EXPORT_ARGUMENTS, f"{stem}.sqlite", base_name]),
     )

@@ -98,13 +98,13 @@ def _nic_samples(export: Export) -> SlicePart:
         for nic, name in _rows_if_present(export, NICS, "nicId", "name")
         if isinstance(name, str)
     }
-    nic_of = {
+    nic_by_number = {
         number: nic for nic, number in _rows_if_present(export, NIC_NUMBERS, "nicId", "globalId")
     }
     known, inverse = distinct_rows(*columns.values())
     series: list[_Series] = []
     for card, port, list_id, index in zip(*(each.tolist() for each in known), strict=True):
-        source = cards.get(nic_of.get(card, card), f"NIC {card}")
+        source = cards.get(nic_by_number.get(card, card), f"NIC {card}")
         metric, unit = metrics.get((list_id, index), (f"metric {index}", ""))
         series.append((source if port in (ABSENT, 0) else f"{source} port {port}", metric, unit))
     return SlicePart(

@@ -39,11 +39,11 @@ def _device_slices(
     pid, context = location["globalPid"], location["contextId"]
     device = export.devices.device_numbers_of_contexts(pid, context, location["deviceId"])
     stream = np.where(location["streamId"] == NO_STREAM, ABSENT, location["streamId"])
-    slices = SliceColumns.of(
+    slices = SliceColumns.build(
         category=Category.DEVICE_SYNC,
         raw_category_code=export.names.code(raw_category),
         name_code=name_code,
-        track=export.tracks.of_streams(pid, device, context, stream),
+        track=export.tracks.stream_tracks(pid, device, context, stream),
         start_ns=rows.start_ns,
         end_ns=end_ns,
         correlation=location["correlationId"],

@@ -40,18 +40,18 @@ class NsysTracks:
         self._devices = devices
         self._rows: dict[Key, int] = {}
 
-    def of_threads(self, global_tids: Int64) -> Int32:
+    def thread_tracks(self, global_tids: Int64) -> Int32:
         """The track of each thread."""
         known, inverse = distinct(global_tids)
         return np.array([self._row(key) for key in known.tolist()], np.int32)[inverse]
 
-    def of_lanes(self, global_tids: Int64, lanes: Int64) -> Int32:
+    def lane_tracks(self, global_tids: Int64, lanes: Int64) -> Int32:
         """The extra track of each thread and lane."""
         known, inverse = distinct_rows(global_tids, lanes)
         keys = zip(*(column.tolist() for column in known), strict=True)
         return np.array([self._row(RangeLane(*key)) for key in keys], np.int32)[inverse]
 
-    def of_streams(
+    def stream_tracks(
         self, global_pids: Int64, devices: Int64, contexts: Int64, streams: Int64
     ) -> Int32:
         """The stream track of each piece of device work.
@@ -65,11 +65,6 @@ class NsysTracks:
         known, inverse = distinct_rows(global_pids, devices, contexts, streams)
         keys = zip(*(column.tolist() for column in known), strict=True)
         return np.array([self._row(key) for key in keys], np.int32)[inverse]
-
-    def process_of(self, track: int) -> int:
-        """The ``globalPid`` of a track; :data:`ABSENT` for none."""
-        key = tuple(self._rows)[track]
-        return key[0] if isinstance(key, tuple) else _thread_of(key) & ~0xFFFFFF
 
     def tracks(self) -> list[Track]:
         """All tracks, with names."""

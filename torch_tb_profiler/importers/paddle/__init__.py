@@ -30,10 +30,10 @@ STAMP = r"_time_(?P<stamp>[0-9]{4}(?:_[0-9]+){5,6})"
 """``_time_2026_11_22_22_18_05_123456``."""
 
 
-def _names(shown: str, stamp: str, ending: str) -> NamePattern:
+def _names(display: str, stamp: str, ending: str) -> NamePattern:
     """The pattern of names ``<worker><stamp><ending>``."""
     rest = rf"(?P<worker>.*?){stamp}{re.escape(ending)}(?:\.gz)?"
-    return NamePattern(shown, re.compile(rest, re.DOTALL))
+    return NamePattern(display, re.compile(rest, re.DOTALL))
 
 
 def is_protobuf(head: bytes) -> bool:

@@ -45,9 +45,9 @@ def format_stack(stack: str) -> str | None:
     return ";".join(f"{f['file']}({f['line']}): {f['function']}" for f in reversed(frames))
 
 
-def parameter_values(given: Any) -> Iterable[Any]:
+def parameter_values(parameters: Any) -> Iterable[Any]:
     """The values of a JSON object of parameters; empty for any other value."""
-    return given.values() if isinstance(given, Mapping) else ()
+    return parameters.values() if isinstance(parameters, Mapping) else ()
 
 
 def decode_shapes(message: bytes) -> str | None:

@@ -59,13 +59,13 @@ def not_recorded(columns: EventColumns) -> tuple[NotRecorded, ...]:
     """What a recording does not contain, with reasons."""
     tables = columns.tables
     missing = list(NEVER_RECORDED)
-    for what, (column, reason) in OPERATOR_COLUMNS.items():
+    for capability, (column, reason) in OPERATOR_COLUMNS.items():
         if not np.any(tables["operator"][column] >= 0):
-            missing.append((what, reason))
+            missing.append((capability, reason))
     if not tables["memory"]["time_ns"].size:
         missing.append(("memory", NO_MEMORY))
     if not tables["device"]["slice"].size and not np.any(
         tables["slices"]["category"] == Category.RUNTIME
     ):
-        missing += [(what, HOST_ONLY) for what in DEVICE_CAPABILITIES]
-    return tuple(NotRecorded(what, reason) for what, reason in missing)
+        missing += [(capability, HOST_ONLY) for capability in DEVICE_CAPABILITIES]
+    return tuple(NotRecorded(capability, reason) for capability, reason in missing)

@@ -41,8 +41,8 @@ def track_codes(tracks: Interner, process: Int64, thread: Int64) -> Int32:
     processes, threads = np.unique(process), np.unique(thread)
     key = np.searchsorted(processes, process) * threads.size + np.searchsorted(threads, thread)
     keys = np.unique(key)
-    of_process, of_thread = np.divmod(keys, max(threads.size, 1))
-    pairs = zip(processes[of_process].tolist(), threads[of_thread].tolist(), strict=True)
+    process_index, thread_index = np.divmod(keys, max(threads.size, 1))
+    pairs = zip(processes[process_index].tolist(), threads[thread_index].tolist(), strict=True)
     texts = [tuple("" if value == ABSENT else str(value) for value in pair) for pair in pairs]
     codes = np.array([tracks[text] for text in texts], np.int32)
     return codes[np.searchsorted(keys, key)]
@@ -128,9 +128,9 @@ def operator_table(wire: Wire, inputs: Fields, rows: Int64, strings: Interner) -
         ("call_stack_code", 7, lambda text: format_stack(text.decode("utf-8", "replace"))),
     )
     has_any = np.zeros(inputs.count, np.bool_)
-    for column, number, text_of in readers:
+    for column, number, reader in readers:
         codes, messages = distinct_ranges(wire, *inputs.spans(number))
-        texts = [text_of(message) for message in messages]
+        texts = [reader(message) for message in messages]
         codes_by_text = np.array(
             [-1 if not text else strings[text] for text in texts] + [-1], np.int32
         )

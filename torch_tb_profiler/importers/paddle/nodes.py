@@ -193,22 +193,22 @@ class _BatchBuilder:
     ) -> None:
         """Add the pairs of work and the call that launched it, by row; ``launched_by`` is the
         call's node."""
-        row_of_node = np.full(int(max(launched_by.max(initial=-1), call_node.max(initial=-1))) + 1,
+        row_by_node = np.full(int(max(launched_by.max(initial=-1), call_node.max(initial=-1))) + 1,
                               -1, np.int64)  # fmt: skip
-        row_of_node[call_node] = calls
-        launch = row_of_node[launched_by]
+        row_by_node[call_node] = calls
+        launch = row_by_node[launched_by]
         both = (work >= 0) & (launch >= 0)
         self._add(LAUNCHED, {"slice": work[both]})
         self._add(LAUNCHING, {"slice": launch[both]})
 
     def _add_inputs(self, nodes: Fields, node: Int64, rows: Int64) -> None:
         """Add the inputs of operators; ``node`` is the node of the event of each row."""
-        input_nodes, of_node = self._messages_in(nodes, INPUTS)
+        input_nodes, node_index = self._messages_in(nodes, INPUTS)
         inputs, input_node = self._messages_in(input_nodes, INNER)
-        row_of_node = np.full(nodes.count, -1, np.int64)
-        row_of_node[node] = rows
-        of_row = row_of_node[of_node[input_node]]
-        self._add("operator", operator_table(self.wire, inputs, of_row, self.strings))
+        row_by_node = np.full(nodes.count, -1, np.int64)
+        row_by_node[node] = rows
+        operator_rows = row_by_node[node_index[input_node]]
+        self._add("operator", operator_table(self.wire, inputs, operator_rows, self.strings))
 
     def _name_tracks(self) -> None:
         """Name the tracks as Paddle's JSON does."""

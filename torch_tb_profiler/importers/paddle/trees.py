@@ -107,9 +107,9 @@ def _pairs(fields: list[tuple[int, bytes]]) -> Iterator[tuple[str, str]]:
 
 def _name_threads(merger: EventBatchMerger, extra_info: Mapping[str, str]) -> None:
     """Append the names of threads to the names of their rows."""
-    for (what, pid, tid), name in merger.declared.items():
-        if what == "thread_name" and name == unnamed_thread(tid) and tid in extra_info:
-            merger.declared[what, pid, tid] = name + extra_info[tid]
+    for (key, pid, tid), name in merger.declared.items():
+        if key == "thread_name" and name == unnamed_thread(tid) and tid in extra_info:
+            merger.declared[key, pid, tid] = name + extra_info[tid]
 
 
 def _header(fields: list[tuple[int, bytes]], extra_info: Mapping[str, str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from torch_tb_profiler.trace.info import (
 
 RECORDER = "torch-tb-profiler record"
 
-CAPABILITIES_OF: Mapping[str, tuple[Capability, ...]] = {
+CAPABILITIES_BY_NAME: Mapping[str, tuple[Capability, ...]] = {
     "timer": ("throughput",),
     "window": ("operators", "kernels"),
 }
@@ -61,8 +61,8 @@ def trace_info(journal: JournalData) -> TraceInfo:
         recorder=RECORDER,
         recorder_version=header.recorder_version,
         host_name=header.host,
-        job=job_of(header),
-        settings=program_settings_of(journal),
+        job=job_info(header),
+        settings=journal_settings(journal),
         not_recorded=tuple(by_capability.values()),
     )
 
@@ -70,23 +70,23 @@ def trace_info(journal: JournalData) -> TraceInfo:
 def not_recorded(journal: JournalData) -> Iterator[NotRecorded]:
     """The reasons that the recorder gave, the first for each capability."""
     seen: set[Capability] = set()
-    for what, reason in journal.missing:
-        for each in CAPABILITIES_OF.get(
-            what, tuple(known for known in CAPABILITIES if known == what)
+    for name, reason in journal.missing:
+        for capability in CAPABILITIES_BY_NAME.get(
+            name, tuple(known for known in CAPABILITIES if known == name)
         ):
-            if each not in seen:
-                seen.add(each)
-                yield NotRecorded(each, reason)
+            if capability not in seen:
+                seen.add(capability)
+                yield NotRecorded(capability, reason)
 
 
-def job_of(header: Header) -> JobInfo | None:
+def job_info(header: Header) -> JobInfo | None:
     """The job of the process; None if it was not started by a launcher."""
     if header.rank is None and header.world_size is None:
         return None
     return JobInfo(rank=header.rank, world_size=header.world_size)
 
 
-def program_settings_of(journal: JournalData) -> ProgramSettings:
+def journal_settings(journal: JournalData) -> ProgramSettings:
     """The valid settings of a journal, with those of its first data loader."""
     first = journal.loaders[min(journal.loaders)] if journal.loaders else {}
     loader_settings = {

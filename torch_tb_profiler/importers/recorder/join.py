@@ -10,10 +10,10 @@ import msgspec
 
 from torch_tb_profiler.importers.recorder.info import (
     RECORDER,
-    job_of,
+    job_info,
+    journal_settings,
     merge_settings,
     not_recorded,
-    program_settings_of,
 )
 from torch_tb_profiler.importers.recorder.journal import Header, JournalData
 from torch_tb_profiler.importers.recorder.side_tables import side_tables
@@ -51,7 +51,7 @@ def join_journal(columns: EventColumns, blocks: Sequence[dict[str, Any]]) -> Non
     columns.info = msgspec.structs.replace(
         info,
         host_name=info.host_name or header.host,
-        job=info.job or job_of(header),
-        settings=merge_settings(info.settings, program_settings_of(journal)),
+        job=info.job or job_info(header),
+        settings=merge_settings(info.settings, journal_settings(journal)),
         not_recorded=(*info.not_recorded, *reasons),
     )

@@ -111,10 +111,10 @@ def _header(journal: JournalData, block: dict[str, Any]) -> None:
     if journal.header is not None:
         return
     quality = journal.quality
-    rank = COUNT.one(block.get("rank"), quality)
-    world_size = COUNT.one(block.get("world_size"), quality)
+    rank = COUNT.validate(block.get("rank"), quality)
+    world_size = COUNT.validate(block.get("world_size"), quality)
     journal.header = Header(
-        pid=COUNT.one(block.get("pid"), quality),
+        pid=COUNT.validate(block.get("pid"), quality),
         host=text(block.get("host"), quality),
         rank=rank if rank is not None and rank < MAX_RANKS else None,
         world_size=world_size if world_size is not None and world_size <= MAX_RANKS else None,
@@ -139,14 +139,14 @@ def _missing(journal: JournalData, block: dict[str, Any]) -> None:
 
 def _loader(journal: JournalData, block: dict[str, Any]) -> None:
     quality = journal.quality
-    number = COUNT.one(block.get("loader"), quality)
+    number = COUNT.validate(block.get("loader"), quality)
     if number is None or len(journal.loaders) >= MAX_LOADERS:
         quality.add("side_row_left_out")
         return
     journal.loaders[number] = {
         **{key: text(block.get(key), quality) for key in ("dataset", "style", "start_method")},
         **{
-            key: COUNT.one(block.get(key), quality)
+            key: COUNT.validate(block.get(key), quality)
             for key in ("workers", "batch_size", "prefetch_factor")
         },
         **{key: flag(block.get(key), quality) for key in ("pin_memory", "persistent_workers")},
@@ -154,7 +154,7 @@ def _loader(journal: JournalData, block: dict[str, Any]) -> None:
 
 
 def _timer(journal: JournalData, block: dict[str, Any]) -> None:
-    warmup_steps = COUNT.one(block.get("warmup_steps"), journal.quality)
+    warmup_steps = COUNT.validate(block.get("warmup_steps"), journal.quality)
     journal.warmup_steps = journal.warmup_steps if warmup_steps is None else warmup_steps
 
 
@@ -175,8 +175,8 @@ def _window(journal: JournalData, block: dict[str, Any]) -> None:
     if trace not in journal.windows and len(journal.windows) >= MAX_WINDOWS:
         return
     previous = journal.windows.get(trace)
-    start_ns = TIME.one(block.get("start_ns"), quality)
-    end_ns = TIME.one(block.get("end_ns"), quality)
+    start_ns = TIME.validate(block.get("start_ns"), quality)
+    end_ns = TIME.validate(block.get("end_ns"), quality)
     if previous is not None:
         start_ns = previous.start_ns if start_ns is None else start_ns
         end_ns = previous.end_ns if end_ns is None else end_ns
@@ -184,7 +184,9 @@ def _window(journal: JournalData, block: dict[str, Any]) -> None:
 
 
 def _profiler(journal: JournalData, block: dict[str, Any]) -> None:
-    start_ns, end_ns = (TIME.one(block.get(key), journal.quality) for key in ("start_ns", "end_ns"))
+    start_ns, end_ns = (
+        TIME.validate(block.get(key), journal.quality) for key in ("start_ns", "end_ns")
+    )
     if start_ns is not None and len(journal.other_profiling) < MAX_WINDOWS:
         journal.other_profiling[start_ns] = ProfilerWindow("profiler", start_ns, end_ns)
 

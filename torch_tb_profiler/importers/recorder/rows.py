@@ -148,7 +148,7 @@ class RowCollector:
             shared[name] = block[name]
         for name in self.schema.numbers:
             value = block.get(name)
-            shared[name] = COUNT.one(value, self.quality)
+            shared[name] = COUNT.validate(value, self.quality)
             if value is not None and shared[name] is None:
                 return None
         return shared
@@ -163,7 +163,7 @@ class RowCollector:
         columns: dict[str, Any] = {}
         for name, values in self._pending.items():
             if name in self.schema.columns:
-                columns[name] = self.schema.columns[name].column(values, self.quality)
+                columns[name] = self.schema.columns[name].validate_column(values, self.quality)
             else:
                 columns[name] = values
         self._pending, self._is_in_order = {}, False

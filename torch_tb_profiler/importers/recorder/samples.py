@@ -137,7 +137,7 @@ class SampleCollector:
         for series in self._series.values():
             if not series.times:
                 continue
-            times = TIME.column(series.times, self.quality)
+            times = TIME.validate_column(series.times, self.quality)
             values = floats(series.values, self.quality)
             series.times, series.values = [], []
             self.quality.add("side_row_left_out", int((times == ABSENT).sum()))

@@ -31,14 +31,14 @@ class IntegerRange:
     minimum: int = 0
     maximum: int = 2**53
 
-    def one(self, value: Any, quality: QualityReport) -> int | None:
+    def validate(self, value: Any, quality: QualityReport) -> int | None:
         """Validate a value; None if it is absent or invalid."""
         if type(value) is int and self.minimum <= value <= self.maximum:
             return value
         quality.add(INVALID_VALUE, int(value is not None))
         return None
 
-    def column(self, values: list[Any], quality: QualityReport) -> Int64:
+    def validate_column(self, values: list[Any], quality: QualityReport) -> Int64:
         """Validate a column; :data:`ABSENT` where a value is absent or invalid."""
         invalid = 0
         if set(map(type, values)) - {int}:

@@ -138,12 +138,12 @@ class Database:
             codes: Table → columns that will be requested as texts.
         """
         wanted: dict[str, list[ColumnRequest]] = {}
-        given: tuple[tuple[CellType, Mapping[str, Sequence[str]] | None], ...] = (
+        requested: tuple[tuple[CellType, Mapping[str, Sequence[str]] | None], ...] = (
             ("ints", ints),
             ("floats", floats),
             ("codes", codes),
         )
-        for cell_type, tables in given:
+        for cell_type, tables in requested:
             for table, columns in (tables or {}).items():
                 wanted.setdefault(table, []).extend(
                     ColumnRequest(column, cell_type) for column in columns

@@ -134,7 +134,7 @@ class _Rows:
 
     def records(self, file: PageFile, wanted: set[int], count: int, damaged: int) -> LeafRecords:
         """The cells of the ``wanted`` among the first ``count`` columns."""
-        types = _Types.of(self.data, self.first, self.start + self.head, count)
+        types = _Types.read(self.data, self.first, self.start + self.head, count)
         offset = self.head
         cells: dict[int, ColumnCells] = {}
         for column in range(count):
@@ -243,7 +243,7 @@ class _Types:
     long_sizes: Int64
 
     @classmethod
-    def of(cls, data: Bytes, first: Int64, end: Int64, columns: int) -> _Types:
+    def read(cls, data: Bytes, first: Int64, end: Int64, columns: int) -> _Types:
         """The types of rows, from the offsets at which their headers' types begin and end."""
         window = np.lib.stride_tricks.as_strided(
             data, (len(data) - columns, columns), (1, 1), writeable=False

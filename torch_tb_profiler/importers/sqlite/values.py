@@ -81,8 +81,8 @@ def codes_at(
     texts: list[str] = []
     for rows, names in _texts_by_size(records.data, cells):
         matrix = names.reshape(len(rows), -1)
-        firsts, codes_of_rows = distinct_rows(matrix)
-        codes[rows] = codes_of_rows + len(texts)
+        firsts, inverse = distinct_rows(matrix)
+        codes[rows] = inverse + len(texts)
         texts += [decode_text(matrix[first].tobytes()) for first in firsts]
     numbers = np.flatnonzero((kinds != NULL) & (kinds < BLOB))
     if len(numbers):
