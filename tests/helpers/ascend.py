@@ -1,4 +1,4 @@
-"""A made-up run of torch_npu, written as its text files and as its database.
+"""A synthetic run of torch_npu, written as its text files and as its database.
 
 One step: an operator on the main thread puts two kernels of one batch on the task queue, another
 one copies without the queue, and an all-reduce runs over two ranks.
@@ -23,7 +23,7 @@ PID, MAIN, QUEUE = 700, 700, 701
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 HARDWARE, HCCL, CANN = (PID << 10 | index << 5 for index in (13, 15, 7))
 ADDRESS = "10.1.2.3%eth0_60000_0_1"
-"""The name of a group as HCCL makes it: nothing of it may be shown."""
+"""The name of a group as HCCL creates it, with a host address that must not be shown."""
 
 
 @dataclass
@@ -167,7 +167,7 @@ def _csv(path: Path, header: str, rows: list[list[Any]]) -> None:
 
 
 def write_text(folder: Path, run: Run, **config: Any) -> Path:
-    """The text files of the run, in a folder called as torch_npu calls it."""
+    """Write the text files of the run, in a folder with torch_npu's name."""
     output = folder / OUTPUT
     output.mkdir(parents=True)
     events = json.dumps(timeline(run))

@@ -1,5 +1,5 @@
-"""Made up exports of Nsight Systems, of what no public recording shows. The tables and columns are
-those of real ones; the events are ours."""
+"""Synthetic exports of Nsight Systems, of cases without a public recording. Tables and columns are
+those of real exports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 Row = Mapping[str, Any]
 
 TEXT_IDS = ("nameId", "textId", "demangledName", "shortName", "mangledName")
-"""Columns that refer to texts: a text may stand in the rows in place of its number."""
+"""Columns that refer to texts: rows may have a text in place of its id."""
 
 PID, TID, HOST = 1000, 1001, 1 << 48
 GLOBAL_PID = HOST | PID << 24
@@ -76,7 +76,7 @@ def ran(name: str, start: int, end: int, correlation: int, **more: Any) -> Row:
 
 def graph_nodes() -> dict[str, list[Row]]:
     """A captured graph that is replayed twice, with its nodes traced: a kernel of ``aten::mm``, one
-    of ``aten::relu`` and one made outside every operator, in the range ``capture``."""
+    of ``aten::relu`` and one created outside every operator, in the range ``capture``."""
     made = ((11, 120), (12, 160), (13, 190))
     nodes = [_node(number, 0, at) for number, at in made]
     nodes += [_node(number + 10, number, 300) for number, _ in made]  # instantiated
@@ -162,7 +162,7 @@ def training() -> dict[str, list[Row]]:
 
 
 def gpu_metrics() -> dict[str, list[Row]]:
-    """Samples of two metrics of one GPU beside a kernel."""
+    """Samples of two metrics of a GPU, and a kernel."""
     names = {3: "SMs Active [Throughput %]", 7: "Unit B"}
     return {
         RUNTIME: [called("cudaLaunchKernel_v7000", 10, 15, 1)],

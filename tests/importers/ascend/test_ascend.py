@@ -1,4 +1,4 @@
-"""Ascend's rows go by their process; its files are told by any of them."""
+"""Rows are classified by their process, and files are detected by any such process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.views.overview.view import overview
 
 
-def test_ascends_rows_go_by_their_process() -> None:
+def test_rows_are_classified_by_their_process() -> None:
     columns = read_rows(
         (3, "NPU", "Ascend Hardware", "Stream 3"),
         (4, "NPU", "Ascend Hardware", "Step Trace(Model ID:2)"),
@@ -52,7 +52,7 @@ def test_ascends_rows_go_by_their_process() -> None:
         ("Default/network/Cast-op239", Category.KERNEL),
     ],
 )
-def test_what_only_waits_on_a_device_is_no_work(name: str, category: Category) -> None:
+def test_waits_on_a_device_are_not_work(name: str, category: Category) -> None:
     columns = read_rows((3, "NPU", "Ascend Hardware", "Stream 3"), name=name)
     assert categories(columns) == [category]
 
@@ -94,8 +94,8 @@ def test_computing_and_communication_are_what_ascends_own_analysis_says(
         ("Computing", kinds.is_kernel & ~kinds.is_communication),
         ("Communication", kinds.is_communication),
     ):
-        ours = total(union(start[rows], (start + dur)[rows])) / 1000
-        assert ours == pytest.approx(own[name], abs=0.1), name
+        computed = total(union(start[rows], (start + dur)[rows])) / 1000
+        assert computed == pytest.approx(own[name], abs=0.1), name
 
 
 def test_an_all_reduce_of_hccl_is_communication(corpus: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_all_reduce_of_hccl_is_communication(corpus: Path) -> None:
 
 
 def test_copies_of_a_collective_are_part_of_it(corpus: Path) -> None:
-    """Streams 3, 10, 12 and 13 of the file notify; nothing else there is copied."""
+    """Streams 3, 10, 12 and 13 of the file notify other devices; only they have copies."""
     trace = build_trace(read_file(corpus / "ascend_mindspore" / "msprof_0_2_1.json"))
     average = overview(trace, Selection()).tables["average_step"].frame
     times_us = dict(average.select("category", "duration_us").rows())

@@ -51,7 +51,7 @@ def test_quotes_and_line_breaks_stay_in_their_cell() -> None:
     assert rows.texts("Stack").to_list() == ['x.py(1): f;\ny.py(2): "g"', None]
 
 
-def test_rows_of_other_lengths_and_bytes_that_are_no_text() -> None:
+def test_rows_of_other_lengths_and_invalid_utf8() -> None:
     rows = table(b"\xef\xbb\xbfName,Count\na,1,2,3\n\xff,2\n")
     assert rows.texts("name").to_list() == ["a", "\ufffd"]
     assert rows.numbers("count").tolist() == [1, 2]

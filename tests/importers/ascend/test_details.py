@@ -52,13 +52,13 @@ def test_units_have_readable_labels() -> None:
 
 
 @pytest.mark.parametrize("document", [None, [], 3, {"step1": []}, {"step1": {"p2p": {"a@b": 1}}}])
-def test_documents_of_another_form_hold_nothing(document: object) -> None:
+def test_documents_of_another_form_are_empty(document: object) -> None:
     assert collectives(document, "x") is None
     assert links(document) == []
     assert transports(document) == []
 
 
-def test_what_collectives_moved_by_transport() -> None:
+def test_collective_sizes_by_transport() -> None:
     sent = {"Transit Size(MB)": 2.5, "Transit Time(ms)": 1.0, "Bandwidth(GB/s)": 2.5}
     idle = {"Transit Size(MB)": 0, "Transit Time(ms)": 0, "Bandwidth(GB/s)": 0}
     bandwidth = {"HCCS": sent | {"Large Packet Ratio": 0.5}, "RDMA": idle}

@@ -75,7 +75,7 @@ def test_both_kinds_are_the_database_with_a_note(tmp_path: Path) -> None:
     assert columns.quality.counts == {"ascend_both": 1}
 
 
-def test_levels_and_options_say_what_they_lack(tmp_path: Path) -> None:
+def test_missing_data_has_its_level_or_option_as_reason(tmp_path: Path) -> None:
     folder = tmp_path / "a_ascend_pt"
     write_text(folder, Run(), level="ProfilerLevel.Level0", record_shapes=False)
     reasons = {each.capability: each.reason for each in read_folder(folder).info.not_recorded}
@@ -89,7 +89,7 @@ def test_levels_and_options_say_what_they_lack(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "package"), [("a_ascend_pt", "torch_npu"), ("b_ascend_ms", "mindspore")]
 )
-def test_what_is_not_analysed_says_how_to(tmp_path: Path, name: str, package: str) -> None:
+def test_raw_recordings_name_the_analysis_command(tmp_path: Path, name: str, package: str) -> None:
     for file in ("FRAMEWORK/torch.op_range", "PROF_000001_2/device_0/data/x.data"):
         path = tmp_path / name / file
         path.parent.mkdir(parents=True)
@@ -196,7 +196,7 @@ def test_a_damaged_analysis_costs_its_own_tables(tmp_path: Path, data: bytes) ->
     assert len(build_trace(columns).device_work) == 4
 
 
-def test_text_files_stand_in_for_a_database_that_is_none(tmp_path: Path) -> None:
+def test_text_files_replace_an_unreadable_database(tmp_path: Path) -> None:
     folder = write_text(tmp_path / "a_ascend_pt", Run())
     (folder / OUTPUT / "ascend_pytorch_profiler_0.db").write_bytes(b"<html>")
     columns = read_folder(folder)
@@ -206,7 +206,7 @@ def test_text_files_stand_in_for_a_database_that_is_none(tmp_path: Path) -> None
 
 
 @BOTH
-def test_groups_named_after_a_host_are_a_number(write: Write, tmp_path: Path) -> None:
+def test_groups_named_after_a_host_are_numbered(write: Write, tmp_path: Path) -> None:
     folder = write(tmp_path / "a_ascend_pt", Run())
     if write is write_database:
         with sqlite3.connect(folder / OUTPUT / "analysis.db") as database:
@@ -226,7 +226,7 @@ def test_groups_named_after_a_host_are_a_number(write: Write, tmp_path: Path) ->
     assert (elapse_us, group) == (2500.0, "1359081923264504684"), "the same for every rank"
 
 
-def test_mindspores_folder_is_read_alike(tmp_path: Path) -> None:
+def test_a_mindspore_folder_is_read_the_same_way(tmp_path: Path) -> None:
     """By the reference alone: no folder of MindSpore 2.3 and later is public."""
     folder = write_text(tmp_path / "a_ascend_ms", Run())
     file = folder / OUTPUT / "trace_view.json"
@@ -274,7 +274,7 @@ def test_a_timeline_without_slices_has_its_memory(tmp_path: Path) -> None:
 
 
 @BOTH
-def test_python_frames_are_left_out_where_nobody_wants_them(write: Write, tmp_path: Path) -> None:
+def test_python_frames_are_optional(write: Write, tmp_path: Path) -> None:
     folder = write(tmp_path / "a_ascend_pt", Run())
     with_frames, without = (read_folder(folder, python_frames=each) for each in (True, False))
     assert len(with_frames.tables["python"]["slice"]) == 1

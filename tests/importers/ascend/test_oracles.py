@@ -1,4 +1,4 @@
-"""Ascend's own answers about its recordings, against what our views compute from the events."""
+"""Results of Ascend's own analysis, against the values that the views compute from the events."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def recorded_step(opened: OpenedTrace) -> dict[str, Any]:
     return row
 
 
-def test_the_step_is_cut_as_ascend_cuts_it(opened: tuple[OpenedTrace, Path]) -> None:
+def test_step_times_equal_ascends_step_trace(opened: tuple[OpenedTrace, Path]) -> None:
     """``step_trace_time.csv`` or ``StepTraceTime``: µs; its tools round to ns, so do we."""
     trace, folder = opened
     own = recorded_step(trace)
-    ours = trace.view("distributed").tables["overlap"].filter(pl.col("step") == "50")
-    (row,) = ours.rows(named=True)
+    computed = trace.view("distributed").tables["overlap"].filter(pl.col("step") == "50")
+    (row,) = computed.rows(named=True)
 
     assert row["computation_us"] + row["overlap_us"] == pytest.approx(own["computing_us"], abs=0.2)
     assert row["overlap_us"] == pytest.approx(own["overlapped_us"], abs=0.2)
@@ -61,7 +61,7 @@ def test_the_step_is_cut_as_ascend_cuts_it(opened: tuple[OpenedTrace, Path]) -> 
         assert own["step"] == stored["Step"]
 
 
-def test_what_is_left_of_the_stage_is_free(opened: tuple[OpenedTrace, Path]) -> None:
+def test_the_remainder_of_the_stage_is_free(opened: tuple[OpenedTrace, Path]) -> None:
     trace = opened[0].trace
     own = recorded_step(opened[0])
     kernels = trace.device_work.filter(pl.Series(kernel_kinds(trace).is_kernel))
@@ -73,7 +73,7 @@ def test_what_is_left_of_the_stage_is_free(opened: tuple[OpenedTrace, Path]) -> 
     assert (span - total(union(start, end))) / 1000 == pytest.approx(own["free_us"], abs=0.5)
 
 
-def test_nothing_disagrees_with_the_rows_of_overlap_analysis(
+def test_the_rows_of_overlap_analysis_agree(
     opened: tuple[OpenedTrace, Path],
 ) -> None:
     counts = opened[0].trace.quality.counts
@@ -88,23 +88,23 @@ def test_kernels_by_type_are_those_of_op_statistic(opened: tuple[OpenedTrace, Pa
     if not (folder / "op_statistic.csv").exists():
         pytest.skip("a database holds no sums")
     types = {row["Name"]: row["Type"] for row in rows_of(folder / "kernel_details.csv")}
-    ours: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    computed: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     kernels = trace.view("kernels").tables["kernels"].group_by("name").agg(
         pl.col("calls").sum(), pl.col("total_us").sum()
     )  # fmt: skip
     for name, calls, total_us in kernels.iter_rows():
         if not name.startswith("hcom_"):
-            ours[types[name]][0] += calls
-            ours[types[name]][1] += total_us
+            computed[types[name]][0] += calls
+            computed[types[name]][1] += total_us
     stored = rows_of(folder / "op_statistic.csv")
 
-    assert {key: int(value[0]) for key, value in ours.items()} == {
+    assert {key: int(value[0]) for key, value in computed.items()} == {
         row["OP Type"]: sum(int(r["Count"]) for r in stored if r["OP Type"] == row["OP Type"])
         for row in stored
     }
     for row in stored:
         both = sum(float(r["Total Time(us)"]) for r in stored if r["OP Type"] == row["OP Type"])
-        assert ours[row["OP Type"]][1] == pytest.approx(both, abs=0.1), row["OP Type"]
+        assert computed[row["OP Type"]][1] == pytest.approx(both, abs=0.1), row["OP Type"]
 
 
 def test_sums_of_the_database_are_those_of_its_kernels(corpus: Path) -> None:
@@ -122,23 +122,23 @@ UNDRAWN = ("ReduceSum", "aten::convolution_backward", "ConvolutionBackward0")
 """Operators of work that Ascend draws no arrow to, so that its table leaves it out."""
 
 
-def test_operators_take_what_operator_details_says(opened: tuple[OpenedTrace, Path]) -> None:
-    """Host totals and device times; of host self time theirs holds the calls of CANN, ours not.
-    Theirs counts the collective twice, for an operator inside one of its name."""
+def test_operator_times_equal_operator_details(opened: tuple[OpenedTrace, Path]) -> None:
+    """Host totals and device times. Ascend's host self time includes CANN calls, and it counts the
+    collective twice (an operator inside one of the same name)."""
     opened_trace, folder = opened
     if not (folder / "operator_details.csv").exists():
         pytest.skip("a database holds no table of operators")
     trace = opened_trace.trace
-    theirs: dict[str, Any] = defaultdict(lambda: np.zeros(4))
+    reported: dict[str, Any] = defaultdict(lambda: np.zeros(4))
     for row in rows_of(folder / "operator_details.csv"):
-        theirs[row["Name"]] += [
+        reported[row["Name"]] += [
             float(row[f"{side} {part} Duration(us)"])
             for side, part in (
                 ("Host", "Total"), ("Host", "Self"), ("Device", "Self"), ("Device", "Total"),
             )
         ]  # fmt: skip
     calls = trace.slices.filter(pl.col("category") == Category.RUNTIME)
-    ours: dict[str, Any] = defaultdict(lambda: np.zeros(4))
+    computed: dict[str, Any] = defaultdict(lambda: np.zeros(4))
     nodes = trace.slices.filter(pl.col("category").is_in([int(c) for c in NODE_CATEGORIES]))
     track = dict(nodes.select("id", "track").iter_rows())
     inside: dict[int, int] = defaultdict(int)
@@ -150,10 +150,10 @@ def test_operators_take_what_operator_details_says(opened: tuple[OpenedTrace, Pa
         parts = (node["dur_ns"], node["self_ns"] + calls_ns, *(
             node[key] for key in ("device_self_ns", "device_total_ns")
         ))  # fmt: skip
-        ours[trace.text(node["name_code"]) or ""] += np.array(parts) / 1000
-    missing = ours["ReduceSum"][2] - theirs["ReduceSum"][2]
-    for name, values in theirs.items():
-        host_total, host_self, device_self, device_total = ours[name]
+        computed[trace.text(node["name_code"]) or ""] += np.array(parts) / 1000
+    missing = computed["ReduceSum"][2] - reported["ReduceSum"][2]
+    for name, values in reported.items():
+        host_total, host_self, device_self, device_total = computed[name]
         assert host_total == pytest.approx(values[0], abs=0.5), name
         assert host_self >= values[1] - 0.5, name
         if name == "HcclAllreduce":
@@ -171,9 +171,9 @@ def test_collectives_last_as_long_as_communication_json_says(
     trace, folder = opened
     recorded = trace.trace.side["recorded_collectives"].frame
     kernels = trace.view("kernels").tables["kernels"]
-    ours = dict(kernels.select("name", "total_us").iter_rows())
+    computed = dict(kernels.select("name", "total_us").iter_rows())
     for name, elapse_us in recorded.select("name", "elapse_us").iter_rows():
-        assert ours[name] == pytest.approx(elapse_us, abs=0.1), name
+        assert computed[name] == pytest.approx(elapse_us, abs=0.1), name
     (row,) = trace.view("distributed").tables["collectives"].rows(named=True)
     assert (row["name"], row["calls"], row["total_bytes"]) == ("all_reduce", 4, 244_403_360)
     file = folder / "communication.json"
@@ -186,7 +186,7 @@ def test_collectives_last_as_long_as_communication_json_says(
             assert row["wait_us"] == pytest.approx(times[row["name"]]["Wait Time(ms)"] * 1e3)
 
 
-def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None:
+def test_links_equal_the_communication_matrix(opened: tuple[OpenedTrace, Path]) -> None:
     trace, folder = opened
     links = trace.trace.side["links"].frame
     between = links.drop_nulls("source_rank")
@@ -202,14 +202,14 @@ def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None
             for key, pairs in document.items()
             if not key.startswith("Total Op Info")
             for pair, sent in pairs.items()
-        }  # one collective stands there as middle and as one of the slowest
-        ours = [
+        }  # one collective is listed as median and as one of the slowest
+        computed = [
             (name, f"{source}-{destination}", size)
             for name, source, destination, size in between.select(
                 "name", "source_rank", "destination_rank", "size_bytes"
             ).rows()
         ]
-        assert sorted(ours) == sorted(expected)
+        assert sorted(computed) == sorted(expected)
 
 
 def test_bandwidths_are_bytes_per_second(opened: tuple[OpenedTrace, Path]) -> None:
@@ -225,11 +225,11 @@ def test_bandwidths_are_bytes_per_second(opened: tuple[OpenedTrace, Path]) -> No
         events = json.loads((folder / "trace_view.json").read_text(encoding="utf-8"))
         name = "LLC 0 Read/Throughput"
         expected = [each["args"]["Throughput(MB/s)"] for each in events if each["name"] == name]
-        ours = moved.filter(pl.col("metric") == name)["value"]
-        assert sorted(ours) == pytest.approx(sorted(float(each) * 1024**2 for each in expected))
+        computed = moved.filter(pl.col("metric") == name)["value"]
+        assert sorted(computed) == pytest.approx(sorted(float(each) * 1024**2 for each in expected))
 
 
-def test_msprofs_own_overlap_is_ours(corpus: Path) -> None:
+def test_overlap_equals_that_of_msprof(corpus: Path) -> None:
     """A graph calls its collective after the operator, ``Default/AllReduce-op534_0``."""
     file = corpus / "ascend_mindspore" / "msprof_0_2_1.json"
     with open_trace(str(file), cache=False) as opened:

@@ -1,4 +1,4 @@
-"""Text and database of one run give equal views, but for what only one of them holds."""
+"""Text files and database of one run give equal views, except for data that only one has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import View
 
 OTHERWISE = ("slice", "id", "start_id", "source")
-"""Columns that differ: numbers of rows, which stand in another order, and names of files."""
+"""Columns that differ: row numbers (the order differs), and file names."""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_without_calls_the_operator_at_the_arrow_launched_the_work(tmp_path: Pat
         assert "kernel_without_launch" not in trace.quality.counts
 
 
-def test_work_that_nothing_is_tied_to_is_counted(tmp_path: Path) -> None:
+def test_unlinked_work_is_counted(tmp_path: Path) -> None:
     run = Run(calls=[], host=[("op", "aten::mm", 700, 0, 100, ())])
     for write, name in ((write_text, "a_ascend_pt"), (write_database, "b_ascend_pt")):
         trace = build_trace(read_folder(write(tmp_path / name, run)))
@@ -87,17 +87,17 @@ def test_every_table_of_every_view_is_the_same(both: tuple[Trace, Trace]) -> Non
     for name, view in text.items():
         for key, table in view.tables.items():
             columns = [each for each in table.frame.columns if not each.endswith(OTHERWISE)]
-            ours, theirs = (
+            computed, reported = (
                 each.frame.select(columns).sort(columns, nulls_last=True)
                 for each in (table, database[name].tables[key])
             )
-            assert_frame_equal(ours, theirs, check_exact=False, abs_tol=1e-3)
+            assert_frame_equal(computed, reported, check_exact=False, abs_tol=1e-3)
             compared += table.frame.height
     assert compared > 100
 
 
-def test_what_only_one_holds(both: tuple[Trace, Trace]) -> None:
-    """Text says how far an option went, databases name the model: notes and devices."""
+def test_differences_between_text_and_database(both: tuple[Trace, Trace]) -> None:
+    """Text files report missing files and options, databases the device model."""
     text, database = both
     assert text.quality.counts.keys() - database.quality.counts.keys() == {
         "ascend_trace", "string_time", "ascend_file_missing",

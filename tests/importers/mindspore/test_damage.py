@@ -31,7 +31,7 @@ def test_without_a_timeline_there_are_no_events() -> None:
         ({"timeline_display_0.json": "[]", "flops_summary_0.json": "{"}, "none of the files"),
     ],
 )
-def test_a_folder_without_anything_is_no_trace(files: dict[str, str], problem: str) -> None:
+def test_a_folder_without_known_files_is_not_a_trace(files: dict[str, str], problem: str) -> None:
     with pytest.raises(TraceFormatError, match=problem) as caught:
         read(folder_of(files), Reading())
     assert caught.value.code == "not_a_trace"
@@ -58,7 +58,7 @@ def test_a_damaged_file_costs_its_own_table_alone() -> None:
     assert trace.quality.counts["side_row_left_out"] == 2
 
 
-def test_rows_that_are_cut_or_no_numbers_are_left_out_and_counted() -> None:
+def test_truncated_rows_and_invalid_numbers_are_counted() -> None:
     text = (
         HEAD
         + "1,100,200,100,110,150,10,40,50\n"
@@ -99,7 +99,7 @@ def test_files_of_one_device_are_one_trace() -> None:
     assert trace.quality.counts["other_device_files"] == 2
 
 
-def test_numbers_beyond_sense_and_deep_json() -> None:
+def test_implausible_numbers_and_deep_json() -> None:
     deep = "[" * 100_000
     trace = opened(
         folder_of(

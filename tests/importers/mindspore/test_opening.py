@@ -1,4 +1,4 @@
-"""A folder of files is found, opened and kept: also where nothing but side tables is in it."""
+"""A folder of files is discovered, opened and cached, even if it has side tables only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_recording_without_events_is_cached(tmp_path: Path) -> None:
     assert again.side["pipeline"].source == "pipeline_profiling_0.json"
 
 
-def test_a_file_beyond_sense_is_cut_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_is_cut_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing, "MAX_FILE_BYTES", 200)
     rows = "step_num,start_point,end_point,total\n" + "1,100,200,100\n" * 50
     trace = opened(

@@ -1,4 +1,4 @@
-"""Side tables hold what the files say: constants here were read from the files by hand."""
+"""Side tables have the values of the files; the constants here were read from the files by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline of one device: rows are named, steps stand where the step trace has them."""
+"""The timeline of one device: its rows are named, and steps are aligned with the step trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD = "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interva
 REDUCTION = "stream_7_parallel_0_start_point,stream_7_parallel_0_end_point,stream_7_parallel_0\n"
 
 
-def test_rows_are_those_of_the_device() -> None:
+def test_rows_belong_to_the_device() -> None:
     trace = opened(recorded("run_1_excerpt", 1))
     assert trace.meta.format == "mindspore"
     named = trace.tracks.select("process_name", "process_label", "device").unique()
@@ -63,13 +63,13 @@ def test_steps_are_aligned_by_a_reduction_that_both_have() -> None:
     steps = opened(folder_of(files)).steps
     assert steps["name"].to_list() == ["1"]
     assert steps["start_ns"].to_list() == [5000 - 3000]
-    # A file that tells another beginning of the timeline contradicts it: nothing is tied.
+    # A file with another start of the timeline contradicts it: no steps are added.
     trace = opened(folder_of({**files, "min_cycle_counter_0.txt": "5000.0"}))
     assert trace.steps["name"].to_list() == ["0"]
     assert "steps" in {each.capability for each in trace.meta.info.not_recorded}
 
 
-def test_transfers_are_called_as_their_names_say() -> None:
+def test_transfers_are_classified_by_their_names() -> None:
     names = ["stream_520_parallel_0", "stream_36_0_AllGather-op4542", "Default/Send-op3"]
     events = [
         {"name": name, "ph": "X", "tid": 7, "ts": 10.0 * n, "dur": 5.0, "pid": 10000}

@@ -78,7 +78,7 @@ def write_export(path: Path, tables: Mapping[str, Sequence[Any]]) -> Path:
 
 
 def columns_of(path: Path, tables: Mapping[str, Sequence[Any]]) -> EventColumns:
-    """What is read of such an export."""
+    """The event columns of such an export."""
     return read_export(str(write_export(path / "x.sqlite", tables)), "x.sqlite", Reading())
 
 

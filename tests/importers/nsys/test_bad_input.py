@@ -1,4 +1,4 @@
-"""Damaged exports: what is odd is counted, what is whole is shown, and nothing crashes."""
+"""Damaged exports: damage is counted, the rest is shown, and nothing crashes."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ def shown(path: Path) -> Trace:
 
 
 @pytest.mark.parametrize("what", DAMAGES)
-def test_damages_are_counted_and_the_rest_is_shown(tmp_path: Path, what: str) -> None:
+def test_damage_in_exports_is_counted_and_the_rest_is_shown(tmp_path: Path, what: str) -> None:
     script, kernels, counted = DAMAGES[what]
     trace = shown(damaged(tmp_path, script))
     assert trace.device_work.height == kernels
     assert counted <= set(trace.quality.counts)
 
 
-def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_export_is_rejected(tmp_path: Path) -> None:
     path = damaged(tmp_path, f"DROP TABLE {NVTX}; DROP TABLE {CALL}; DROP TABLE {KERNEL}")
     with pytest.raises(TraceFormatError) as refused:
         read_export(str(path), path.name, Reading())
@@ -121,7 +121,7 @@ def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_everything_at_one_moment(tmp_path: Path) -> None:
+def test_all_events_at_the_same_time(tmp_path: Path) -> None:
     trace = shown(damaged(tmp_path, f'UPDATE {NVTX} SET start = 1000, "end" = 1000'))
     nodes = key_nodes(trace)
     assert nodes.height > 1

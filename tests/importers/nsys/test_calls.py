@@ -77,7 +77,7 @@ def test_a_call_repeated_for_its_backtrace_is_one_call(tmp_path: Path) -> None:
     assert trace.slices.height == 3
 
 
-def test_correlations_are_of_one_process(tmp_path: Path) -> None:
+def test_correlations_are_unique_within_a_process(tmp_path: Path) -> None:
     calls = [call(0, 1, 1, correlationId=8, globalTid=global_tid(pid, pid)) for pid in (10, 11)]
     kernels = [
         kernel(50 + pid, 100, correlationId=8, globalPid=global_pid(pid)) for pid in (11, 10, 12)
@@ -90,7 +90,7 @@ def test_correlations_are_of_one_process(tmp_path: Path) -> None:
     assert trace.quality.counts["kernel_without_launch"] == 1
 
 
-def test_work_without_a_process_is_of_the_only_one(tmp_path: Path) -> None:
+def test_work_without_a_process_belongs_to_the_only_process(tmp_path: Path) -> None:
     calls = [call(0, 1, 1, correlationId=8)]
     kernels = [kernel(50, 100, correlationId=8, globalPid=None)]
     trace = trace_of(tmp_path, {"StringIds": strings("f"), CALL: calls, KERNEL: kernels})
@@ -116,7 +116,7 @@ def test_overhead_names_no_file(tmp_path: Path) -> None:
     assert not any("home" in text for text in columns.strings)
 
 
-def test_library_calls_are_ranges_and_the_system_is_none(tmp_path: Path) -> None:
+def test_library_calls_are_ranges_but_system_calls_are_not(tmp_path: Path) -> None:
     thread = global_tid(10, 10)
     row = {"start": 0, "end": 100, "globalTid": thread}
     trace = trace_of(

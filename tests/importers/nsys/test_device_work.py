@@ -85,7 +85,7 @@ def copy(kind: int | None, source: int | None, target: int | None) -> dict[str, 
     }  # fmt: skip
 
 
-def test_copies_are_called_as_everywhere(tmp_path: Path) -> None:
+def test_copies_have_the_names_of_other_formats(tmp_path: Path) -> None:
     rows = [
         copy(1, 1, 2), copy(2, 2, 0), copy(8, 2, 2), copy(10, 2, 2), copy(1, None, None),
         copy(11, 4, 2), copy(99, 7, 7), copy(None, None, None),
@@ -104,7 +104,7 @@ def test_copies_are_called_as_everywhere(tmp_path: Path) -> None:
     assert columns.tables["device"]["bytes"].tolist() == [4096] * 8
 
 
-def test_the_meaning_of_numbers_is_that_of_the_export(tmp_path: Path) -> None:
+def test_constants_come_from_the_export(tmp_path: Path) -> None:
     kinds = [{"id": 21, "name": "CUDA_MEMCPY_KIND_DTOH", "label": "Device-to-Host"}]
     columns = columns_of(
         tmp_path, {"StringIds": strings(), COPY: [copy(21, 2, 1)], "ENUM_CUDA_MEMCPY_OPER": kinds}
@@ -112,7 +112,7 @@ def test_the_meaning_of_numbers_is_that_of_the_export(tmp_path: Path) -> None:
     assert names_of(columns, "gpu_memcpy") == ["Memcpy DtoH (Device -> Pinned)"]
 
 
-def test_sets(tmp_path: Path) -> None:
+def test_memsets(tmp_path: Path) -> None:
     rows = [{**kernel(0, 5), "bytes": 7, "memKind": kind} for kind in (2, 1, None)]
     columns = columns_of(tmp_path, {"StringIds": strings(), SET: rows})
     assert names_of(columns, "gpu_memset") == ["Memset (Device)", "Memset (Pinned)", "Memset"]
@@ -146,7 +146,7 @@ def test_a_graph_without_its_kernels(tmp_path: Path) -> None:
     ("end", "duration", "code"),
     [(None, 0, "missing_duration"), (5, 0, "negative_duration"), (2**61, 10, "huge_duration")],
 )
-def test_odd_ends(tmp_path: Path, end: int | None, duration: int, code: str) -> None:
+def test_invalid_range_ends(tmp_path: Path, end: int | None, duration: int, code: str) -> None:
     rows = [kernel(10, 20), {**kernel(10, 0), "end": end}]
     columns = columns_of(tmp_path, {"StringIds": strings("f"), KERNEL: rows})
     assert columns.tables["slices"]["dur_ns"].tolist() == [10, duration]
@@ -161,7 +161,7 @@ def test_rows_without_a_time_are_counted(tmp_path: Path) -> None:
     assert columns.quality.counts["event_without_time"] == 1
 
 
-def test_sizes_beyond_sense_are_absent(tmp_path: Path) -> None:
+def test_implausible_sizes_are_absent(tmp_path: Path) -> None:
     rows = [kernel(0, 1, registersPerThread=-3, staticSharedMemory=2**60, dynamicSharedMemory=1)]
     columns = columns_of(tmp_path, {"StringIds": strings("f"), KERNEL: rows})
     work = columns.tables["device"]
@@ -183,7 +183,7 @@ def test_streams_of_one_number_are_distinct(tmp_path: Path) -> None:
     ]
 
 
-def test_graphs_of_which_nothing_was_recorded(tmp_path: Path) -> None:
+def test_graphs_without_recorded_kernels(tmp_path: Path) -> None:
     tables = {"StringIds": strings("f", "cudaGraphLaunch_v10000"), CALL: [call(0, 5, 2)]}
     mode = [{"name": "CUDA_GRAPH_TRACE_OPTIONS:MODE", "value": "Graph"}]
     for settings, is_expected in ((mode, True), ([], False)):

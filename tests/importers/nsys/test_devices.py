@@ -1,4 +1,4 @@
-"""One number for each GPU, whatever the processes call it."""
+"""One number for each GPU, regardless of the device numbers of processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TWO = [kernel(0, 1, globalPid=global_pid(10)), kernel(0, 1, globalPid=global_pid
 """Two processes, each of which calls its GPU 0."""
 
 
-def test_each_process_sees_another_gpu(tmp_path: Path) -> None:
+def test_each_process_has_its_own_device_numbers(tmp_path: Path) -> None:
     seen = [
         {"gpuId": 2, "cudaId": 0, "pid": 10, "uuid": None, "numMultiprocessors": 108},
         {"gpuId": 5, "cudaId": 0, "pid": 11, "uuid": None, "numMultiprocessors": 132},
@@ -44,7 +44,7 @@ def test_each_process_sees_another_gpu(tmp_path: Path) -> None:
     assert described.select("device", "sm_count").rows() == [(2, 108), (5, 132)]
 
 
-def test_the_uuid_decides(tmp_path: Path) -> None:
+def test_gpus_are_matched_by_uuid(tmp_path: Path) -> None:
     gpus = [gpu(0, "A", uuid="aaaa", cuDevice=0), gpu(1, "B", uuid="bbbb", cuDevice=1)]
     seen = [
         {"gpuId": 0, "cudaId": 0, "pid": 10, "uuid": "GPU-BBBB"},
@@ -54,7 +54,7 @@ def test_the_uuid_decides(tmp_path: Path) -> None:
     assert devices_of(tmp_path, tables) == [1, 0]
 
 
-def test_the_order_of_cuda_is_not_that_of_the_machine(tmp_path: Path) -> None:
+def test_cuda_order_differs_from_machine_order(tmp_path: Path) -> None:
     gpus = [gpu(0, "small", cuDevice=1), gpu(1, "large", cuDevice=0)]
     tables = {KERNEL: [kernel(0, 1), kernel(0, 1, deviceId=1)], "TARGET_INFO_GPU": gpus}
     assert devices_of(tmp_path, tables) == [1, 0]

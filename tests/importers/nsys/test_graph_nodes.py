@@ -33,7 +33,7 @@ def owners(trace: Trace) -> list[str | None]:
     ]
 
 
-def test_the_creation_of_its_node_owns_a_kernel(tmp_path: Path) -> None:
+def test_a_kernel_belongs_to_the_creation_of_its_node(tmp_path: Path) -> None:
     """Each replay has another launch, in other ranges; the owners are the same."""
     trace = traced(tmp_path, nsys.graph_nodes())
     assert owners(trace) == ["aten::mm", "aten::relu", "capture"] * 2
@@ -42,7 +42,7 @@ def test_the_creation_of_its_node_owns_a_kernel(tmp_path: Path) -> None:
     starts = trace.slices["start_ns"]
     assert [starts[launch] for launch in launches] == [950] * 3 + [1992] * 3
     totals = trace.slices.filter(category=0).sort("start_ns")["device_self_ns"].to_list()
-    assert totals == [40, 40, 0]  # two replays of each; nothing of the operator around a launch
+    assert totals == [40, 40, 0]  # two replays of each; the operator around a launch owns none
     hierarchy = ranges_hierarchy(trace, "user")
     inside = hierarchy.call_slice[hierarchy.work_call].tolist()
     assert {trace.text(trace.slices["name_code"][each]) for each in inside} == {"capture"}
@@ -85,7 +85,7 @@ LINKS = st.lists(st.tuples(st.integers(1, 2), NODES, st.none() | NODES), max_siz
 
 
 @given(LINKS, st.lists(st.tuples(st.integers(1, 3), NODES), min_size=1, max_size=6))
-def test_chains_are_followed_as_one_walks_them(
+def test_chains_are_resolved_as_step_by_step(
     links: list[Link], wanted: list[tuple[int, int]]
 ) -> None:
     links = [

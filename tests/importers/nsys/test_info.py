@@ -1,4 +1,4 @@
-"""What an export says of itself: versions, time 0, complaints of the recorder, what it lacks."""
+"""Metadata of an export: versions, time 0, diagnostics of the recorder, missing data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_versions_of_old_and_new_exports(tmp_path: Path, table: str) -> None:
     assert columns_of(tmp_path, BASE).info.recorder_version is None
 
 
-def test_the_recorder_is_one_that_is_known() -> None:
+def test_the_recorder_is_known() -> None:
     assert recorder_named("Nsight Systems").name == "Nsight Systems"
 
 
@@ -47,7 +47,7 @@ def test_time_zero(tmp_path: Path, epoch: Any, base_ns: int) -> None:
 
 
 def test_times_that_count_from_1970_already(tmp_path: Path) -> None:
-    """As ``nsys export --ts-normalize=true`` writes them; one that is damaged changes nothing."""
+    """As ``nsys export --ts-normalize=true`` writes them; a damaged time changes nothing."""
     epoch = 1779630014975716426
     start = {"TARGET_INFO_SESSION_START_TIME": [{"utcEpochNs": epoch}]}
     kernels = [kernel(epoch + 7, epoch + 9), kernel(0, 5), kernel(epoch + 10, epoch + 12)]
@@ -67,7 +67,7 @@ def test_times_that_count_from_1970_already(tmp_path: Path) -> None:
         (2, None, "nsys_warnings"),
     ],
 )
-def test_complaints(tmp_path: Path, severity: int, text: str | None, code: str | None) -> None:
+def test_diagnostics(tmp_path: Path, severity: int, text: str | None, code: str | None) -> None:
     rows = [{"severity": severity, "text": text}]
     counts = columns_of(tmp_path, {**BASE, "DIAGNOSTIC_EVENT": rows}).quality.counts
     assert {key for key in counts if key.startswith("nsys")} == ({code} if code else set())
@@ -85,7 +85,7 @@ def test_missing_and_empty_tables(tmp_path: Path) -> None:
     assert "runtime" not in reasons
 
 
-def test_an_export_of_nothing(tmp_path: Path) -> None:
+def test_an_export_without_events(tmp_path: Path) -> None:
     with pytest.raises(TraceFormatError) as error:
         columns_of(tmp_path, {"StringIds": strings("f"), KERNEL: ["start", "end"]})
     assert error.value.code == "no_events"

@@ -96,7 +96,7 @@ TEXTS: list[tuple[str, str, MarkerKind, int, bool, str | None]] = [
 ]
 
 
-def test_what_texts_say() -> None:
+def test_parsed_texts() -> None:
     markers = parse_markers([text for text, *_ in TEXTS])
     parsed = zip(
         markers.name.to_list(),
@@ -150,7 +150,7 @@ def test_markers_of_pyprof_are_data() -> None:
     ],
     ids=range(17),
 )
-def test_what_is_no_literal_is_not_read(text: str) -> None:
+def test_other_texts_are_not_parsed_as_literals(text: str) -> None:
     assert dict_literal(text) is None
     assert parse_pyprof(text) is None
     (name,) = parse_markers([text]).name
@@ -163,7 +163,7 @@ def test_literals_are_read_as_python_does() -> None:
 
 
 @given(st.lists(st.text(max_size=30) | st.sampled_from([text for text, *_ in TEXTS]), max_size=8))
-def test_any_text_has_a_name_that_begins_it(texts: list[str]) -> None:
+def test_the_name_is_a_prefix_of_the_text(texts: list[str]) -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
     markers = parse_markers(texts)
     assert len(markers.kind) == len(markers.name) == len(texts)

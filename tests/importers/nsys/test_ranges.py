@@ -51,7 +51,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return traced(tmp_path_factory.mktemp("nsys"), nsys.training())
 
 
-def test_ranges_are_what_their_texts_say(training: Trace) -> None:
+def test_ranges_are_classified_by_their_texts(training: Trace) -> None:
     assert named(training, Category.STEP) == ["ProfilerStep#0", "ProfilerStep#1"]
     operators = ["torch.linear", "aten::linear"] * 2 + ["AddmmBackward0"] * 2
     assert named(training, Category.OPERATOR) == operators
@@ -83,8 +83,8 @@ def test_operators_have_their_inputs_stacks_and_forward_calls(training: Trace) -
     assert training.text(marker["input_type_code"]) == "['float32']"
 
 
-def test_start_end_ranges_nest_in_nothing(training: Trace) -> None:
-    """They stand on rows beside their thread, and none is the parent of another."""
+def test_start_end_ranges_do_not_nest(training: Trace) -> None:
+    """They are on extra tracks of their thread, and none is the parent of another."""
     apart = training.slices.filter(
         np.isin(training.slices["name_code"], _codes(training, "epoch", "loader", "handed over"))
     )
@@ -121,7 +121,7 @@ def test_threads_have_the_names_that_the_program_gave_them(training: Trace) -> N
     assert "autograd" in training.tracks["thread_name"].to_list()
 
 
-def test_ranges_stand_for_operators_where_there_are_none(tmp_path: Path) -> None:
+def test_ranges_replace_missing_operators(tmp_path: Path) -> None:
     trace = ranges(
         tmp_path, nsys.pushed("iteration 3", 10, 100), nsys.pushed("forward", 40, 90),
         nsys.started("epoch", 0, 200),
@@ -138,14 +138,14 @@ def test_ranges_stand_for_operators_where_there_are_none(tmp_path: Path) -> None
     }  # fmt: skip
 
 
-def test_what_is_one_iteration_stands_for_no_operator() -> None:
+def test_iteration_ranges_do_not_replace_operators() -> None:
     iterations = ["iteration 3", "step_12", "train/epoch 1", "Batch#7", "decode iter: 4"]
     others = ["forward", "step", "batch_norm 2", "iteration", "layer 3", "step 1 of 2"]
     stands_in = count_as_operators(iterations + others).tolist()
     assert stands_in == [False] * len(iterations) + [True] * len(others)
 
 
-def test_work_in_no_range_stays_in_sight(tmp_path: Path) -> None:
+def test_work_outside_ranges_is_shown(tmp_path: Path) -> None:
     trace = ranges(
         tmp_path, nsys.pushed("aten::mm, op_id = 1", 60, 90), kernels=[nsys.ran("k", 60, 80, 1)]
     )
@@ -182,7 +182,7 @@ def test_domains_have_the_name_of_their_creation_payload_or_number(tmp_path: Pat
     assert len(domains_of_ranges(trace)["mine"]) == 2
 
 
-def test_very_many_domains_are_one_from_some_number_on(tmp_path: Path) -> None:
+def test_domains_beyond_a_limit_are_merged(tmp_path: Path) -> None:
     events = [
         nsys.pushed("r", 10 * number, 10 * number + 5, domainId=number) for number in range(1, 100)
     ]

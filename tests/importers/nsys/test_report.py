@@ -1,4 +1,4 @@
-"""Reports: exported by a program called nsys, where there is one."""
+"""Reports are exported with the program ``nsys`` if it is installed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def report_of_a_run(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="fake_nsys")
 def nsys_that_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeNsys:
-    """A program called nsys whose arguments are ``args``."""
+    """A program ``nsys`` whose arguments are ``args``."""
     monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path / "cache"))
 
     def make(code: str) -> Path:
@@ -56,7 +56,7 @@ def left_in(cache: Path) -> list[str]:
     return [name for _, _, names in os.walk(cache) for name in names]
 
 
-def test_it_is_exported_and_read(report: Path, fake_nsys: FakeNsys, tmp_path: Path) -> None:
+def test_a_report_is_exported_and_read(report: Path, fake_nsys: FakeNsys, tmp_path: Path) -> None:
     export = write_export(
         tmp_path / "made.sqlite", {"StringIds": strings("f"), KERNEL: [kernel(0, 5)]}
     )
@@ -87,7 +87,7 @@ def test_an_export_that_fails(report: Path, fake_nsys: FakeNsys, code: str) -> N
     assert left_in(cache) == []
 
 
-def test_without_the_program_the_error_says_the_command(
+def test_without_the_program_the_error_has_the_command(
     report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -99,7 +99,7 @@ def test_without_the_program_the_error_says_the_command(
     )
 
 
-def test_a_program_where_somebody_happens_to_be_is_not_called(
+def test_a_program_in_the_working_directory_is_not_run(
     report: Path, fake_nsys: FakeNsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_nsys("pass")
@@ -111,7 +111,7 @@ def test_a_program_where_somebody_happens_to_be_is_not_called(
             import_source(opened(report))
 
 
-def test_somebody_ends_it(report: Path, fake_nsys: FakeNsys) -> None:
+def test_an_export_can_be_cancelled(report: Path, fake_nsys: FakeNsys) -> None:
     cache = fake_nsys("time.sleep(60)")
 
     def ends(_: int) -> None:
@@ -122,7 +122,7 @@ def test_somebody_ends_it(report: Path, fake_nsys: FakeNsys) -> None:
     assert left_in(cache) == []
 
 
-def test_in_folders_the_export_replaces_it() -> None:
+def test_in_folders_the_export_replaces_the_report() -> None:
     names = trace_names()
     assert ".nsys-rep" in names.endings
     assert detect_format(b"\0a report", "run.nsys-rep", True).format == "nsys-rep"

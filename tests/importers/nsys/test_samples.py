@@ -56,11 +56,11 @@ def samples_of(columns: EventColumns) -> list[Sample]:
         ("[a] b", ("[a] b", "")),
     ],
 )
-def test_units_stand_behind_names(text: str, split: tuple[str, str]) -> None:
+def test_units_are_split_from_names(text: str, split: tuple[str, str]) -> None:
     assert split_unit(text) == split
 
 
-def test_metrics_go_by_their_names(tmp_path: Path) -> None:
+def test_metrics_are_identified_by_name(tmp_path: Path) -> None:
     """Metric 2 is another one on the second GPU; without its type a name serves for all."""
     first, second = 0x900, 0x901
     names_table = [
@@ -145,7 +145,7 @@ def test_running_threads_agree_with_counting_moments() -> None:
     assert mean_running(starts, ends, bounds) == pytest.approx(expected)
 
 
-def test_the_machines_scheduler(tmp_path: Path) -> None:
+def test_context_switches(tmp_path: Path) -> None:
     rows = [
         {"start": start, "cpu": 1, "isSchedIn": is_in, "globalTid": global_tid(10, thread)}
         for start, thread, is_in in ((0, 1, 1), (0, 2, 1), (1000, 2, 0), (4000, 1, 0))
@@ -198,7 +198,7 @@ def test_memory_taken_before_the_recording_is_in_no_total(tmp_path: Path) -> Non
     assert totals.tolist() == [100, 0, 5]
 
 
-def test_samples_alone_are_a_recording(tmp_path: Path) -> None:
+def test_an_export_with_samples_only(tmp_path: Path) -> None:
     rows = [{"timestamp": time, "typeId": 0, "metricId": 1, "value": 3} for time in (5, 6)]
     trace = trace_of(tmp_path, {"GPU_METRICS": rows})
     assert (trace.samples.height, trace.slices.height) == (2, 0)

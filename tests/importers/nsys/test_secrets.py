@@ -1,5 +1,5 @@
-"""Nothing of the environment, the streams, command lines, users, hosts and paths that an export
-holds reaches a trace, the cache folder or an answer."""
+"""The environment, outputs, command lines, users, hosts and paths of an export reach neither the
+trace nor the cache folder nor an answer."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
     assert SECRET not in b"".join(chrome_json(trace, Selection())).decode()
 
 
-def test_no_answer_holds_any(tmp_path: Path) -> None:
+def test_no_answer_has_a_secret(tmp_path: Path) -> None:
     path = write_export(tmp_path / "x.sqlite", TABLES)
     with open_trace(path, cache_dir=tmp_path / "cache") as opened:
         answered = 0

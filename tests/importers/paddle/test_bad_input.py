@@ -48,7 +48,7 @@ def test_lengths_beyond_the_end() -> None:
     assert (names(columns), columns.quality.counts) == (["op"], {"message_damaged": 1})
 
 
-def test_times_that_cannot_be() -> None:
+def test_invalid_times() -> None:
     nodes = [pb.Node("a", 0, 5000, 4000), pb.Node("b", 0, -7, 9000), pb.Node("c", 0, 2**62, 2**63),
              pb.Node("d", 0, 6000, -1), pb.Node("e", 0, 1000, 2000)]  # fmt: skip
     columns = read_bytes(pb.recording(pb.tree(nodes)))
@@ -67,8 +67,8 @@ def test_unknown_types_and_devices() -> None:
 
 
 @pytest.mark.parametrize("parent", [1, 2, 99, -5, -1])
-def test_parents_that_are_none_change_nothing(parent: int) -> None:
-    """Nodes lie in one another by time: a circle, a parent that is not there or a second root."""
+def test_invalid_parents_change_nothing(parent: int) -> None:
+    """Nodes nest by time, with a circle, a missing parent or a second root."""
     nodes = [STEP, pb.Node("op", 0, 2000, 3000, parent=parent)]
     trace = build_trace(read_bytes(pb.recording(pb.tree(nodes))))
     assert trace.slices["parent"].to_list() == [None, 0]
@@ -85,7 +85,7 @@ def test_many_trees_and_long_nodes_over_many_pieces(monkeypatch: pytest.MonkeyPa
     assert (len(columns.tracks), columns.quality.counts) == (51, {})
 
 
-def test_a_node_that_never_ends_is_no_endless_reading() -> None:
+def test_reading_a_node_without_an_end_terminates() -> None:
     tree = message((1, 9)) + b"\x12" + varint(2**40) + b"x" * 5000
     with pytest.raises(TraceFormatError, match="has no events"):
         read_bytes(message((1, "1.0.2"), (2, 0)) + b"\x1a" + varint(2**41) + tree)
@@ -102,7 +102,7 @@ def test_only_known_keys_of_the_map_are_read() -> None:
     assert columns.quality.counts == {"header_value": 1}
 
 
-def test_other_protobuf_files_are_no_recordings() -> None:
+def test_other_protobuf_files_are_not_traces() -> None:
     graph = message((1, message((1, "conv1/weights"), (2, "Const"))))
     usage = message((1, message((1, 3), (2, 4096))), (2, 1 << 20))
     for head, base_name, kind in (

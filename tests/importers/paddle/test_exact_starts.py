@@ -1,4 +1,4 @@
-"""Starts among the arguments: taken where ``ts`` is their whole microseconds, else nothing."""
+"""Exact starts in the arguments are used only if ``ts`` is their whole microseconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def starts(events: list[dict[str, Any]], version: object = "1.0.2") -> list[int]
     return starts
 
 
-def test_starts_are_those_of_the_arguments_in_paddles_files_only() -> None:
+def test_starts_come_from_arguments_in_paddle_files_only() -> None:
     events = [event(10, "0.000 us"), event(10, "0.600 us"), event(11, "1.400 us")]
 
     first, second, third = starts(events)
@@ -32,12 +32,12 @@ def test_starts_are_those_of_the_arguments_in_paddles_files_only() -> None:
     assert starts(events, version=1) == [10_000, 10_000, 11_000]
 
 
-def test_arguments_that_are_something_else_change_nothing() -> None:
+def test_inconsistent_arguments_change_nothing() -> None:
     assert starts([event(10, "0.000 us"), event(20, "5.000 us")]) == [10_000, 20_000]
     assert starts([event(10, "0.000 us"), event(11, "soon")])[1] == 11_000
 
 
-def test_units_and_what_is_no_time() -> None:
+def test_units_and_invalid_times() -> None:
     table = exact_starts(["1.5 us", "2 ms", None, "7 ns", "1 s", "x us"], np.arange(6))
     assert table is not None
     assert table["slice"].tolist() == [0, 1, 3, 4]

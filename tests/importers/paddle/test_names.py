@@ -33,7 +33,7 @@ def test_worker_and_span_come_from_the_name(name: str, expected: TraceName | Non
     assert trace_names().parse_file(name) == expected
 
 
-def test_of_two_exports_of_one_recording_the_protobuf_is_shown(tmp_path: Path) -> None:
+def test_the_protobuf_export_replaces_the_json_export(tmp_path: Path) -> None:
     for name, data in (
         ("w0.paddle_trace.pb", DATA),
         ("w0.paddle_trace.json", JSON),

@@ -32,7 +32,7 @@ def event(name: str) -> dict[str, Any]:
     return {"ph": "X", "cat": "Operator", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 1}
 
 
-def test_names_lose_the_duration_behind_them_in_paddles_files_only() -> None:
+def test_durations_are_removed_from_names_in_paddle_files_only() -> None:
     given = ["a[2.765 ms]", "a[24.745 us]", "b [3 ns][1 s]", "c[1.5 us] x", "d"]
     events = [event(name) for name in given] + [{}]
     paddle = {"schemaVersion": "1.0.2", "traceEvents": events}
@@ -56,7 +56,7 @@ def test_a_real_export(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["w0", "w2"])
-def test_steps_and_data_loading_are_those_of_paddles_own_summary(corpus: Path, name: str) -> None:
+def test_steps_and_data_loading_equal_paddles_summary(corpus: Path, name: str) -> None:
     """Its "Overview Summary" lists calls and merged time in µs per type of event."""
     folder = corpus / "paddle_3.3.1" / "oracle"
     summary = (folder / f"{name}.summary_us.txt").read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def test_steps_and_data_loading_are_those_of_paddles_own_summary(corpus: Path, n
 
 
 def test_the_layers_of_a_thread_are_one_thread(corpus: Path) -> None:
-    """What C++ did lies in what Python began, and no slice crosses another."""
+    """C++ ranges nest in Python ranges, and no slice crosses another."""
     trace = build_trace(read_file(corpus / "paddle_3.3.1" / "oracle" / "w0.paddle_trace.json"))
     tracks, slices = trace.tracks, trace.slices
     raw = np.array([trace.text(code) for code in slices["raw_category_code"]])
@@ -100,7 +100,7 @@ def test_events_are_located_in_the_file(corpus: Path) -> None:
         assert "start_time" in match.arguments
 
 
-def test_words_of_paddle_mean_nothing_in_other_files() -> None:
+def test_paddles_categories_apply_to_paddle_files_only() -> None:
     loading = event("x") | {"cat": "Dataloader"}
     torch = read_bytes(json.dumps({"schemaVersion": 1, "traceEvents": [loading]}).encode())
 

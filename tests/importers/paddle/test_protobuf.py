@@ -1,4 +1,4 @@
-"""What stands in a ``.pb``, field by field; device rows as Paddle's JSON writes the same ones."""
+"""The fields of a ``.pb`` file; device rows are those that Paddle's JSON has."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def columns() -> EventColumns:
     return read_bytes(protobuf())
 
 
-def test_json_has_the_same_rows() -> None:
+def test_json_and_protobuf_have_the_same_rows() -> None:
     one, other = columns(), read_bytes(chrome())
     rows, expected = actual(one), actual(other)
     slices = {(name, start, dur, link) for _, name, *_, start, dur, link, _ in rows["slices"]}
@@ -131,7 +131,7 @@ def test_json_has_the_same_rows() -> None:
     assert (one.quality.counts, other.quality.counts) == ({}, {})
 
 
-def test_what_the_fields_say() -> None:
+def test_fields_of_slices() -> None:
     rows = actual(columns())
     (kernel,) = [row for row in rows["device"] if row[3] is not None]
     assert kernel[1:] == (0, 7, "[40, 3, 1]", "[128, 2, 1]", 33, 1536, 1.5, 12.0, 75.0, None)
@@ -163,7 +163,7 @@ def test_device_and_host_are_known() -> None:
     )  # fmt: skip
 
 
-def test_work_belongs_to_the_call_that_it_lies_in() -> None:
+def test_work_belongs_to_the_call_that_contains_it() -> None:
     trace = build_trace(columns())
     names = trace.slices["name_code"]
     launches = [trace.text(names[row]) for row in trace.device_work["launch"].to_list()]
@@ -174,7 +174,7 @@ def test_work_belongs_to_the_call_that_it_lies_in() -> None:
     assert not np.any(trace.slices["lane"].to_numpy())
 
 
-def test_events_of_the_type_of_communication_are_that_whatever_their_name() -> None:
+def test_events_of_the_communication_type_are_collectives_by_any_name() -> None:
     for data in (protobuf(), chrome()):
         trace = build_trace(read_bytes(data.replace(b"all_reduce", b"my_syncing")))
         calls = [trace.text(trace.slices["name_code"][row]) for row in host_calls(trace).tolist()]

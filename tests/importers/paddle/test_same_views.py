@@ -1,8 +1,8 @@
-"""JSON and protobuf of one recording make the same views, but for what only one of them holds.
+"""JSON and protobuf of one recording give the same views, except for data that only one has.
 
-What JSON does not hold: nanoseconds. It cuts starts to whole microseconds and tells them again, and
-durations, as numbers of single precision: a few nanoseconds are lost, and quotients of such times.
-What protobuf does not hold: whether a thread's row comes before another; that is not in a view.
+JSON has no nanoseconds: it cuts starts to whole microseconds, and repeats them and durations in
+single precision, so a few nanoseconds are lost. Protobuf has no order of threads, which is not in a
+view.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def test_a_window_without_an_end_lasts_on_and_without_a_timer_no_step_is_warm_up
     assert steps["is_warmup"].null_count() == 5
 
 
-def test_reasons_are_the_recorders_own_else_say_where_operators_are() -> None:
+def test_reasons_come_from_the_recorder_or_point_to_the_windows() -> None:
     run = Run(windows=((1, 2),), missing=(("gpu_samples", "No GPU."), ("unheard of", "x")))
     reasons = {each.capability: each.reason for each in journal_columns(run).info.not_recorded}
     assert reasons["gpu_samples"] == "No GPU."
@@ -243,7 +243,7 @@ def test_damage_is_counted_and_the_rest_is_read(damage: str) -> None:
         assert side(columns, name).equals(side(journal_columns(Run()), name))
 
 
-def test_what_another_process_wrote_behind_half_a_line_is_read() -> None:
+def test_a_block_after_half_a_line_is_read() -> None:
     first, rest = text_of(blocks_of(Run())).split(b"\n", 1)
     columns = journal_columns(first + b'\n{"kind":"work","loader":0,"sta' + rest)
     assert columns.quality.counts == {"journal_line": 1}
@@ -267,7 +267,7 @@ def test_a_journal_without_header_or_end_says_so() -> None:
 
 
 @pytest.mark.parametrize("text", [b"\n", b"\0\0\n", b'{"kind":"unheard"}\n', b"no journal\n"])
-def test_what_holds_no_block_is_no_trace(text: bytes) -> None:
+def test_a_file_without_blocks_is_not_a_trace(text: bytes) -> None:
     with pytest.raises(TraceFormatError):
         journal_columns(text)
 

@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.recording.samples import samples
 from torch_tb_profiler.trace.build import build_trace
 
 READ_AT_MS = [0, 800, 803, 900, 1000, 1130, 1200, 1300, 1400]
-"""A process that works before its first step is looked at seldom, then often, never evenly."""
+"""A process that is sampled rarely before its first step, then often, never evenly."""
 
 CPU_MS = [0, 760, 760, 800, 820, 822, 830, 830, 835]
 
@@ -33,7 +33,7 @@ def test_the_mean_of_a_rate_is_what_its_counter_grew_in_all_of_the_time() -> Non
     }
     trace = build_trace(journal_columns([block]))
     by_metric = {each.metric: each for each in samples(trace).series}
-    assert sorted(by_metric) == ["CPU", "threads"], "of a limit nothing is known"
+    assert sorted(by_metric) == ["CPU", "threads"], "the limit has no values"
     cpu = by_metric["CPU"]
     assert cpu.mean() == pytest.approx(835 / 1400 * 100)
     begins_ms = (cpu.time_ns + trace.meta.base_ns - START_NS) / 10**6

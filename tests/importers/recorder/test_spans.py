@@ -1,4 +1,4 @@
-"""A recorded run among other traces: what it is called, what stands first, what is not shown."""
+"""A recorded run among other traces: its name, its order, and what is not shown."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def changed(data: bytes, page: int, offset: int, by: bytes) -> bytes:
     return data[:at] + by + data[at + len(by) :]
 
 
-def test_whole(whole: bytes, tmp_path: Path) -> None:
+def test_an_undamaged_database(whole: bytes, tmp_path: Path) -> None:
     assert numbers(whole, tmp_path) == (list(range(ROWS)), {})
 
 
@@ -66,7 +66,7 @@ def test_a_blank_page_loses_its_rows_only(whole: bytes, tmp_path: Path) -> None:
     assert read == sorted(set(range(ROWS)) - (set(range(ROWS)) - set(read)))
 
 
-def test_a_tree_that_leads_back_to_itself_ends(whole: bytes, tmp_path: Path) -> None:
+def test_reading_a_circular_tree_terminates(whole: bytes, tmp_path: Path) -> None:
     inner = page_of(whole, 0x05)
     data = changed(whole, inner, 8, inner.to_bytes(4, "big"))
     read, counts = numbers(data, tmp_path)
@@ -80,7 +80,7 @@ def test_cells_beyond_a_page_are_left_out(whole: bytes, tmp_path: Path) -> None:
     assert (len(read), counts) == (ROWS - 2, {"database_damaged": 2})
 
 
-def test_a_lost_rest_of_a_row_takes_only_its_cell(whole: bytes, tmp_path: Path) -> None:
+def test_a_lost_overflow_page_loses_only_its_cell(whole: bytes, tmp_path: Path) -> None:
     pages = range(1, len(whole) // PAGE_BYTES + 1)
     rest = next(page for page in pages if whole.startswith(b"x" * 300, (page - 1) * PAGE_BYTES + 4))
     data = changed(whole, rest, 0, b"\xff\xff\xff\xff")
@@ -106,7 +106,7 @@ def test_flipped_bytes_never_harm(whole: bytes, tmp_path: Path) -> None:
         for _ in range(chance.randint(1, 30)):
             at = chance.randrange(100, len(data))
             data[at] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, 0x0D, 0x05, chance.randrange(256)))
-        with suppress(TraceFormatError):  # of the schema nothing may be lost
+        with suppress(TraceFormatError):  # the schema must stay intact
             read, _ = numbers(bytes(data), tmp_path)
             assert len(read) <= 2 * ROWS
 

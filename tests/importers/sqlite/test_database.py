@@ -1,4 +1,4 @@
-"""What a database gives: tables, columns, and nothing that nobody asked for."""
+"""Reads tables and columns of a database, and only the requested ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CREATE TABLE computed (number INTEGER, twice INTEGER GENERATED ALWAYS AS (number
 INSERT INTO computed VALUES (4);
 CREATE TABLE empty (number INTEGER);
 CREATE VIEW seen AS SELECT load_extension('/tmp/none') AS number;
-CREATE TRIGGER told AFTER INSERT ON empty BEGIN SELECT 1; END;
+CREATE TRIGGER on_insert AFTER INSERT ON empty BEGIN SELECT 1; END;
 CREATE TABLE backwards (number INTEGER PRIMARY KEY DESC);
 INSERT INTO backwards VALUES (3);
 """

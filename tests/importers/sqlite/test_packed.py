@@ -18,7 +18,7 @@ INTEGERS = st.one_of(
 
 @pytest.mark.hypothesis
 @given(st.lists(st.lists(INTEGERS, max_size=6), max_size=4))
-def test_nothing_is_lost(parts: list[list[int]]) -> None:
+def test_unpacking_restores_the_values(parts: list[list[int]]) -> None:
     joined = unpack([pack(np.array(part, np.int64)) for part in parts])
     assert joined.tolist() == [value for part in parts for value in part]
 
@@ -34,7 +34,7 @@ def test_nothing_is_lost(parts: list[list[int]]) -> None:
         ([0, 2**32], 8),
     ],
 )
-def test_they_take_what_they_need(values: list[int], bytes_each: int) -> None:
+def test_values_take_as_few_bytes_as_needed(values: list[int], bytes_each: int) -> None:
     packed = pack(np.array(values, np.int64))
     assert isinstance(packed, PackedInts)
     assert (0 if packed.offsets is None else packed.offsets.itemsize) == bytes_each

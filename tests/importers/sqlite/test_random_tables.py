@@ -81,7 +81,7 @@ def by_sqlite(path: Path, names: Sequence[str]) -> list[tuple[Any, ...]]:
 
 @settings(max_examples=60)
 @given(tables())
-def test_pages_hold_what_sqlite_reads(
+def test_pages_decode_to_what_sqlite_reads(
     table: tuple[list[str], list[tuple[Any, ...]], int, int, int],
 ) -> None:
     types, rows, late, deleted, page_bytes = table
