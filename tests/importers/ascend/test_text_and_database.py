@@ -87,11 +87,11 @@ def test_every_table_of_every_view_is_the_same(both: tuple[Trace, Trace]) -> Non
     for name, view in text.items():
         for key, table in view.tables.items():
             columns = [each for each in table.frame.columns if not each.endswith(OTHERWISE)]
-            computed, reported = (
+            from_text, from_database = (
                 each.frame.select(columns).sort(columns, nulls_last=True)
                 for each in (table, database[name].tables[key])
             )
-            assert_frame_equal(computed, reported, check_exact=False, abs_tol=1e-3)
+            assert_frame_equal(from_text, from_database, check_exact=False, abs_tol=1e-3)
             compared += table.frame.height
     assert compared > 100
 
