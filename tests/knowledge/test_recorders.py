@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from torch_tb_profiler.analysis.recording.missing_reasons import Lacking
+from torch_tb_profiler.analysis.recording.missing_reasons import AnyCapability
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.knowledge.recorders import (
     TORCH_PROFILER,
@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.info import CAPABILITIES
 
 
 def test_what_recorders_record_is_what_recordings_may_lack() -> None:
-    own = {each for part in get_args(Lacking) for each in get_args(part) or (part,)}
+    own = {each for part in get_args(AnyCapability) for each in get_args(part) or (part,)}
     for recorder in recorders().values():
         assert set(recorder.records) <= own
         assert not any(phrase.endswith(".") for phrase in recorder.records.values())

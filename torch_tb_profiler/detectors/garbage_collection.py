@@ -15,7 +15,7 @@ from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -67,7 +67,7 @@ def detect(context: Context) -> Finding | None:
                 function=context.texts(rows["frame_code"]),
                 longest_us=microseconds(rows["longest_ns"]),
             ).head(MAX_ROWS),
-            {"function": why(context.trace, "python", NO_FUNCTION)},
+            {"function": missing_reason(context.trace, "python", NO_FUNCTION)},
         ),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant="asked" if asked_ns * 2 > context.in_steps_ns(time_of(every)) else "default",

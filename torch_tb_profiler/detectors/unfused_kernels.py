@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.evidence.attention_kernels import eager_attention
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
@@ -68,7 +68,7 @@ def _eager(trace: Trace) -> Bools:
     """Per row of ``trace.device_work`` whether it is an unfused kernel of PyTorch."""
     rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
     names = trace.device_work["name_code"].to_numpy()[rows]
-    of_kind = kinds_of_names(trace).verdicts(names, _is_unfused) == codes.YES
+    of_kind = kernel_name_kinds(trace).verdicts(names, _is_unfused) == codes.YES
     eager = codes.names_match(trace, names, lambda name: any(part in name for part in EAGER))
     found = np.zeros(trace.device_work.height, np.bool_)
     found[rows[of_kind & eager]] = True

@@ -13,7 +13,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.evidence.stream_runs import begins_stream
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -56,7 +56,7 @@ def eager_attention(trace: Trace) -> Bools:
     kinds = kernel_kinds(trace)
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
     new_stream = begins_stream(trace, rows)
-    names, known = work["name_code"].to_numpy()[rows], kinds_of_names(trace)
+    names, known = work["name_code"].to_numpy()[rows], kernel_name_kinds(trace)
     softmax = known.verdicts(names, lambda kind: kind.kind == "softmax") == codes.YES
     softmax |= codes.map_names(trace, names, lambda name: bool(COMPILED.search(name)), np.bool_)
     inside = known.verdicts(names, lambda kind: kind.kind in INSIDE) == codes.YES

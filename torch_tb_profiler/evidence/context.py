@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, t
 from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.idle.chain import saved_on_chain
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
@@ -248,7 +248,7 @@ class Context:
 
     def kernels_that(self, column: pl.Series, rule: Callable[[KernelKind], bool]) -> pl.Series:
         """Mask of the name codes of kernels of whose kind ``rule`` holds."""
-        known = kinds_of_names(self.trace)
+        known = kernel_name_kinds(self.trace)
         return pl.Series(known.verdicts(column.to_numpy(), rule) == codes.YES, dtype=pl.Boolean)
 
     def texts(self, column: pl.Series) -> pl.Series:

@@ -102,7 +102,7 @@ def off_matrix_units(
     groups = calls_and_time(_with_inputs(context.trace, kernels), *KEYS)
     shapes = context.texts(groups["input_shape_code"])
     types = context.texts(groups["input_type_code"])
-    unknown = null_reasons.why(context.trace, "input_shapes", UNKNOWN.text)
+    unknown = null_reasons.missing_reason(context.trace, "input_shapes", UNKNOWN.text)
     allows_tf32 = context.trace.meta.info.settings.tf32_matmul
     reasons = [
         why_unused(shape, type_, context.architecture, unknown, allows_tf32)
@@ -119,7 +119,7 @@ def off_matrix_units(
         pl.col("dur_ns").sum().alias("of_cause_ns"), pl.col("reason").first()
     )
     why = Why(*main.sort("of_cause_ns", descending=True, maintain_order=True).row(0)[::2])
-    no_shapes = null_reasons.why(context.trace, "input_shapes", NO_SHAPES)
+    no_shapes = null_reasons.missing_reason(context.trace, "input_shapes", NO_SHAPES)
     return OffMatrixUnits(filled(spec, groups.head(limit), {"input_shape": no_shapes}), why)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.knowledge import operators
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
@@ -28,7 +28,7 @@ def layout_conversions(trace: Trace) -> Bools:
     work = trace.device_work
     rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
     names = work["name_code"].to_numpy()[rows]
-    is_layout = kinds_of_names(trace).verdicts(names, lambda kind: kind.kind == "layout")
+    is_layout = kernel_name_kinds(trace).verdicts(names, lambda kind: kind.kind == "layout")
     rows, names = rows[is_layout == codes.YES], names[is_layout == codes.YES]
     of_images = codes.map_names(trace, names, lambda name: bool(IMAGES.search(name)), np.bool_)
     owner = indices(work["owner"])[rows]

@@ -14,7 +14,11 @@ import polars as pl
 
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import Role
-from torch_tb_profiler.analysis.recording.missing_reasons import Lacking, recorder, why
+from torch_tb_profiler.analysis.recording.missing_reasons import (
+    AnyCapability,
+    missing_reason,
+    recorder,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
 from torch_tb_profiler.evidence.context import Context
@@ -37,7 +41,7 @@ class Need:
 
     is_met: Callable[[Context], bool]
     missing: str
-    what: Lacking | None = None
+    what: AnyCapability | None = None
 
 
 def unmet(context: Context, names: tuple[str, ...]) -> str | None:
@@ -45,7 +49,7 @@ def unmet(context: Context, names: tuple[str, ...]) -> str | None:
     need = next((NEEDS[name] for name in names if not NEEDS[name].is_met(context)), None)
     if need is None or need.what is None:
         return None if need is None else need.missing
-    return why(context.trace, need.what, need.missing)
+    return missing_reason(context.trace, need.what, need.missing)
 
 
 @per_trace

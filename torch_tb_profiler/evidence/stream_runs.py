@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -44,7 +44,9 @@ def savings_of_runs(trace: Trace, at_most: float) -> Float64:
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
     is_first = begins_stream(trace, rows)
     names = trace.device_work["name_code"].to_numpy()[rows]
-    fusable = kinds_of_names(trace).verdicts(names, lambda kind: kind.kind in FUSABLE) == codes.YES
+    fusable = (
+        kernel_name_kinds(trace).verdicts(names, lambda kind: kind.kind in FUSABLE) == codes.YES
+    )
     run = np.cumsum(is_first | ~fusable | np.append(True, ~fusable[:-1])[: len(rows)])
     dur_ns = trace.device_work["dur_ns"].to_numpy()[rows]
     whole_ns = np.bincount(run, dur_ns, len(rows) + 1)

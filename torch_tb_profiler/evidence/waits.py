@@ -20,7 +20,7 @@ from torch_tb_profiler.evidence.sources import operator_rows
 from torch_tb_profiler.evidence.tables import CALLS, filled
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 OUTSIDE = "(no operator)"
@@ -157,7 +157,11 @@ def wait_groups(
         call,
         _where(context, operator, call, int(worst["id"])),
         fetched * 2 > int(idle_ns.sum()),
-        filled(spec, groups.head(MAX_ROWS), {"frame": why(context.trace, "python", NO_FUNCTION)}),
+        filled(
+            spec,
+            groups.head(MAX_ROWS),
+            {"frame": missing_reason(context.trace, "python", NO_FUNCTION)},
+        ),
         operator_rows(context, groups["owner"][0])
         # Calls outside operators are in no table; what they cost is in the runtime of the steps.
         or {"view": "overview", "table": "steps", "sort": "-runtime_us"},

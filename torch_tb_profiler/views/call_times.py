@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.operators.summaries.calls import FIGURES, SIDES
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.schema import Column

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.recording.missing_reasons import own_reason, recorder, why
+from torch_tb_profiler.analysis.recording.missing_reasons import (
+    missing_reason,
+    recorded_reason,
+    recorder,
+)
 
-__all__ = ["needed", "not_grouped", "own_reason", "recorder", "why"]
+__all__ = ["missing_reason", "needed", "not_grouped", "recorded_reason", "recorder"]
 
 
 def not_grouped(by: str, group_by: str) -> str:

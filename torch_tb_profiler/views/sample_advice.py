@@ -12,9 +12,9 @@ from typing import NamedTuple
 from torch_tb_profiler.analysis.memory.selected import selected_time
 from torch_tb_profiler.analysis.recording.samples import (
     SampleSeries,
-    have_own_clock,
+    has_own_clock,
     samples,
-    within,
+    select_within,
 )
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.resources import SampleAdvice, resources_file
@@ -92,10 +92,10 @@ def urgent(trace: Trace, selection: Selection) -> list[Note]:
     Raises:
         SelectionError: the selection names steps the trace does not have.
     """
-    if have_own_clock(trace) or not (sampled := samples(trace).series):
+    if has_own_clock(trace) or not (sampled := samples(trace).series):
         return []
     stretches = selected_time(trace, selection)
-    chosen = [part for each in sampled if len((part := within(each, stretches)).time_ns)]
+    chosen = [part for each in sampled if len((part := select_within(each, stretches)).time_ns)]
     asked = Question(trace, selection, chosen)
     notes = [note for rule in URGENT if (note := rule(asked)) is not None]
     return [note for note in notes if note.severity == "warning"]

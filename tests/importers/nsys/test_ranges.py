@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import (
     domains_of_ranges,
     ranges_hierarchy,
 )
-from torch_tb_profiler.analysis.recording.range_domains import MOST_NAMED, OTHERS
+from torch_tb_profiler.analysis.recording.range_domains import MAX_DOMAINS, OTHERS
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.nsys.categories import count_as_operators
 from torch_tb_profiler.importers.nsys.reader import read_export
@@ -188,7 +188,7 @@ def test_domains_beyond_a_limit_are_merged(tmp_path: Path) -> None:
     ]
     trace = ranges(tmp_path, nsys.pushed("aten::mm", 5000, 5010), *events)
     domains = domains_of_ranges(trace)
-    assert len(domains) <= MOST_NAMED
+    assert len(domains) <= MAX_DOMAINS
     assert OTHERS in domains
     assert sum(map(len, domains.values())) == 99
 

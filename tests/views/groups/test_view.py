@@ -9,7 +9,7 @@ import pytest
 
 from tests.analysis.operators.hierarchies import walk
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.groups import rows as rows_module

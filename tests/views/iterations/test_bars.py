@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.idle.resources import Resource
-from torch_tb_profiler.analysis.recording.device_links import NO_LAUNCHES
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_LAUNCHES
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
 from torch_tb_profiler.analysis.steps.iterations.cut import cut

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.helpers.recorded import recorded as recorded_by
 from tests.helpers.traces import call, kernel, trace
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views.kernels.api_calls import NO_CALL, NO_HOST_TIME
 from torch_tb_profiler.views.kernels.view import kernels

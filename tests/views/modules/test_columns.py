@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.helpers import traces as t
 from tests.views.modules.test_view import fx12, module, rows
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views.modules.view import NO_CALL, NO_MODULE, modules
 

@@ -12,7 +12,7 @@ from tests.views import reference
 from tests.views.random_traces import Recording, recordings
 from tests.views.slow_times import SlowTimes, is_inside
 from torch_tb_profiler.analysis.operators.times import NO_RUNTIME
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.knowledge.operator_types import operator_type

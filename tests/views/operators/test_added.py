@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.columns import (

@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.helpers.traces import call, kernel, memcpy, op, step, trace
 from tests.views.overview.test_view import fact
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
 from torch_tb_profiler.views.overview.classes import NO_ELIGIBLE

@@ -9,7 +9,12 @@ import pytest
 
 from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import kernel, op, step
-from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSeries, samples, thinned
+from torch_tb_profiler.analysis.recording.samples import (
+    MAX_SERIES,
+    SampleSeries,
+    downsample,
+    samples,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
@@ -83,19 +88,19 @@ def test_peaks_stay_in_thinned_curves() -> None:
     value = np.zeros(len(time))
     value[[5, 77_777]] = (-3, 9)
     series = SampleSeries("GPU 0", "SMs Active", "%", time, value)
-    kept = thinned(series, MAX_POINTS)
+    kept = downsample(series, MAX_POINTS)
     assert len(kept) <= MAX_POINTS
     assert np.all(np.diff(kept) > 0)
     assert {5, 77_777} <= set(kept.tolist())
     few = SampleSeries("GPU 0", "SMs Active", "%", time[:7], value[:7])
-    assert thinned(few, MAX_POINTS).tolist() == list(range(7))
+    assert downsample(few, MAX_POINTS).tolist() == list(range(7))
 
 
 def test_thinning_keeps_the_extremes_of_every_stretch() -> None:
     random = np.random.default_rng(7)
     time = np.sort(random.integers(0, 10**6, 5000))
     value = random.normal(size=5000)
-    kept = thinned(SampleSeries("", "", "", time, value), 40)
+    kept = downsample(SampleSeries("", "", "", time, value), 40)
     bucket = (time - time[0]) // ((time[-1] - time[0] + 1) / 20)
     for each in np.unique(bucket):
         inside = value[bucket == each]

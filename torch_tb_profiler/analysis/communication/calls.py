@@ -14,9 +14,9 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around, innermost_around_start
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.recording.collective_slices import moving_slices
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     HOST_COMMUNICATION_CATEGORIES,
+    collective_slices,
     kernel_kinds,
 )
 from torch_tb_profiler.knowledge import communication
@@ -32,7 +32,7 @@ def host_calls(trace: Trace) -> Int64:
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
     names = trace.slices["name_code"].to_numpy()[hosts]
     ranges = hosts[codes.map_names(trace, names, communication.is_communication, np.bool_)]
-    described = moving_slices(trace)
+    described = collective_slices(trace)
     described = described[np.isin(category[described], HOST_COMMUNICATION_CATEGORIES)]
     around = innermost_around(trace, described, ranges)
     wrappers = np.setdiff1d(described, np.concatenate((around, ranges)))

@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes, roof_times
 from torch_tb_profiler.analysis.efficiency.tiles import tiled_flops
 from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.analysis.operators.identity import operator_types_of_calls
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import in_selection, slice_steps

@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.efficiency.calls import holding_calls
 from torch_tb_profiler.analysis.efficiency.groups import selected_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.operators.calls import operator_calls
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace

@@ -12,7 +12,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.intervals import total_within, union
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.recording.samples import have_own_clock, samples
+from torch_tb_profiler.analysis.recording.samples import has_own_clock, samples
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -104,7 +104,7 @@ def _sampled(trace: Trace, clock: str) -> float | None:
         for series in samples(trace).series
         if series.metric == clock and series.unit == "MHz" and series.source in used
     ]
-    if not found or have_own_clock(trace):
+    if not found or has_own_clock(trace):
         return None
     value = np.concatenate([series.value for series in found])
     time_ns = np.concatenate([series.time_ns for series in found])

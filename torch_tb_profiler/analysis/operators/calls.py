@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.operators.call_tree import call_tree, device_sum
 from torch_tb_profiler.analysis.operators.python_functions import python_inside
 from torch_tb_profiler.analysis.operators.recursion import inside_own_group, same_name_around
 from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.recording.missing_reasons import why
+from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask, in_selection, slice_steps
 from torch_tb_profiler.trace.columns import Bools
@@ -66,7 +66,7 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
 def no_operators(trace: Trace) -> str | None:
     """Why a recording has no operators; None where it has some."""
     if operator_calls(trace).is_empty():
-        return why(trace, "operators", "The recording holds no operator.")
+        return missing_reason(trace, "operators", "The recording holds no operator.")
     return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.codes import names_match
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -23,13 +23,13 @@ _ACCUMULATE_GRAD = "AccumulateGrad"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackwardNodes:
-    """What the autograd engine ran, each node once; aligned with ``slice`` but for ``around``.
+    """The nodes that the autograd engine ran; aligned with ``slice`` but for ``around``.
 
     Attributes:
         slice: Slice of each node, ascending.
-        forward: Slice of its forward operator, -1 where unknown. An ``AccumulateGrad`` has none;
-            it has that of the node that ran before it on its thread.
-        outer: Number of the node it ran in, -1 for most: a backward pass inside another one.
+        forward: Slice of its forward operator, -1 where unknown. An ``AccumulateGrad`` has none and
+            takes that of the node before it on its thread.
+        outer: Index of the node it ran in, -1 for most: a backward pass inside another one.
         around: Per slice of the trace, the slice of the innermost node around it, -1 for none.
     """
 
@@ -41,23 +41,23 @@ class BackwardNodes:
 
 @per_trace
 def backward_nodes(trace: Trace) -> BackwardNodes:
-    """The backward nodes of ``trace``; made once.
+    """The backward nodes of ``trace``.
 
     A node is an evaluation by the engine; where the file names none, an operator that is linked
-    to its forward operator. A node inside another one is one of its own when the engine evaluated
+    to its forward operator. An operator inside a node is a separate node when the engine evaluated
     it there, or when it is linked to another forward operator.
     """
     parent = indices(trace.slices["parent"])
     linked = trace.operators.filter(pl.col("forward").is_not_null())
     linked_slice = linked["slice"].to_numpy()
-    everything = np.arange(trace.slices.height)
-    evaluated = _named(trace, everything, lambda name: name.startswith(_EVALUATES))
+    every_slice = np.arange(trace.slices.height)
+    evaluated = _names_match(trace, every_slice, lambda name: name.startswith(_EVALUATES))
     forward_of = np.full(trace.slices.height, -1, np.int64)
     forward_of[linked_slice] = linked["forward"].to_numpy()
     is_backward = evaluated | (forward_of >= 0)
     above = gather(gather(nearest_marked(parent, is_backward), parent), linked_slice)
-    of_same = gather(forward_of, above) == forward_of[linked_slice]
-    is_part = (above >= 0) & (of_same | np.append(evaluated, False)[above])
+    same_forward = gather(forward_of, above) == forward_of[linked_slice]
+    is_part = (above >= 0) & (same_forward | np.append(evaluated, False)[above])
     is_node = evaluated.copy()
     is_node[linked_slice[~is_part]] = True
     around = nearest_marked(parent, is_node)
@@ -65,23 +65,24 @@ def backward_nodes(trace: Trace) -> BackwardNodes:
     # Written from the last to the first, so that the first link inside a node decides.
     forward[around[linked_slice][::-1]] = linked["forward"].to_numpy()[::-1]
     nodes = np.flatnonzero(is_node)
-    number = np.full(trace.slices.height, -1, np.int64)
-    number[nodes] = np.arange(len(nodes))
-    outer = gather(number, gather(around, parent[nodes]))
-    return BackwardNodes(nodes, _carried_over(trace, nodes, forward[nodes], outer), outer, around)
+    node_of_slice = np.full(trace.slices.height, -1, np.int64)
+    node_of_slice[nodes] = np.arange(len(nodes))
+    outer = gather(node_of_slice, gather(around, parent[nodes]))
+    return BackwardNodes(
+        nodes, _fill_accumulations(trace, nodes, forward[nodes], outer), outer, around
+    )
 
 
-def _named(trace: Trace, slices: Int64, rule: Callable[[str], bool]) -> Bools:
-    """Which of ``slices`` have a name that the rule holds for."""
-    named: Bools = map_names(trace, trace.slices["name_code"].to_numpy()[slices], rule, np.bool_)
-    return named
+def _names_match(trace: Trace, slices: Int64, predicate: Callable[[str], bool]) -> Bools:
+    """Which of ``slices`` have a name that the predicate holds for."""
+    return names_match(trace, trace.slices["name_code"].to_numpy()[slices], predicate)
 
 
-def _carried_over(trace: Trace, nodes: Int64, forward: Int64, outer: Int64) -> Int64:
-    """``forward`` of each node, gradient accumulation taking that of the node before it on its
+def _fill_accumulations(trace: Trace, nodes: Int64, forward: Int64, outer: Int64) -> Int64:
+    """``forward`` of each node; gradient accumulation takes that of the node before it on its
     thread and inside the same node."""
     order = np.argsort(outer, kind="stable")
-    accumulates = _named(trace, nodes[order], lambda name: _ACCUMULATE_GRAD in name)
+    accumulates = _names_match(trace, nodes[order], lambda name: _ACCUMULATE_GRAD in name)
     source = np.maximum.accumulate(np.where(accumulates, -1, np.arange(len(nodes))))
     track, inside = indices(trace.slices["track"])[nodes[order]], outer[order]
     same = (track == gather(track, source)) & (inside == gather(inside, source))

@@ -1,4 +1,4 @@
-"""What the devices of a recording are, where they are no GPUs."""
+"""The kind of the devices of a recording, where they are not GPUs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch_tb_profiler.trace.model import Trace
 
 @per_trace
 def device_kind(trace: Trace) -> DeviceKind | None:
-    """What all devices of ``trace`` are by what its tracks call them, without any by what records
-    them; None for GPUs, for devices that nothing is said of, and for several kinds. Made once."""
+    """The one kind of all devices of ``trace``, from the labels of their tracks, else from the
+    recorder; None for GPUs, unknown devices, and several kinds."""
     labels = trace.tracks.filter(trace.tracks["is_device"])["process_label"].unique().to_list()
     labels = labels or [recorder(trace).devices]
     kinds = {kind_of_label(label) if label else None for label in labels}

@@ -1,4 +1,4 @@
-"""What the names of a trace's kernels and operators tell, per row, looked up once per trace."""
+"""Kinds of kernels and operators per row, from their names: kernel, communication, Tensor Cores."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices, with_ancestors
-from torch_tb_profiler.analysis.recording.collective_slices import moving_slices
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools, Int8
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -34,11 +33,11 @@ class KernelKinds:
     Attributes:
         is_kernel: A kernel, neither copy nor set.
         is_communication: A kernel that moves data between devices: recognised by its name, by
-            collective metadata, or (unknown name) by being launched directly by a communication
-            range (``docs/metrics.md#categories``).
+            collective metadata, or (unknown name) because a communication range launched it
+            directly (``docs/metrics.md#categories``).
         tensor_core: Verdict (``analysis.algebra.codes``) whether a kernel runs on
             matrix units; ``NO`` for copies, sets and communication, ``UNKNOWN`` for all kernels of
-            devices that have units of another kind.
+            devices that have another kind of units.
     """
 
     is_kernel: Bools
@@ -47,55 +46,55 @@ class KernelKinds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KindsOfNames:
-    """What the names of a trace's kernels tell.
+class KernelNameKinds:
+    """The kinds of a trace's kernels by name.
 
     Attributes:
-        kinds: The distinct answers.
-        number: Per string of the trace the place of its answer in ``kinds``; 0, which is
-            ``kernels.UNKNOWN_KERNEL``, for what is no name of a kernel.
+        kinds: The distinct kinds.
+        index: Per string of the trace the index of its kind in ``kinds``; 0, which is
+            ``kernels.UNKNOWN_KERNEL``, for strings that are no name of a kernel.
     """
 
     kinds: list[kernels.KernelKind]
-    number: npt.NDArray[np.int16]
+    index: npt.NDArray[np.int16]
 
     def verdicts(self, names: npt.NDArray[Any], rule: Callable[[kernels.KernelKind], int]) -> Int8:
-        """What ``rule`` says of each name code."""
-        said = np.array([rule(kind) for kind in self.kinds], np.int8)
-        of_rows: Int8 = said[self.number[names]]
-        return of_rows
+        """``rule`` of the kind of each name code."""
+        by_kind = np.array([rule(kind) for kind in self.kinds], np.int8)
+        verdicts: Int8 = by_kind[self.index[names]]
+        return verdicts
 
 
 @per_trace
-def kinds_of_names(trace: Trace) -> KindsOfNames:
-    """The kinds of all names of kernels; made once, all names at a time."""
+def kernel_name_kinds(trace: Trace) -> KernelNameKinds:
+    """The kinds of all names of kernels, classified in one batch."""
     is_kernel = trace.device_work["category"] == Category.KERNEL
     present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
     kinds = kernels.classify_all([str(text) for text in trace.strings[present]])
-    place = {kernels.UNKNOWN_KERNEL: 0}
-    number = np.zeros(len(trace.strings), np.int16)
-    number[present] = [place.setdefault(kind, len(place)) for kind in kinds]
-    return KindsOfNames(list(place), number)
+    distinct = {kernels.UNKNOWN_KERNEL: 0}
+    index = np.zeros(len(trace.strings), np.int16)
+    index[present] = [distinct.setdefault(kind, len(distinct)) for kind in kinds]
+    return KernelNameKinds(list(distinct), index)
 
 
 @per_trace
 def kernel_kinds(trace: Trace) -> KernelKinds:
-    """The kinds of all device work; made once."""
+    """The kinds of all device work."""
     work = trace.device_work
     is_kernel = work["category"].to_numpy() == Category.KERNEL
     rows = np.flatnonzero(is_kernel)
     names = work["name_code"].to_numpy()[rows]
-    known = kinds_of_names(trace)
+    by_name = kernel_name_kinds(trace)
     tensor_core = np.full(len(is_kernel), codes.NO, np.int8)
-    tensor_core[rows] = known.verdicts(names, lambda kind: codes.verdict(kind.tensor_core))
-    by_name = known.verdicts(names, lambda kind: kind.communication) == codes.YES
-    unknown = known.verdicts(names, lambda kind: kind.rule is None) == codes.YES
+    tensor_core[rows] = by_name.verdicts(names, lambda kind: codes.verdict(kind.tensor_core))
+    is_named_so = by_name.verdicts(names, lambda kind: kind.communication) == codes.YES
+    unknown = by_name.verdicts(names, lambda kind: kind.rule is None) == codes.YES
     owner = indices(work["owner"])[rows]
     communicates = communication_slices(trace)
-    of_owner = np.append(communicates, False)[owner]
+    owner_communicates = np.append(communicates, False)[owner]
     described = communicates[work["slice"].to_numpy()[rows]]
     is_communication = np.zeros(len(is_kernel), np.bool_)
-    is_communication[rows] = by_name | described | (unknown & of_owner)
+    is_communication[rows] = is_named_so | described | (unknown & owner_communicates)
     tensor_core[is_communication] = codes.NO
     if device_kind(trace) is not None:
         tensor_core[is_kernel] = codes.UNKNOWN
@@ -105,23 +104,37 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
 @per_trace
 def communication_slices(trace: Trace) -> Bools:
     """Per slice whether it is communication by its host name or its collective metadata; records
-    that move nothing (``init``, ``wait``) are none."""
+    that move no data (``init``, ``wait``) are not."""
     category = trace.slices["category"].to_numpy()
     mask = np.zeros(len(category), np.bool_)
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
     names = trace.slices["name_code"].to_numpy()[hosts]
-    mask[hosts] = codes.map_names(trace, names, communication.is_communication, np.bool_)
-    mask[moving_slices(trace)] = True
+    mask[hosts] = codes.names_match(trace, names, communication.is_communication)
+    mask[collective_slices(trace)] = True
     return mask
+
+
+def collective_slices(trace: Trace) -> Int64:
+    """Ids of the slices with metadata of a collective that moves data (``init`` and ``wait`` do
+    not), in the order of ``trace.collectives``."""
+    table = trace.collectives
+    moves = codes.present_names_match(trace, table["collective_code"], _moves_data, absent=True)
+    slices: Int64 = table["slice"].to_numpy()[moves]
+    return slices
+
+
+def _moves_data(name: str) -> bool:
+    known = communication.entry(communication.collective(name) or "")
+    return known is None or known.moves_data
 
 
 @per_trace
 def eligible_slices(trace: Trace) -> Int8:
     """Per slice the verdict whether it could use Tensor Cores; only nodes are meaningful.
 
-    Yes if its name says so, if a node inside it is eligible, or if it launched a kernel that did
-    use them (``docs/metrics.md#operators``); else what its name says. Nothing is known of operators
-    for devices that have no Tensor Cores.
+    Yes if its name is eligible, if a node inside it is, or if it launched a kernel that uses them
+    (``docs/metrics.md#operators``); else the verdict of its name. Unknown for operators of devices
+    that have no Tensor Cores.
     """
     names = trace.slices["name_code"].to_numpy()
     category = trace.slices["category"].to_numpy()

@@ -1,4 +1,4 @@
-"""The names of a trace's kernels for people: short, and demangled.
+"""Display names of a trace's kernels: short, and demangled.
 
 Definition: ``docs/metrics.md#kernel-names``.
 """
@@ -30,26 +30,26 @@ class KernelNames:
     demangleds: dict[int, str]
 
     def short(self, codes: pl.Series) -> pl.Series:
-        """The short name behind each code; null for null, and for what is no kernel's name."""
-        return _behind(codes, self.shorts)
+        """The short name of each code; null for null, and for codes that are no kernel's name."""
+        return _lookup(codes, self.shorts)
 
     def short_text(self, code: int | None) -> str | None:
-        """The short name behind one code; None of what is no kernel's name."""
+        """The short name of one code; None for a code that is no kernel's name."""
         return None if code is None else self.shorts.get(code)
 
     def demangled_text(self, code: int | None) -> str | None:
-        """The demangled name behind one code; None where the recorded name is not mangled."""
+        """The demangled name of one code; None where the recorded name is not mangled."""
         return None if code is None else self.demangleds.get(code)
 
     def demangled(self, codes: pl.Series) -> pl.Series:
-        """The demangled name behind each code; null where the recorded name is not mangled."""
-        return _behind(codes, self.demangleds)
+        """The demangled name of each code; null where the recorded name is not mangled."""
+        return _lookup(codes, self.demangleds)
 
 
 @per_trace
 def kernel_names(trace: Trace) -> KernelNames:
     """The names of all kernels of a trace."""
-    texts = _recorded(trace)
+    texts = _recorded_names(trace)
     shorts = short_names(set(texts.values()))
     return KernelNames(
         {code: shorts[text] for code, text in texts.items()},
@@ -60,15 +60,15 @@ def kernel_names(trace: Trace) -> KernelNames:
 def common_short_names(traces: Iterable[Trace]) -> dict[str, str]:
     """Recorded name → short name, the same for all ``traces``, so that kernels that run in several
     have one name."""
-    return short_names({name for trace in traces for name in _recorded(trace).values()})
+    return short_names({name for trace in traces for name in _recorded_names(trace).values()})
 
 
-def _recorded(trace: Trace) -> dict[int, str]:
+def _recorded_names(trace: Trace) -> dict[int, str]:
     """The names of kernels by code."""
     work = trace.device_work
     codes = work.filter(pl.col("category") == Category.KERNEL)["name_code"].unique().drop_nulls()
     return {code: str(trace.strings[code]) for code in codes.to_list() if code >= 0}
 
 
-def _behind(codes: pl.Series, names: dict[int, str]) -> pl.Series:
+def _lookup(codes: pl.Series, names: dict[int, str]) -> pl.Series:
     return pl.Series(codes.name, [names.get(code) for code in codes.to_list()], dtype=pl.String)

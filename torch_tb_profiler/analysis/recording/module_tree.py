@@ -1,10 +1,9 @@
-"""The modules of a trace: every call of an ``nn.Module``, merged into one tree, and what ran in it.
+"""The modules of a trace: every call of an ``nn.Module``, merged into one tree, and its work.
 
 A call of a module is an *occurrence*; occurrences with the same name and id under the same
 parent are one *node* of the tree, whichever children each call ran. Forward work belongs to the
-innermost module around it, also where it ran again; backward work to the module that ran the
-forward operator
-(``docs/views-modules.md#how-it-is-counted``).
+innermost module around it, also when it is recomputed; backward work to the module that ran the
+forward operator (``docs/views-modules.md#how-it-is-counted``).
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, levels, nearest_marked
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
-from torch_tb_profiler.analysis.recording.recomputation import carried_by_one_call, recomputation
+from torch_tb_profiler.analysis.recording.recomputation import recomputation, sole_module_call
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -26,8 +26,8 @@ NAME_PREFIX = "nn.Module: "
 LIGHTNING_MODULE = "[pl][module]"
 LIGHTNING_PROFILE = "[pl][profile]"
 MAX_PATH_CHARS = 2000
-"""Longer paths start with ``…`` and the number of a node: thousands of levels deep, whole paths
-would take memory by the square of the depth."""
+"""Longer paths start with ``…`` and the index of a node: for trees of thousands of levels, full
+paths would take memory quadratic in the depth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,21 +50,21 @@ class ModuleNodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModuleTree:
-    """Occurrences of modules and what belongs to them.
+    """Occurrences of modules and the slices that belong to them.
 
     Attributes:
         nodes: The merged tree.
         slice: Slice of each occurrence, ascending.
-        parent: Occurrence around each occurrence, -1 for none; of what ran again in the backward
+        parent: Occurrence around each occurrence, -1 for none; for one recomputed in the backward
             pass the one around the call it repeats.
         node: Node of each occurrence.
-        within: Slice of the backward node each occurrence ran in: that was the module being
-            recomputed; -1 for forward calls.
-        call: The forward call that each occurrence is the work of: itself, or what it repeats.
+        within: Slice of the backward node in which each occurrence is recomputed; -1 for forward
+            calls.
+        call: The forward call of each occurrence: itself, or the call it repeats.
         around: Per slice of the trace: innermost occurrence around it (a module is inside
             itself), -1 for none.
-        backward_root: Per slice: the innermost backward node around it, -1 for none and for what
-            a module did that was recomputed in one.
+        backward_root: Per slice: the innermost backward node around it, -1 for none and inside a
+            module recomputed in that node.
         backward_of: Per slice: the occurrence whose backward work it is, -1 for none.
     """
 
@@ -85,18 +85,18 @@ class ModuleTree:
 
     @property
     def is_recomputed(self) -> Bools:
-        """Which occurrences ran in the backward pass, again."""
+        """Which occurrences are recomputed in the backward pass."""
         return self.within >= 0
 
 
 def is_lightning(trace: Trace) -> bool:
-    """True for traces of the PyTorch Lightning profiler, whose ranges tell the modules."""
+    """Whether the PyTorch Lightning profiler wrote the trace, whose ranges name the modules."""
     return trace.meta.info.framework == "pytorch-lightning"
 
 
 @per_trace
 def module_tree(trace: Trace) -> ModuleTree:
-    """The modules of ``trace``; made once."""
+    """The modules of ``trace``."""
     if is_lightning(trace):
         return _lightning(trace, LIGHTNING_MODULE)
     slices = trace.slices
@@ -119,8 +119,8 @@ def module_tree(trace: Trace) -> ModuleTree:
 
 @per_trace
 def modules_around(trace: Trace) -> Int64:
-    """Per slice the innermost frame of a module around it (a module is inside itself), -1 for none;
-    made once."""
+    """Per slice the innermost frame of a module around it (a module is inside itself), -1 for
+    none."""
     is_module = trace.slices["category"].to_numpy() == Category.MODULE
     # A module lies in the python tree; operators and launches meet that tree at their frame.
     in_python = nearest_marked(indices(trace.slices["parent"]), is_module)
@@ -130,21 +130,19 @@ def modules_around(trace: Trace) -> Int64:
 
 @per_trace
 def profile_tree(trace: Trace) -> ModuleTree:
-    """Lightning's ``[pl][profile]`` ranges as a tree of their own; made once."""
+    """Lightning's ``[pl][profile]`` ranges as a tree."""
     return _lightning(trace, LIGHTNING_PROFILE)
 
 
-def starts_with(trace: Trace, prefix: str) -> Bools:
-    """Mask over slices of those whose name starts with ``prefix``."""
-    codes = trace.slices["name_code"].to_numpy()
-    names = trace.strings
-    hits = [code for code in np.unique(codes) if str(names[code]).startswith(prefix)]
-    return np.isin(codes, hits)
+def name_starts_with(trace: Trace, prefix: str) -> Bools:
+    """Per slice whether its name starts with ``prefix``."""
+    names = trace.slices["name_code"].to_numpy()
+    return codes.names_match(trace, names, lambda name: name.startswith(prefix))
 
 
 def _lightning(trace: Trace, prefix: str) -> ModuleTree:
-    """Ranges of Lightning: slices in the operator tree whose names say what they are."""
-    is_range = starts_with(trace, prefix)
+    """The tree of Lightning's ranges: slices of the operator tree, recognized by name."""
+    is_range = name_starts_with(trace, prefix)
     parent = indices(trace.slices["parent"])
     module = nearest_marked(parent, is_range)
     occurrence_slices = np.flatnonzero(is_range)
@@ -161,14 +159,14 @@ def _lightning_name(text: str, prefix: str) -> str:
 
 
 def _names(trace: Trace, slices: Int64) -> list[str]:
-    codes = trace.slices["name_code"].gather(slices).to_list()
-    return [trace.text(code) or "" for code in codes]
+    name_codes = trace.slices["name_code"].gather(slices).to_list()
+    return [trace.text(code) or "" for code in name_codes]
 
 
 def _assemble(
     trace: Trace, slices: Int64, *, names: list[str], ids: Int64, above: Int64, module: Int64
 ) -> ModuleTree:
-    """Number occurrences and merge them to nodes.
+    """Number the occurrences and merge them into nodes.
 
     Args:
         trace: The trace.
@@ -178,26 +176,26 @@ def _assemble(
         above: Module slice around each, -1 for none.
         module: Per slice of the trace, the innermost module slice around it, -1 for none.
     """
-    number = np.full(trace.slices.height, -1, np.int64)
-    number[slices] = np.arange(len(slices))
-    parent = gather(number, above)
-    around = gather(number, module)
-    again = recomputation(trace, slices, _identities(trace, slices, names, ids), parent)
-    # Of a module and a backward node around a slice, one lies in the other.
+    occurrence = np.full(trace.slices.height, -1, np.int64)
+    occurrence[slices] = np.arange(len(slices))
+    parent = gather(occurrence, above)
+    around = gather(occurrence, module)
+    repeated = recomputation(trace, slices, _identities(trace, slices, names, ids), parent)
+    # A module and a backward node around the same slice are nested one in the other.
     root = backward_nodes(trace).around
-    root = np.where(gather(again.within, around) == root, -1, root)
+    root = np.where(gather(repeated.within, around) == root, -1, root)
     nodes_of_backward = backward_nodes(trace).slice
     target = np.full(trace.slices.height, -1, np.int64)
     target[nodes_of_backward] = _targets(trace, slices, parent, around, root)
     start_ns = trace.slices["start_ns"].to_numpy()[slices]
-    node, nodes = _merge(names, ids, again.parent, start_ns)
+    node, nodes = _merge(names, ids, repeated.parent, start_ns)
     return ModuleTree(
         nodes=nodes,
         slice=slices,
-        parent=again.parent,
+        parent=repeated.parent,
         node=node,
-        within=again.within,
-        call=again.call,
+        within=repeated.within,
+        call=repeated.call,
         around=around,
         backward_root=root,
         backward_of=gather(target, root),
@@ -205,7 +203,7 @@ def _assemble(
 
 
 def _identities(trace: Trace, slices: Int64, names: list[str], ids: Int64) -> Int64:
-    """Equal numbers for calls of one module: those of one process, name and id."""
+    """Equal ids for calls of one module: same process, name and module id."""
     track = trace.slices["track"].to_numpy()[slices]
     process = indices(trace.tracks["process"])[track]
     keys = pl.DataFrame({"process": process, "name": names, "id": ids})
@@ -222,36 +220,36 @@ def _merge(
     node_ids: list[int] = []
     for level in levels(parent):
         known: dict[tuple[int, str, int], int] = {}
-        for place in level[np.argsort(start_ns[level], kind="stable")].tolist():
-            above = int(node[parent[place]]) if parent[place] >= 0 else -1
-            key = (above, names[place], int(ids[place]))
+        for occurrence in level[np.argsort(start_ns[level], kind="stable")].tolist():
+            above = int(node[parent[occurrence]]) if parent[occurrence] >= 0 else -1
+            key = (above, names[occurrence], int(ids[occurrence]))
             if key not in known:
                 known[key] = len(parents)
                 parents.append(above)
-                node_names.append(names[place])
+                node_names.append(names[occurrence])
                 node_ids.append(key[2])
-            node[place] = known[key]
+            node[occurrence] = known[key]
     order = _depth_first(parents)
-    place_of = np.empty(len(order), np.int64)
-    place_of[order] = np.arange(len(order))
-    parent_node = gather(place_of, np.array(parents, np.int64)[order])
+    new_index = np.empty(len(order), np.int64)
+    new_index[order] = np.arange(len(order))
+    parent_node = gather(new_index, np.array(parents, np.int64)[order])
     node_names = [node_names[old] for old in order]
     ordered_ids = np.array(node_ids, np.int64)[order]
     paths = _paths(parent_node.tolist(), node_names, ordered_ids.tolist())
-    return gather(place_of, node), ModuleNodes(parent_node, node_names, ordered_ids, paths)
+    return gather(new_index, node), ModuleNodes(parent_node, node_names, ordered_ids, paths)
 
 
 def _depth_first(parents: list[int]) -> list[int]:
-    """Nodes so that each stands before its children and they before its next sibling."""
+    """Nodes in depth-first order: each before its children, these before its next sibling."""
     children: dict[int, list[int]] = {}
     for node, above in enumerate(parents):
         children.setdefault(above, []).append(node)
     order: list[int] = []
-    waiting = children.get(-1, [])[::-1]
-    while waiting:
-        node = waiting.pop()
+    stack = children.get(-1, [])[::-1]
+    while stack:
+        node = stack.pop()
         order.append(node)
-        waiting.extend(reversed(children.get(node, [])))
+        stack.extend(reversed(children.get(node, [])))
     return order
 
 
@@ -272,17 +270,17 @@ def _paths(parents: list[int], names: list[str], ids: list[int]) -> list[str]:
 def _targets(trace: Trace, slices: Int64, parent: Int64, around: Int64, root: Int64) -> Int64:
     """Per backward node the call of a module whose backward work it is, -1 for none.
 
-    That is the call around its forward operator, or the one call that operator made (a checkpoint
-    calls the module it is of). Where no module is around the forward operator of a node inside
-    another node, or where it is unknown, it belongs with the node it ran in; so does a node whose
-    forward operator ran again in another node, outside every module.
+    That is the call around its forward operator, or the only call inside that operator (a
+    checkpoint calls its module). A node inside another one belongs with that one where its forward
+    operator is unknown or outside every module, or where it was recomputed in another node, outside
+    every module.
     """
     nodes = backward_nodes(trace)
-    number = np.full(trace.slices.height, -1, np.int64)
-    number[nodes.slice] = np.arange(len(nodes.slice))
+    node_of_slice = np.full(trace.slices.height, -1, np.int64)
+    node_of_slice[nodes.slice] = np.arange(len(nodes.slice))
     forward_in = gather(root, nodes.forward)
     own = np.where(forward_in < 0, gather(around, nodes.forward), -1)
-    made = carried_by_one_call(trace, nodes.forward, slices, parent)
-    own = np.where(made >= 0, made, own)
-    up = np.where(forward_in >= 0, gather(number, forward_in), nodes.outer)
+    called = sole_module_call(trace, nodes.forward, slices, parent)
+    own = np.where(called >= 0, called, own)
+    up = np.where(forward_in >= 0, gather(node_of_slice, forward_in), nodes.outer)
     return gather(own, nearest_marked(up, own >= 0))

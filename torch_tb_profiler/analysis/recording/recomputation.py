@@ -1,9 +1,8 @@
-"""Calls of modules that run again in the backward pass, and the forward call each one repeats.
+"""Recomputation: calls of modules that run again in the backward pass, and the call each repeats.
 
-Activation checkpointing throws the activations of a module away and calls the module again when
-its gradients are computed: inside a backward node, on the thread of the backward pass. Such a call
-has the place of the call it repeats in the tree of modules
-(``docs/views-modules.md#how-it-is-counted``).
+Activation checkpointing discards the activations of a module and calls the module again when its
+gradients are computed: inside a backward node, on the thread of the backward pass. In the tree of
+modules such a call is where the call it repeats is (``docs/views-modules.md#how-it-is-counted``).
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recomputation:
-    """Which calls of modules ran again; all aligned with the calls.
+    """Recomputed calls of modules; all aligned with the calls.
 
     Attributes:
         within: Slice of the innermost backward node around the call, -1 for forward calls.
-        parent: The call around it; for the outermost call of what ran again that around the call
-            it repeats.
-        call: The forward call whose work was done again; the call itself where it is one, or where
-            the recording does not hold it.
+        parent: The call around it; for the outermost recomputed call the one around the call it
+            repeats.
+        call: The forward call it repeats; the call itself where it is a forward call, or where the
+            recording does not hold the repeated one.
     """
 
     within: Int64
@@ -38,10 +37,10 @@ class Recomputation:
 
 
 def recomputation(trace: Trace, slices: Int64, identity: Int64, parent: Int64) -> Recomputation:
-    """Find what ran again.
+    """Detect recomputed calls.
 
-    A call repeats the last call of its module before the end of the forward operator whose
-    backward node asked for it: calls of the same module further on were not yet made then.
+    A call repeats the last call of its module before the end of the forward operator whose backward
+    node requires it: later calls of the module had not started then.
 
     Args:
         trace: The trace.
@@ -51,17 +50,17 @@ def recomputation(trace: Trace, slices: Int64, identity: Int64, parent: Int64) -
     """
     nodes = backward_nodes(trace)
     within = innermost_around_start(trace, nodes.slice, slices)
-    count = np.arange(len(slices))
+    every_call = np.arange(len(slices))
     if not (within >= 0).any():
-        return Recomputation(within, parent, count)
+        return Recomputation(within, parent, every_call)
     outermost = (within >= 0) & (gather(within, parent) != within)
     repeats = np.full(len(slices), -1, np.int64)
-    repeats[outermost] = _repeated(trace, slices, identity, np.flatnonzero(outermost), within)
-    # What a call repeats may itself be part of what ran again: a checkpoint inside another one.
+    repeats[outermost] = _repeated_calls(trace, slices, identity, np.flatnonzero(outermost), within)
+    # The repeated call may itself be recomputed: a checkpoint inside another one.
     origin = gather(nearest_marked(repeats, ~outermost), repeats)
     above = np.where(outermost, gather(parent, origin), parent)
     top = nearest_marked(parent, outermost)
-    call = count
+    call = every_call
     while True:
         further = gather(origin, gather(top, call))
         moved = (within[call] >= 0) & (further >= 0)
@@ -70,27 +69,29 @@ def recomputation(trace: Trace, slices: Int64, identity: Int64, parent: Int64) -
         call = np.where(moved, further, call)
 
 
-def _repeated(trace: Trace, slices: Int64, identity: Int64, again: Int64, within: Int64) -> Int64:
-    """Per call of ``again`` the call it repeats, -1 where none of its module comes before it."""
+def _repeated_calls(
+    trace: Trace, slices: Int64, identity: Int64, recomputed: Int64, within: Int64
+) -> Int64:
+    """Per call of ``recomputed`` the call it repeats, -1 where its module has none before it."""
     nodes = backward_nodes(trace)
     start_ns = trace.slices["start_ns"].to_numpy()
     end_ns = start_ns + trace.slices["dur_ns"].to_numpy()
-    forward = nodes.forward[np.searchsorted(nodes.slice, within[again])]
-    before = start_ns[slices[again]] - 1
+    forward = nodes.forward[np.searchsorted(nodes.slice, within[recomputed])]
+    before = start_ns[slices[recomputed]] - 1
     latest = np.where(forward >= 0, np.minimum(end_ns[forward], before), before)
-    asked = pl.DataFrame({"identity": identity[again], "time_ns": latest, "row": again})
+    query = pl.DataFrame({"identity": identity[recomputed], "time_ns": latest, "row": recomputed})
     calls = pl.DataFrame(
         {"identity": identity, "time_ns": start_ns[slices], "call": np.arange(len(slices))}
     )
-    found = asked.sort("time_ns").join_asof(
+    matches = query.sort("time_ns").join_asof(
         calls.sort("time_ns"), on="time_ns", by="identity", check_sortedness=False
     )
-    return indices(found.sort("row")["call"])
+    return indices(matches.sort("row")["call"])
 
 
-def carried_by_one_call(trace: Trace, operators: Int64, slices: Int64, parent: Int64) -> Int64:
-    """Per operator the only outermost call of a module that started in it, -1 where there is
-    none or there are several.
+def sole_module_call(trace: Trace, operators: Int64, slices: Int64, parent: Int64) -> Int64:
+    """Per operator the only outermost call of a module that started in it, -1 where there is none
+    or more than one.
 
     Args:
         trace: The trace.
@@ -98,18 +99,18 @@ def carried_by_one_call(trace: Trace, operators: Int64, slices: Int64, parent: I
         slices: Slice of each call, ascending.
         parent: The call around each call in time, -1 for none.
     """
-    asked = np.unique(operators[operators >= 0])
-    around = innermost_around_start(trace, asked, slices)
+    distinct = np.unique(operators[operators >= 0])
+    around = innermost_around_start(trace, distinct, slices)
     outermost = np.flatnonzero((around >= 0) & (gather(around, parent) != around))
-    place, first, count = np.unique(around[outermost], return_index=True, return_counts=True)
+    operator, first, count = np.unique(around[outermost], return_index=True, return_counts=True)
     single = np.full(trace.slices.height + 1, -1, np.int64)
-    single[place[count == 1]] = outermost[first[count == 1]]
+    single[operator[count == 1]] = outermost[first[count == 1]]
     return single[operators]
 
 
-def has_unframed_recomputation(trace: Trace) -> bool:
-    """Whether forward operators ran in backward nodes where no python frame is around them, so
-    that nothing tells their module: they take sequence numbers, operators of gradients do not."""
+def has_recomputation_outside_modules(trace: Trace) -> bool:
+    """Whether forward operators ran in backward nodes without a Python frame around them, so that
+    their module is unknown. Forward operators take sequence numbers, gradient operators do not."""
     operators = trace.operators.filter(
         (pl.col("sequence_number") >= 0)
         & pl.col("forward").is_null()

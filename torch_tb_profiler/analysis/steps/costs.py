@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.communication.roles import (
     exclusive_intervals,
     role_intervals,
 )
-from torch_tb_profiler.analysis.recording.missing_reasons import own_reason
+from torch_tb_profiler.analysis.recording.missing_reasons import recorded_reason
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -77,7 +77,7 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
         unknown |= dict.fromkeys(HOST_ROLES, NO_HOST)
         if trace.device_work.is_empty():
             unknown[Role.COMMUNICATION] = NO_HOST
-    own = own_reason(trace, "operators") if trace.device_work.is_empty() else None
+    own = recorded_reason(trace, "operators") if trace.device_work.is_empty() else None
     if own is not None and not present[list(_WORK_CATEGORIES)].any():
         unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)
     return unknown

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.recording.kernel_names import common_short_names
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.views.compare.average import TOTAL
 from torch_tb_profiler.views.compare.explained import explained
 from torch_tb_profiler.views.compare.leaves import device_leaves, host_leaves

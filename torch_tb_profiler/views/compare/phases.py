@@ -14,7 +14,7 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.operators.modules.times import module_times
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.steps.masks import slice_mask, slice_steps
 from torch_tb_profiler.trace.categories import Category

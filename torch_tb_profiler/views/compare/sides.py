@@ -13,8 +13,8 @@ from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.operators.calls import operator_groups, selected_operator_calls
 from torch_tb_profiler.analysis.operators.modules.sums import module_sums
 from torch_tb_profiler.analysis.operators.modules.times import module_times
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,

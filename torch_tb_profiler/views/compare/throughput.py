@@ -32,7 +32,7 @@ from torch_tb_profiler.views.compare.tables import (
     compared_table,
     pair_spec,
 )
-from torch_tb_profiler.views.null_reasons import own_reason
+from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec
 
 MEASURES = (
@@ -142,7 +142,7 @@ def _side(steps: StepSet | None, trace: Trace) -> Side:
     keys = [measure.key for measure in MEASURES]
     if steps is None:
         blank, none = np.full(len(ROWS), np.nan), moments(np.empty((len(ROWS), 0)))
-        reason = own_reason(trace, "throughput") or NOT_TIMED
+        reason = recorded_reason(trace, "throughput") or NOT_TIMED
         return Side(
             len(ROWS),
             dict.fromkeys(keys, blank),

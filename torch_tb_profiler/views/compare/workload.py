@@ -22,7 +22,7 @@ from torch_tb_profiler.knowledge import dtypes, operators
 from torch_tb_profiler.knowledge.surroundings import surroundings
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 
 NO_SHAPES = "no shapes of inputs"
 NO_TYPES = "no element types of inputs"
@@ -90,11 +90,11 @@ def workload(trace: Trace) -> Workload:
     batch = _batch(calls)
     whole = by_type.total()
     reasons = {}
-    no_shapes = why(trace, "input_shapes", NO_SHAPES)
+    no_shapes = missing_reason(trace, "input_shapes", NO_SHAPES)
     if not products:
         reasons["products"] = NO_PRODUCTS if has_shapes else no_shapes
     if not whole:
-        reasons["precision_pct"] = why(trace, "input_types", NO_TYPES)
+        reasons["precision_pct"] = missing_reason(trace, "input_types", NO_TYPES)
     if batch is None:
         reasons["batch"] = NO_BATCH_INPUT if has_shapes else no_shapes
     return Workload(

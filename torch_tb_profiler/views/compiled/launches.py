@@ -27,7 +27,7 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compiled.filled import filled, gathered, in_us, names_behind
-from torch_tb_profiler.views.null_reasons import own_reason
+from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_GRAPHS = (
@@ -207,7 +207,7 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
         "last_kernel": names_behind(trace, names[last]),
     }
     reasons = dict.fromkeys(("call", "call_us", "delay_us"), NO_CALL)
-    reasons |= {"range": NO_RANGE, "kernels": own_reason(trace, "graph_kernels") or ONE_WHOLE}
+    reasons |= {"range": NO_RANGE, "kernels": recorded_reason(trace, "graph_kernels") or ONE_WHOLE}
     return filled(LAUNCHES, values, reasons)
 
 
@@ -250,7 +250,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
         **{f"mean_{group}_us": in_us(kinds[at], count) for at, group in enumerate(GROUPS)},
         "attributed_pct": _share(told, whole),
     }
-    reasons = {"kernels": own_reason(trace, "graph_kernels") or ONE_WHOLE}
+    reasons = {"kernels": recorded_reason(trace, "graph_kernels") or ONE_WHOLE}
     return filled(GRAPHS, values, reasons)
 
 

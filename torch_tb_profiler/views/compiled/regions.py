@@ -13,7 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.compiled.compilations import PARTS, compilations
 from torch_tb_profiler.analysis.kernels.compiled.regions import KINDS, compiled_calls
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace

@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.kernels.compiled.triton import (
     provenances,
     source_line,
 )
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

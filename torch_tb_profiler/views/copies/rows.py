@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.copies_detail import limits, pinned_savings
-from torch_tb_profiler.analysis.recording.missing_reasons import why
+from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason
 from torch_tb_profiler.knowledge.links import links
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
@@ -88,7 +88,7 @@ def kinds_table(trace: Trace, found: pl.DataFrame) -> Table:
         pinned_saving_us=microseconds(groups["saved_ns"]),
     ).with_columns(limit_pct=100 * pl.col("rate_gb_per_s") / pl.col("limit_gb_per_s"))
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in KINDS.polars_schema().items())
-    reasons = _REASONS | {"total_bytes": why(trace, "copies", NO_BYTES)}
+    reasons = _REASONS | {"total_bytes": missing_reason(trace, "copies", NO_BYTES)}
     return in_default_order(Table(KINDS, shown, needed(shown, reasons)))
 
 

@@ -13,7 +13,7 @@ from torch_tb_profiler.views.copies.columns import KINDS, SIZES
 from torch_tb_profiler.views.copies.curve import rate_series
 from torch_tb_profiler.views.copies.facts import copy_facts, copy_notes
 from torch_tb_profiler.views.copies.rows import kinds_table, sizes_table
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -38,7 +38,7 @@ def copies(trace: Trace, selection: Selection) -> View:
 
 
 def _missing(trace: Trace) -> str | None:
-    return None if all_copies(trace).height else why(trace, "copies", NOTHING)
+    return None if all_copies(trace).height else missing_reason(trace, "copies", NOTHING)
 
 
 SPEC = ViewSpec(

@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, Part
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
 from torch_tb_profiler.analysis.idle.critical_path.path import critical_path as path_of_step
 from torch_tb_profiler.analysis.operators.calls import no_operators
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace

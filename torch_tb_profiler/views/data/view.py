@@ -29,7 +29,7 @@ from torch_tb_profiler.views.data.queues import (
 )
 from torch_tb_profiler.views.data.recorded_view import recorded_loaders
 from torch_tb_profiler.views.data.stages import stages_table
-from torch_tb_profiler.views.null_reasons import own_reason
+from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.quality_notes import STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Series, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -143,7 +143,7 @@ def _missing(trace: Trace) -> str | None:
     is_told = "pipeline" in trace.side or "queues" in trace.side or len(loader_slices(trace)) > 0
     if is_told or batch_rows(trace).height:
         return None
-    return own_reason(trace, "data_loading") or NOTHING
+    return recorded_reason(trace, "data_loading") or NOTHING
 
 
 SPEC = ViewSpec(

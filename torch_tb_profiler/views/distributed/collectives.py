@@ -15,7 +15,7 @@ from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE, UNTIMED, work
 from torch_tb_profiler.views.distributed.columns import COLLECTIVES
 from torch_tb_profiler.views.distributed.times import NO_TRANSFER, covered_with_transfer
 from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT, with_other_names
-from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import schema_before, with_shares
@@ -31,7 +31,7 @@ _PLACE = ("worker", "record")
 
 def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     """The ``collectives`` table, in its default order."""
-    no_size = why(next(iter(traces.values())), "collective_sizes", NO_SIZE)
+    no_size = missing_reason(next(iter(traces.values())), "collective_sizes", NO_SIZE)
     of_sizes = dict.fromkeys(("total_bytes", "mean_bytes"), no_size)
     calls = _in_groups(_with_own_times(matching))
     groups = _summed(calls)

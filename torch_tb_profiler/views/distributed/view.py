@@ -34,7 +34,7 @@ from torch_tb_profiler.views.distributed.recorded import (
 )
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
 from torch_tb_profiler.views.distributed.unmatched import unmatched_table
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -109,7 +109,7 @@ RECORDED = (RECORDED_COLLECTIVES.name, LINKS.name)
 def _missing(trace: Trace) -> str | None:
     if records(trace).frame.height or any(name in trace.side for name in RECORDED):
         return None
-    return why(trace, "communication", NOTHING)
+    return missing_reason(trace, "communication", NOTHING)
 
 
 SPEC = ViewSpec(

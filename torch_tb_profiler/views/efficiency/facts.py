@@ -14,12 +14,12 @@ from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_ca
 from torch_tb_profiler.analysis.efficiency.model import HOST, DeviceModel, ModelWork
 from torch_tb_profiler.analysis.efficiency.peaks import described
 from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.knowledge.peaks import DevicePeaks
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
@@ -54,7 +54,7 @@ def model_facts(
     """FLOPs of the model and MFU, with what was counted."""
     reason = NO_STEP if not model.steps else None
     if reason is None and not model.flops:
-        reason = why(trace, "input_shapes", NO_PRODUCT)
+        reason = missing_reason(trace, "input_shapes", NO_PRODUCT)
     per_step = model.flops / model.steps if reason is None else None
     facts = [
         _fact(

@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.columns import AS_RECORDED
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.recorded import recorded_table
 from torch_tb_profiler.views.schema import Fact, Table
@@ -39,7 +39,9 @@ def recorded_operators(
     frame = rows.join(times, on="name", how="left", maintain_order="left")
     nothing = {key: pl.lit(None) for key in AS_RECORDED.polars_schema() if key not in frame.columns}
     unknown = dict.fromkeys(nothing, NO_BYTES) | dict.fromkeys(("calls", "device_time_us"), NO_TIME)
-    unknown["dtype"] = why(trace, "input_types", "The recording does not tell its type of numbers.")
+    unknown["dtype"] = missing_reason(
+        trace, "input_types", "The recording does not tell its type of numbers."
+    )
     return in_default_order(recorded_table(AS_RECORDED, frame.with_columns(**nothing), unknown))
 
 
@@ -52,7 +54,7 @@ def with_rates(flops: pl.DataFrame) -> pl.DataFrame:
 
 def recorded_facts(trace: Trace, flops: pl.DataFrame | None) -> tuple[Fact, ...]:
     """FLOPs and share of the peak of the model, as files tell them."""
-    none = why(trace, "flops", NO_MODEL)
+    none = missing_reason(trace, "flops", NO_MODEL)
     if flops is None:
         return _model_facts(None, None, None, None, none)
     of_model = flops.filter(pl.col("level") == "model")

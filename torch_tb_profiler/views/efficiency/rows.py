@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.knowledge.efficiency import efficiency_file
 from torch_tb_profiler.knowledge.formulas import KINDS, MODEL_KINDS
@@ -18,7 +18,7 @@ from torch_tb_profiler.knowledge.peaks import PEAK_TYPES
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.efficiency.columns import OPERATORS
-from torch_tb_profiler.views.null_reasons import needed, not_grouped, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed, not_grouped
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 
@@ -201,7 +201,7 @@ def _reasons(trace: Trace, *, by_shape: bool) -> dict[str, str]:
     no_time = no_device_time(trace)
     of_time = ("kernels", "device_time_us", "device_time_pct")
     timed = ("tflops_per_s", "gbytes_per_s", "roof_pct", "peak_pct", "recoverable_us", "bound")
-    shapes = why(trace, "input_shapes", NO_SHAPES)
+    shapes = missing_reason(trace, "input_shapes", NO_SHAPES)
     reasons = {
         "input_shape": shapes if by_shape else not_grouped("input shape", "operator+input_shape"),
         "flops": NO_FLOPS,

@@ -42,7 +42,7 @@ from torch_tb_profiler.views.efficiency.recorded import (
 )
 from torch_tb_profiler.views.efficiency.roofline import roofline, roofline_points
 from torch_tb_profiler.views.efficiency.rows import operators_table
-from torch_tb_profiler.views.null_reasons import own_reason, why
+from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.recorded import recorded_frame, recorded_notes, recorded_table
@@ -141,7 +141,7 @@ def _missing(trace: Trace) -> str | None:
     told = (recorded_frame(trace, name) for name in ("recorded_flops", "recorded_operators"))
     if any(frame is not None for frame in told) or tells_work(trace):
         return None
-    return own_reason(trace, "flops") or why(trace, "input_shapes", NOTHING)
+    return recorded_reason(trace, "flops") or missing_reason(trace, "input_shapes", NOTHING)
 
 
 SPEC = ViewSpec(

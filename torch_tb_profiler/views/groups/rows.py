@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.operators.hierarchies.operators import (
 )
 from torch_tb_profiler.analysis.operators.hierarchies.times import NodeTimes, node_times
 from torch_tb_profiler.analysis.operators.hierarchies.twins import Folded, odd_one
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,

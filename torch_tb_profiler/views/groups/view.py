@@ -34,7 +34,7 @@ from torch_tb_profiler.views.groups.rows import (
     groups_table,
     measures,
 )
-from torch_tb_profiler.views.null_reasons import own_reason, why
+from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, listed, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -212,7 +212,7 @@ def _with_time(found: Measures) -> int:
 def _missing(trace: Trace) -> str | None:
     if _available(trace):
         return None
-    return own_reason(trace, "ranges") or why(trace, "modules", NOTHING)
+    return recorded_reason(trace, "ranges") or missing_reason(trace, "modules", NOTHING)
 
 
 SPEC = ViewSpec(

@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, exact_microseconds
 from torch_tb_profiler.views.idle.columns import CAUSES
-from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Line, Series, Table
 
@@ -77,7 +77,7 @@ def causes_table(
                 }
             )
     frame = pl.DataFrame(rows, schema=CAUSES.polars_schema())
-    collections = why(trace, "garbage_collection", NO_COLLECTIONS)
+    collections = missing_reason(trace, "garbage_collection", NO_COLLECTIONS)
     reasons = {
         "gpu": NO_NUMBER,
         "idle_pct": collections if frame["total_us"].null_count() else NEVER_IDLE,

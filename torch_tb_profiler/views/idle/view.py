@@ -21,7 +21,7 @@ from torch_tb_profiler.views.idle.launches import (
     selected_launches,
 )
 from torch_tb_profiler.views.idle.streams import queue_series, streams_table
-from torch_tb_profiler.views.null_reasons import own_reason
+from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -73,7 +73,7 @@ def _host_notes(trace: Trace) -> tuple[Note, ...]:
 def _missing(trace: Trace) -> str | None:
     if trace.device_work.height:
         return None
-    own = own_reason(trace, "kernels")
+    own = recorded_reason(trace, "kernels")
     no_work = trace.quality.counts.get("launch_without_kernel")
     return own or (NO_WORK if no_work else NO_DEVICE)
 

@@ -16,8 +16,8 @@ from torch_tb_profiler.analysis.idle.resources import (
     mean_resource_times,
     unknown_resources,
 )
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.steps.iterations.windows import Iterations, iteration_numbers
 from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64

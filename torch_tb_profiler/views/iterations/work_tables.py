@@ -23,8 +23,8 @@ from torch_tb_profiler.analysis.operators.iteration_operators import (
     work_of_iterations,
 )
 from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.windows import iteration_numbers
 from torch_tb_profiler.trace.columns import Int64
@@ -33,7 +33,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
 from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, other_names
-from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 FIRST_ROWS = 500
@@ -157,10 +157,10 @@ def _kernels(trace: Trace, work: IterationWork) -> Table:
 
 def _filled(trace: Trace, spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
     recorded: dict[str, str] = {
-        "dtype": why(trace, "input_types", NO_ARGUMENTS),
-        "input_shapes": why(trace, "input_shapes", NO_ARGUMENTS),
-        "concrete_inputs": why(trace, "input_shapes", NO_ARGUMENTS),
-        "call_stack": why(trace, "call_stacks", NO_STACK),
+        "dtype": missing_reason(trace, "input_types", NO_ARGUMENTS),
+        "input_shapes": missing_reason(trace, "input_shapes", NO_ARGUMENTS),
+        "concrete_inputs": missing_reason(trace, "input_shapes", NO_ARGUMENTS),
+        "call_stack": missing_reason(trace, "call_stacks", NO_STACK),
     }
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
     known = {

@@ -10,11 +10,11 @@ from dataclasses import replace
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.api_calls import api_call_groups
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text
-from torch_tb_profiler.views.null_reasons import own_reason
+from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, Value
 from torch_tb_profiler.views.shares import share_columns, with_shares
@@ -115,6 +115,6 @@ def api_calls_table(trace: Trace, selection: Selection) -> Table:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    spec = replace(API_CALLS, when_empty=own_reason(trace, "runtime") or API_CALLS.when_empty)
+    spec = replace(API_CALLS, when_empty=recorded_reason(trace, "runtime") or API_CALLS.when_empty)
     table = in_default_order(fill(spec, Rows(trace, api_call_groups(trace, selection))))
     return with_shares(table, "host_self_us", NO_HOST_TIME)

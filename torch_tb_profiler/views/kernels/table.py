@@ -10,13 +10,13 @@ from collections.abc import Callable
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
-from torch_tb_profiler.analysis.recording.kernel_kinds import kinds_of_names
-from torch_tb_profiler.analysis.recording.missing_reasons import Lacking
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
+from torch_tb_profiler.analysis.recording.missing_reasons import AnyCapability
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text, verdict
 from torch_tb_profiler.views.kernels.rows import kernel_rows
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Grouping, Table, TableSpec
 from torch_tb_profiler.views.shares import share_columns, with_shares
@@ -40,19 +40,19 @@ NO_LIMIT = (
 NOT_RECORDED = "The profiler did not record this for these kernels."
 
 
-def _unless_recorded(what: Lacking) -> Callable[[Trace], str]:
+def _unless_recorded(what: AnyCapability) -> Callable[[Trace], str]:
     """Why the recording lacks ``what``, or that the profiler did not record it of some kernels."""
-    return lambda trace: why(trace, what, NOT_RECORDED)
+    return lambda trace: missing_reason(trace, what, NOT_RECORDED)
 
 
 def _no_types(trace: Trace) -> str:
-    return why(trace, "input_types", NO_TYPES)
+    return missing_reason(trace, "input_types", NO_TYPES)
 
 
 def _classes(rows: Rows) -> pl.Series:
     """The kind of work that each name stands for."""
-    known = kinds_of_names(rows.trace)
-    kinds = [known.kinds[known.number[code]].kind for code in rows["name_code"].to_list()]
+    known = kernel_name_kinds(rows.trace)
+    kinds = [known.kinds[known.index[code]].kind for code in rows["name_code"].to_list()]
     return pl.Series(kinds, dtype=pl.String)
 
 

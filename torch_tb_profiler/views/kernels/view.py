@@ -24,7 +24,7 @@ from torch_tb_profiler.views.kernels.tensor_cores import (
     tensor_core_facts,
     tensor_core_table,
 )
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -102,7 +102,7 @@ NO_WORK = (
 def _missing(trace: Trace) -> str | None:
     if trace.device_work.height or bool((trace.slices["category"] == Category.RUNTIME).any()):
         return None
-    return why(trace, "kernels", NO_WORK)
+    return missing_reason(trace, "kernels", NO_WORK)
 
 
 SPEC = ViewSpec(

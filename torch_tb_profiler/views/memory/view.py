@@ -35,7 +35,7 @@ from torch_tb_profiler.views.memory.held import HELD, growth_facts, held_frame
 from torch_tb_profiler.views.memory.largest import NO_RESERVED, peak_details
 from torch_tb_profiler.views.memory.peak import COMPOSITION, composition_frame, composition_notes
 from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_frame
-from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Note, Series, Table, TableSpec, View
@@ -134,7 +134,7 @@ def _peak_bytes(points: Curve) -> int | None:
 
 
 def _alive_reasons(trace: Trace) -> dict[str, str]:
-    no_shape = why(trace, "input_shapes", NO_SHAPE)
+    no_shape = missing_reason(trace, "input_shapes", NO_SHAPE)
     return {
         "module": EARLIER_BLOCK,
         "phase": f"{EARLIER_BLOCK} Or nothing in the recording tells phases.",
@@ -272,7 +272,7 @@ def _oom(trace: Trace) -> list[Note]:
 def _missing(trace: Trace) -> str | None:
     if trace.memory.height:
         return None
-    return why(trace, "memory", "The recording holds no memory events.")
+    return missing_reason(trace, "memory", "The recording holds no memory events.")
 
 
 SPEC = ViewSpec(

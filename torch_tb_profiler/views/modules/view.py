@@ -17,14 +17,14 @@ from torch_tb_profiler.analysis.operators.modules.sums import (
 )
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import ModuleTree, is_lightning, module_tree
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.flame_bars import flame_table
 from torch_tb_profiler.views.modules.flame import FLAME
-from torch_tb_profiler.views.null_reasons import needed, own_reason, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -264,8 +264,8 @@ def _missing(trace: Trace) -> str | None:
     if "python_frames_left_out" in trace.quality.counts:
         return "Python frames, and modules with them, were left out while reading, as was asked."
     if trace.python.height == 0:
-        own = own_reason(trace, "modules", "python")
-        return own or why(trace, "modules", NO_FRAMES)
+        own = recorded_reason(trace, "modules", "python")
+        return own or missing_reason(trace, "modules", NO_FRAMES)
     return "No nn.Module was called during the recording."
 
 

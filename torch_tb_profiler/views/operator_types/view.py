@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.operators.by_type import operators_by_type, unas
 from torch_tb_profiler.analysis.operators.calls import no_operators
 from torch_tb_profiler.analysis.operators.times import NO_RUNTIME, has_runtime
 from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.derived import PerTrace

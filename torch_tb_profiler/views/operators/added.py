@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME, has
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.operators.columns import (
     NO_CALL,
     NO_DIRECTION,
@@ -138,6 +138,6 @@ def added_reasons(trace: Trace) -> dict[str, str]:
         "operator_id": SEVERAL_OPERATORS,
         "direction": NO_DIRECTION,
         "type": NO_KNOWN_TYPE,
-        "dtype": why(trace, "input_types", NO_TYPES),
+        "dtype": missing_reason(trace, "input_types", NO_TYPES),
         "forward_operator_id": NO_FORWARD,
     }

@@ -11,11 +11,11 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.details import types_of_inputs
 from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.null_reasons import needed, not_grouped, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed, not_grouped
 from torch_tb_profiler.views.operators.added import (
     GPU_KEYS,
     added_columns,
@@ -79,9 +79,9 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
         "call_stack": not_grouped("call stack", "name" + "+input_shape" * by_shape + "+call_stack"),
     }
     if by_shape:
-        reasons["input_shape"] = why(trace, "input_shapes", NO_SHAPES)
+        reasons["input_shape"] = missing_reason(trace, "input_shapes", NO_SHAPES)
     if by_stack:
-        reasons["call_stack"] = why(trace, "call_stacks", NO_STACKS)
+        reasons["call_stack"] = missing_reason(trace, "call_stacks", NO_STACKS)
     unknown = no_device_time(trace)
     operator_rows = _rows(trace, groups, by_shape=by_shape, by_stack=by_stack)
     if unknown is not None:
@@ -95,8 +95,8 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
     reasons["tensor_core_eligible"] = NO_RULE
     reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
     reasons |= {f"call_{stem}_us": NO_CALL for stem in _OF_CALLS} | {"call_std_us": ONE_CALL}
-    reasons["data_types"] = why(trace, "input_types", NO_TYPES)
-    no_frames = why(trace, "python", NO_FRAMES)
+    reasons["data_types"] = missing_reason(trace, "input_types", NO_TYPES)
+    no_frames = missing_reason(trace, "python", NO_FRAMES)
     reasons["host_python_us"] = NO_OPERATOR if trace.python.height else no_frames
     frame = operator_rows
     if launches.height:

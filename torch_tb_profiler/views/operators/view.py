@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.operators.calls import (
 )
 from torch_tb_profiler.analysis.operators.times import call_times, times_by_group
 from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace

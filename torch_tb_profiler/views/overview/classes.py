@@ -19,7 +19,7 @@ from torch_tb_profiler.analysis.kernels.tensor_core_classes import (
     operator_classes,
 )
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK, no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK, no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace

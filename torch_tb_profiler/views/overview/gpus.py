@@ -25,7 +25,7 @@ from torch_tb_profiler.views.device_properties import (
     compute_capability,
     property_reasons,
 )
-from torch_tb_profiler.views.null_reasons import needed, own_reason, why
+from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 
 NO_GPU_WORK = "No GPU ran work: the program used none, or devices were not profiled."
@@ -164,8 +164,8 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
         **_share_reasons(shares.values()),
     }
     if has_time:
-        reasons[SM_EFFICIENCY.key] = why(trace, "blocks_per_sm", NO_BLOCKS)
-        reasons[OCCUPANCY.key] = why(trace, "occupancy", NO_OCCUPANCY)
+        reasons[SM_EFFICIENCY.key] = missing_reason(trace, "blocks_per_sm", NO_BLOCKS)
+        reasons[OCCUPANCY.key] = missing_reason(trace, "occupancy", NO_OCCUPANCY)
     return Table(GPUS, frame, needed(frame, reasons))
 
 
@@ -217,7 +217,7 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
     ran its work."""
     used = table.frame[UTILIZATION.key]
     visible = trace.devices.height
-    no_work = own_reason(trace, "kernels") or NO_GPU_WORK
+    no_work = recorded_reason(trace, "kernels") or NO_GPU_WORK
     reason = no_work if table.frame.is_empty() else NO_STEP_TIME
     known = not used.is_empty() and not used.null_count()
     total = float(used.sum()) if known else 0.0

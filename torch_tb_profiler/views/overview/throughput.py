@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.steps.throughput import (
 )
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.null_reasons import needed, own_reason
+from torch_tb_profiler.views.null_reasons import needed, recorded_reason
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
 
@@ -148,7 +148,7 @@ def throughput_facts(trace: Trace) -> tuple[Fact, ...]:
 
 def _why_none(trace: Trace, timed: TimedSteps | None) -> str | None:
     if timed is None:
-        return own_reason(trace, "throughput") or NOT_TIMED
+        return recorded_reason(trace, "throughput") or NOT_TIMED
     if not len(timed.train):
         return "No training step was timed outside of the profiler's windows and after warm-up."
     return None

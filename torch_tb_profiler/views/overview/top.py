@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.operators.by_name import inside_of_names, operators_by_name
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH, launches_outside
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.operator_types import operator_type
 from torch_tb_profiler.trace.derived import PerTrace

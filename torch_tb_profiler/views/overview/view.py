@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.side_tables import SIDE_TITLES
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.iteration_facts import iteration_facts
-from torch_tb_profiler.views.null_reasons import own_reason, recorder
+from torch_tb_profiler.views.null_reasons import recorded_reason, recorder
 from torch_tb_profiler.views.overview.classes import (
     KERNEL_CLASSES,
     OPERATOR_CLASSES,
@@ -289,7 +289,7 @@ def _missing(trace: Trace) -> str | None:
     if trace.side:
         told = ", ".join(SIDE_TITLES[name] for name in trace.side)
         return f"The recording holds no events. Its files tell of: {told}."
-    own = own_reason(trace, "kernels")
+    own = recorded_reason(trace, "kernels")
     if own is not None:
         return f"The recording holds no events. {own}"
     again = recorder(trace).no_events

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.times import (
     HostSteps,

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.recording.samples import SampleSeries, in_order, samples
+from torch_tb_profiler.analysis.recording.samples import SampleSeries, samples, series_order
 from torch_tb_profiler.knowledge.resources import is_elsewhere, tells_use
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -21,7 +21,7 @@ def measured(trace: Trace) -> tuple[SampleSeries, ...]:
     """All series of samples and counters, by source and metric."""
     sampled = [each for each in samples(trace).series if not is_elsewhere(each.metric)]
     every = [*sampled, *_counters(trace)]
-    return tuple(sorted(every, key=in_order))
+    return tuple(sorted(every, key=series_order))
 
 
 def has_measured(trace: Trace) -> bool:

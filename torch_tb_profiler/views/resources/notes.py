@@ -8,7 +8,7 @@ from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSerie
 from torch_tb_profiler.knowledge.resources import DEVICES, HOST, kind_of
 from torch_tb_profiler.trace.info import Capability
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.null_reasons import own_reason, why
+from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
 from torch_tb_profiler.views.schema import Note
 
 NOTHING = "The recording holds no samples of the host or of devices, and no counter of their use."
@@ -21,11 +21,11 @@ SAMPLED: dict[Capability, tuple[str, str]] = {
 
 def nothing_reason(trace: Trace) -> str:
     """Why nothing was measured."""
-    own = [reason for what in SAMPLED if (reason := own_reason(trace, what)) is not None]
+    own = [reason for what in SAMPLED if (reason := recorded_reason(trace, what)) is not None]
     if own:
         return " ".join(dict.fromkeys(own))
-    told = why(trace, "gpu_metrics", NOTHING)
-    return why(trace, "host_samples", NOTHING) if told == NOTHING else told
+    told = missing_reason(trace, "gpu_metrics", NOTHING)
+    return missing_reason(trace, "host_samples", NOTHING) if told == NOTHING else told
 
 
 def not_sampled(trace: Trace, series: Sequence[SampleSeries]) -> list[Note]:
@@ -33,7 +33,7 @@ def not_sampled(trace: Trace, series: Sequence[SampleSeries]) -> list[Note]:
     kinds = {kind_of(each.source, each.metric) for each in series}
     notes = []
     for what, (kind, of) in SAMPLED.items():
-        reason = own_reason(trace, what)
+        reason = recorded_reason(trace, what)
         if reason is not None:
             text = f"{'Not all' if kind in kinds else 'Nothing'} was sampled of {of}: {reason}"
             notes.append(Note("quality", f"{what}_missing", "info", text))

@@ -10,7 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.recording.samples import SampleSeries, gaps, thinned, usual_ns
+from torch_tb_profiler.analysis.recording.samples import (
+    SampleSeries,
+    downsample,
+    median_interval_ns,
+    sampling_gaps,
+)
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
     kind_of,
@@ -166,14 +171,14 @@ def _names(lines: list[SampleSeries]) -> list[str]:
 def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
     known = meaning(series.source, series.metric)
     shown = _since(series, origin_ns) if known is None else series
-    rows = thinned(shown, MAX_POINTS)
+    rows = downsample(shown, MAX_POINTS)
     time_us = (shown.time_ns[rows] - origin_ns) / NS_PER_US
     value: list[float | None] = shown.value[rows].tolist()
     if known is None:
         is_short = is_momentary(series.source)
         return Line(name, *(_broken(time_us, value) if is_short else (time_us.tolist(), value)))
     if known.interval and len(shown.time_ns) > 1:  # the last value is of a time too
-        end_ns = int(shown.time_ns[-1]) + usual_ns(shown.time_ns) - origin_ns
+        end_ns = int(shown.time_ns[-1]) + median_interval_ns(shown.time_ns) - origin_ns
         time_us, value = np.append(time_us, end_ns / NS_PER_US), [*value, value[-1]]
     return Line(name, *_with_gaps(shown, time_us.tolist(), value, origin_ns))
 
@@ -182,10 +187,10 @@ def _with_gaps(
     series: SampleSeries, x: list[float], y: list[float | None], origin_ns: int
 ) -> tuple[list[float], list[float | None]]:
     """A curve that ends where nothing was sampled for long, and goes on behind."""
-    rows = gaps(series)
+    rows = sampling_gaps(series)
     if not len(rows):
         return x, y
-    ends = (series.time_ns[rows] + usual_ns(series.time_ns) - origin_ns) / NS_PER_US
+    ends = (series.time_ns[rows] + median_interval_ns(series.time_ns) - origin_ns) / NS_PER_US
     at = np.searchsorted(x, ends)
     return np.insert(x, at, ends).tolist(), _inserted(y, at.tolist())
 

@@ -12,9 +12,9 @@ import polars as pl
 from torch_tb_profiler.analysis.memory.selected import selected_time
 from torch_tb_profiler.analysis.recording.samples import (
     SampleSeries,
-    have_own_clock,
+    has_own_clock,
     samples,
-    within,
+    select_within,
 )
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.resources import meaning
@@ -51,9 +51,9 @@ def resources(trace: Trace, selection: Selection) -> View:
         SelectionError: the selection names steps the trace does not have.
     """
     every = measured(trace)
-    is_apart = have_own_clock(trace)
+    is_apart = has_own_clock(trace)
     stretches = selected_time(trace, Selection() if is_apart else selection)
-    chosen = [part for each in every if len((part := within(each, stretches)).time_ns)]
+    chosen = [part for each in every if len((part := select_within(each, stretches)).time_ns)]
     origin_ns = samples(trace).origin_ns
     charts, left_out = panels(chosen, origin_ns)
     steps = steps_table(trace, selection, origin_ns)

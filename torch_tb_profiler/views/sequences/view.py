@@ -14,10 +14,9 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.sequences.occurrences import Occurrences, occurrences
 from torch_tb_profiler.analysis.kernels.sequences.repeated import Run
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
-from torch_tb_profiler.analysis.recording.missing_reasons import why
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK, missing_reason
 from torch_tb_profiler.analysis.recording.module_tree import modules_around
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
@@ -186,7 +185,7 @@ def _facts(frame: pl.DataFrame, inside_ns: int, all_ns: int) -> tuple[Fact, ...]
 def _missing(trace: Trace) -> str | None:
     if kernel_kinds(trace).is_kernel.any():
         return None
-    return why(trace, "kernels", NO_DEVICE_WORK)
+    return missing_reason(trace, "kernels", NO_DEVICE_WORK)
 
 
 SPEC = ViewSpec(

@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.operators.calls import operator_calls, selected_operator_calls
 from torch_tb_profiler.analysis.operators.identity import operator_identity
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.analysis.steps.reported_by_profiler import rows_of_steps

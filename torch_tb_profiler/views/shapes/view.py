@@ -10,7 +10,7 @@ from functools import partial
 import polars as pl
 
 from torch_tb_profiler.analysis.operators.calls import no_operators
-from torch_tb_profiler.analysis.recording.missing_reasons import why
+from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.reported_by_profiler import can_narrow
 from torch_tb_profiler.trace.columns import Int64
@@ -135,7 +135,7 @@ def _missing(trace: Trace) -> str | None:
     reason = no_operators(trace)
     if reason is not None:
         return reason
-    return None if has_shapes(trace) else why(trace, "input_shapes", NO_SHAPES)
+    return None if has_shapes(trace) else missing_reason(trace, "input_shapes", NO_SHAPES)
 
 
 SPEC = ViewSpec(

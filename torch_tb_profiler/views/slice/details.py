@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from torch_tb_profiler.analysis.operators.call_stacks import Frame, frames_of
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import exact_microseconds

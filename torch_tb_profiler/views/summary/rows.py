@@ -14,14 +14,14 @@ from torch_tb_profiler.analysis.kernels.by_function import kernel_summary
 from torch_tb_profiler.analysis.memory.by_event import memory_by_event
 from torch_tb_profiler.analysis.operators.summaries.calls import step_device_time_ns, step_time_ns
 from torch_tb_profiler.analysis.operators.summaries.phases import model_summary
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.communication_summary import communication_times
 from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.call_times import side_keys, time_reasons, with_times
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import of_whole
 from torch_tb_profiler.views.summary.columns import (
@@ -115,5 +115,5 @@ def memory_table(trace: Trace, selection: Selection) -> Table:
     Raises:
         SelectionError: as above.
     """
-    spec = replace(MEMORY, when_empty=why(trace, "memory", MEMORY.when_empty))
+    spec = replace(MEMORY, when_empty=missing_reason(trace, "memory", MEMORY.when_empty))
     return filled(spec, memory_by_event(trace, selection), {"name": NO_EVENT})

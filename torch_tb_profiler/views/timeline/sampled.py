@@ -8,10 +8,10 @@ import numpy as np
 
 from torch_tb_profiler.analysis.recording.samples import (
     SampleSeries,
-    gaps,
-    have_own_clock,
+    has_own_clock,
+    median_interval_ns,
     samples,
-    usual_ns,
+    sampling_gaps,
 )
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
@@ -32,7 +32,7 @@ UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
     """A counter per series, by source, and how many series are left out. None of samples with a
     clock of their own."""
-    if trace.samples.is_empty() or have_own_clock(trace):
+    if trace.samples.is_empty() or has_own_clock(trace):
         return [], 0
     sampled = samples(trace)
     groups: dict[str, Group] = {}
@@ -81,9 +81,9 @@ def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns
 def _curve(series: SampleSeries, origin_ns: int) -> StepCurve:
     """The values; of our own recorder's unknown where nothing was sampled for long."""
     time_ns, value = series.time_ns - origin_ns, series.value
-    rows = gaps(series) if meaning(series.source, series.metric) is not None else ()
+    rows = sampling_gaps(series) if meaning(series.source, series.metric) is not None else ()
     if len(rows):
-        ends = time_ns[rows] + usual_ns(time_ns)
+        ends = time_ns[rows] + median_interval_ns(time_ns)
         places = np.asarray(rows) + 1
         time_ns, value = np.insert(time_ns, places, ends), np.insert(value, places, np.nan)
     return StepCurve(time_ns, value)

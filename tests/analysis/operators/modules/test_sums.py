@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tests.helpers.traces import frame, op, step, trace
 from torch_tb_profiler.analysis.operators.modules.sums import MODULE_SCHEMA, NO_LINKS, module_sums
-from torch_tb_profiler.analysis.recording.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 
 RECORDED = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -50,10 +50,10 @@ def graph_work_kinds(trace: Trace) -> WorkKinds:
     """The kinds of all work of graphs; made once."""
     rows = graph_launches(trace).row
     work = trace.device_work
-    known = kinds_of_names(trace)
+    known = kernel_name_kinds(trace)
     names: dict[str, int] = {}
     of_name = np.array([names.setdefault(kind.kind, len(names)) for kind in known.kinds], np.int64)
-    kind = of_name[known.number[work["name_code"].to_numpy()[rows]]]
+    kind = of_name[known.index[work["name_code"].to_numpy()[rows]]]
     category = work["category"].to_numpy()[rows]
     for each, name in _COPIES.items():
         kind[category == each] = names.setdefault(name, len(names))

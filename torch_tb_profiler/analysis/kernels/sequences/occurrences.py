@@ -10,7 +10,7 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.kernels.sequences.repeated import Run, repeated
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_split
@@ -96,7 +96,7 @@ def _runs(trace: Trace) -> tuple[Int64, Int64, Int64, Bools]:
     start = work["start_ns"].to_numpy()
     device, stream = indices(work["device"]), indices(work["stream"])
     order = np.lexsort((start, stream, device))
-    kinds = kinds_of_names(trace)
+    kinds = kernel_name_kinds(trace)
     code = work["name_code"].to_numpy()[order]
     plain = kernel_kinds(trace).is_kernel[order] & ~kernel_kinds(trace).is_communication[order]
     fusible = plain & (

@@ -11,7 +11,11 @@ from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, merged_calls
 from torch_tb_profiler.analysis.operators.hierarchies.of_modules import owned_elsewhere
 from torch_tb_profiler.analysis.operators.hierarchies.of_slices import slices_hierarchy
-from torch_tb_profiler.analysis.recording.range_domains import domains_of, named_ranges, range_ids
+from torch_tb_profiler.analysis.recording.range_domains import (
+    has_recorded_domain,
+    range_ids,
+    resolve_domains,
+)
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -21,7 +25,7 @@ from torch_tb_profiler.trace.model import Trace
 def domains_of_ranges(trace: Trace) -> dict[str, Int64]:
     """The domains of a trace with the slices of each, ranges of the program first; made once."""
     ids = range_ids(trace)
-    names, number = domains_of(trace, ids)
+    names, number = resolve_domains(trace, ids)
     found = {name: ids[number == place] for place, name in enumerate(names)}
     return {name: of_domain for name, of_domain in found.items() if len(of_domain)}
 
@@ -54,7 +58,7 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
     hierarchy = slices_hierarchy(
         trace, nodes, slices=ids, node=node, parent=call_parent, around=around
     )
-    if not named_ranges(trace)[ids].all():
+    if not has_recorded_domain(trace)[ids].all():
         return hierarchy
     return replace(hierarchy, work_call=_calls_around_launches(trace, ids, number, hierarchy))
 

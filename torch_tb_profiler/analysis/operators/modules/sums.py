@@ -22,14 +22,14 @@ from torch_tb_profiler.analysis.operators.modules.times import (
     profile_times,
 )
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import (
     ModuleNodes,
     ModuleTree,
     module_tree,
     profile_tree,
 )
-from torch_tb_profiler.analysis.recording.recomputation import has_unframed_recomputation
+from torch_tb_profiler.analysis.recording.recomputation import has_recomputation_outside_modules
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.trace.columns import Int64
@@ -162,7 +162,7 @@ def _unknown(trace: Trace, has_backward: bool) -> dict[str, str]:
     if not module_tree(trace).is_recomputed.any():
         reason = no_backward
         if len(backward_nodes(trace).slice):
-            reason = NO_FRAMES_AGAIN if has_unframed_recomputation(trace) else NOTHING_AGAIN
+            reason = NO_FRAMES_AGAIN if has_recomputation_outside_modules(trace) else NOTHING_AGAIN
         unknown |= {key: reason for key in MODULE_SCHEMA if key.startswith("recomput")}
     no_time = no_device_time(trace)
     if no_time is not None:

@@ -21,8 +21,8 @@ from torch_tb_profiler.analysis.recording.module_tree import (
     ModuleTree,
     is_lightning,
     module_tree,
+    name_starts_with,
     profile_tree,
-    starts_with,
 )
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -161,7 +161,7 @@ def _operators(trace: Trace) -> Bools:
     is_operator = operator_mask(trace)
     if is_lightning(trace):
         for prefix in (LIGHTNING_MODULE, LIGHTNING_PROFILE):
-            is_operator = is_operator & ~starts_with(trace, prefix)
+            is_operator = is_operator & ~name_starts_with(trace, prefix)
     return is_operator
 
 

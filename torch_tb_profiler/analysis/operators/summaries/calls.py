@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import total, union
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask, device_work_steps, slice_mask
 from torch_tb_profiler.analysis.steps.phases.times import host_steps

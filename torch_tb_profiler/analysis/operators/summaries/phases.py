@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.operators.summaries.calls import FIGURES, SIDES
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.phases.evidence import TOLD_PHASES, Phase
 from torch_tb_profiler.analysis.steps.phases.times import host_steps, phase_calls, phase_work

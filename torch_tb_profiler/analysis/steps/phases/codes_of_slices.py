@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.recording.missing_reasons import why
+from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason
 from torch_tb_profiler.analysis.steps.phases.evidence import UNKNOWN, Phase, marks
 from torch_tb_profiler.analysis.steps.phases.segments import (
     Stretches,
@@ -30,7 +30,7 @@ NOTHING_TELLS = (
 @per_trace
 def no_phases(trace: Trace) -> str | None:
     """Why nothing has a phase that is known; None when something has."""
-    return None if len(marks(trace).slice) else why(trace, "ranges", NOTHING_TELLS)
+    return None if len(marks(trace).slice) else missing_reason(trace, "ranges", NOTHING_TELLS)
 
 
 @per_trace

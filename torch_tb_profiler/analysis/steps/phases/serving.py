@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
-from torch_tb_profiler.analysis.recording.device_links import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.analysis.steps.phases.evidence import serving_ranges
