@@ -41,54 +41,54 @@ def described(at: float, dur: float, sequence: int, group: str, ranks: str, **mo
     )
 
 
-def transfers(found: View) -> dict[str, float | None]:
-    return dict(rows(found, "wait", "worker", "transfer_us", step="0"))
+def transfers(result: View) -> dict[str, float | None]:
+    return dict(rows(result, "wait", "worker", "transfer_us", step="0"))
 
 
 def test_sequence_numbers_match_calls_in_different_order() -> None:
-    found = view(
+    result = view(
         {
             "a": trace([described(0, 10, 1, "0", "[0, 1]"), described(20, 7, 2, "0", "[0, 1]")]),
             "b": trace([described(0, 4, 2, "0", "[0, 1]"), described(20, 5, 1, "0", "[0, 1]")]),
         }
     )
-    assert transfers(found) == {"a": 9, "b": 9}
+    assert transfers(result) == {"a": 9, "b": 9}
 
 
 def test_a_first_call_only_one_worker_recorded_does_not_shift_the_others() -> None:
-    found = view(
+    result = view(
         {
             "a": trace([described(0, 50, 1, "0", "[0, 1]"), described(60, 7, 2, "0", "[0, 1]")]),
             "b": trace([described(0, 3, 2, "0", "[0, 1]")], distributedInfo={"rank": 1}),
         }
     )
-    assert transfers(found) == {"a": 3, "b": 3}
-    assert rows(found, "unmatched", "worker", "sequence", "duration_us", "reason") == [
+    assert transfers(result) == {"a": 3, "b": 3}
+    assert rows(result, "unmatched", "worker", "sequence", "duration_us", "reason") == [
         ("a", 1, 50, "no other worker has this call")
     ]
-    assert [note.code for note in found.notes] == ["collective_unmatched"]
+    assert [note.code for note in result.notes] == ["collective_unmatched"]
 
 
 def test_groups_of_the_same_name_with_other_ranks_do_not_match() -> None:
-    found = view(
+    result = view(
         {
             "a": trace([described(0, 50, 1, "tp", "[0, 1]")], distributedInfo={"rank": 0}),
             "b": trace([described(0, 3, 1, "tp", "[2, 3]")], distributedInfo={"rank": 2}),
         }
     )
-    assert transfers(found) == {"a": None, "b": None}
+    assert transfers(result) == {"a": None, "b": None}
     assert (
-        rows(found, "unmatched", "reason")
+        rows(result, "unmatched", "reason")
         == [("the other members are not among the workers of this run",)] * 2
     )
 
 
-def test_without_sequence_numbers_sizes_tell_concurrent_calls_apart() -> None:
+def test_without_sequence_numbers_sizes_separate_concurrent_calls() -> None:
     first = [collective("broadcast", 0, 10, size=5), collective("broadcast", 1, 30, size=9, tid=3)]
     second = [collective("broadcast", 0, 20, size=9), collective("broadcast", 1, 6, size=5, tid=3)]
-    found = view({"a": trace(first), "b": trace(second)})
+    result = view({"a": trace(first), "b": trace(second)})
     assert (
-        rows(found, "stragglers", "worker", "arrived_last", "delay_us")
+        rows(result, "stragglers", "worker", "arrived_last", "delay_us")
         == [
             ("a", 0, 0.0),
             ("b", 2, 14.0),
@@ -104,22 +104,22 @@ def test_a_step_more_on_one_worker_leaves_the_others_matched() -> None:
             events.append(collective("all_to_all", 100 * number + 10, 10 * number, size=number))
         return trace(events)
 
-    found = view({"a": worker(1, 2), "b": worker(2, 3)})
-    wait = found.tables["wait"].frame
+    result = view({"a": worker(1, 2), "b": worker(2, 3)})
+    wait = result.tables["wait"].frame
     assert wait.filter(pl.col("transfer_us").is_not_null() & (pl.col("step") != "all")).select(
         "step", "worker", "transfer_us", "wait_us"
     ).rows() == [("2", "a", 20, 0), ("2", "b", 20, 0)]
-    assert rows(found, "unmatched", "worker", "step") == [("a", "1"), ("b", "3")]
+    assert rows(result, "unmatched", "worker", "step") == [("a", "1"), ("b", "3")]
 
 
 def test_sends_match_their_receives_and_unknown_peers_match_nothing() -> None:
     first = [annotation("gloo:send 0->1", 0, 20), annotation("gloo:send", 100, 5)]
     second = [annotation("gloo:recv 1<-0", 0, 8), annotation("gloo:send", 100, 5)]
-    found = view({"a": trace(first), "b": trace(second)})
-    assert transfers(found) == {"a": 8, "b": 8}
+    result = view({"a": trace(first), "b": trace(second)})
+    assert transfers(result) == {"a": 8, "b": 8}
     assert (
-        rows(found, "unmatched", "name", "reason")
-        == [("gloo:send", "the recording does not say which rank it was exchanged with")] * 2
+        rows(result, "unmatched", "name", "reason")
+        == [("gloo:send", "the peer rank is not recorded")] * 2
     )
 
 
@@ -138,9 +138,9 @@ def test_a_worker_whose_kernels_are_missing_gives_no_transfer_of_its_own() -> No
             ]
         return trace(events)
 
-    found = view({"a": worker(recorded=True), "b": worker(recorded=False)})
+    result = view({"a": worker(recorded=True), "b": worker(recorded=False)})
     broadcasts = rows(
-        found,
+        result,
         "collectives",
         "worker",
         "total_us",
@@ -159,41 +159,41 @@ def test_calls_with_other_numbers_of_kernels_compare_as_a_whole() -> None:
             events.append(kernel("ncclDevKernel_SendRecv(x)", start, dur, corr=number))
         return trace(events)
 
-    found = view({"a": worker((20, 5), (30, 5)), "b": worker((20, 9))})
-    collectives = rows(found, "collectives", "worker", "total_us", "transfer_us")
+    result = view({"a": worker((20, 5), (30, 5)), "b": worker((20, 9))})
+    collectives = rows(result, "collectives", "worker", "total_us", "transfer_us")
     assert sorted(collectives) == [("a", 15, 9), ("b", 9, 9)]
 
 
 def test_a_group_of_one_waits_for_nobody() -> None:
-    found = view({"w": trace([described(0, 10, 1, "0", "[0]")])})
-    assert rows(found, "wait", "transfer_us", "wait_us", step="0") == [(10, 0)]
-    assert found.notes == ()
+    result = view({"w": trace([described(0, 10, 1, "0", "[0]")])})
+    assert rows(result, "wait", "transfer_us", "wait_us", step="0") == [(10, 0)]
+    assert result.notes == ()
 
 
-def test_absent_ranks_of_a_group_are_said() -> None:
-    found = view({name: trace([described(0, 10, 1, "0", "[0, 1, 2, 3]")]) for name in ("a", "b")})
-    assert transfers(found) == {"a": 10, "b": 10}
-    assert [note.code for note in found.notes] == ["collective_partial"]
+def test_absent_ranks_of_a_group_are_reported() -> None:
+    result = view({name: trace([described(0, 10, 1, "0", "[0, 1, 2, 3]")]) for name in ("a", "b")})
+    assert transfers(result) == {"a": 10, "b": 10}
+    assert [note.code for note in result.notes] == ["collective_partial"]
 
 
 def test_a_worker_that_never_communicates_is_part_of_the_run() -> None:
     """It neither vanishes nor loosens how the others match."""
     busy = trace([step(9, 0, 100), op("aten::mm", 10, 40)])
     pair = {name: stepped(name, 0, 200) for name in ("a", "b")}
-    found = view({**pair, "idle": busy})
-    assert rows(found, "overlap", *OVERLAP, worker="idle", step="9") == [(40, 0, 0, 60)]
-    assert rows(found, "stragglers", "collectives", worker="idle") == [(0,)]
+    result = view({**pair, "idle": busy})
+    assert rows(result, "overlap", *OVERLAP, worker="idle", step="9") == [(40, 0, 0, 60)]
+    assert rows(result, "stragglers", "collectives", worker="idle") == [(0,)]
     alone = view(pair)
     for table in ("wait", "collectives", "unmatched"):
-        assert found.tables[table].frame.equals(alone.tables[table].frame)
+        assert result.tables[table].frame.equals(alone.tables[table].frame)
 
 
 def test_the_only_group_of_those_who_call_counts() -> None:
     info = {"pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2}]}
     events = [collective("all_reduce", 0, 10)]
     callers = {name: trace(events, distributedInfo=info) for name in ("a", "b")}
-    found = view({**callers, "idle": trace([op("aten::mm", 0, 10)])})
-    assert {group for (group,) in rows(found, "collectives", "group")} == {"0 (default_pg)"}
+    result = view({**callers, "idle": trace([op("aten::mm", 0, 10)])})
+    assert {group for (group,) in rows(result, "collectives", "group")} == {"0 (default_pg)"}
 
 
 def stepped(name: str, *starts: float) -> Trace:
@@ -206,36 +206,36 @@ def stepped(name: str, *starts: float) -> Trace:
 
 def test_a_selection_of_steps_keeps_what_was_matched_over_all() -> None:
     traces = {"a": stepped("a", 0, 200), "b": stepped("b", 0, 200)}
-    found = view(traces, Selection(steps="2"))
-    assert rows(found, "overlap", "step", "worker", "communication_us") == [
+    result = view(traces, Selection(steps="2"))
+    assert rows(result, "overlap", "step", "worker", "communication_us") == [
         ("all", "a", 20),
         ("all", "b", 20),
         ("2", "a", 20),
         ("2", "b", 20),
     ]
-    assert rows(found, "collectives", "worker", "calls", "total_us") == [
+    assert rows(result, "collectives", "worker", "calls", "total_us") == [
         ("a", 1, 20),
         ("b", 1, 20),
     ]
 
 
 def test_all_is_the_mean_over_steps() -> None:
-    found = view({"a": stepped("a", 0, 200), "b": stepped("b", 0, 200)})
-    assert rows(found, "overlap", "communication_us", "other_us", step="all") == [(15, 85)] * 2
-    assert rows(found, "wait", "transfer_us", "wait_us", step="all") == [(15, 0)] * 2
+    result = view({"a": stepped("a", 0, 200), "b": stepped("b", 0, 200)})
+    assert rows(result, "overlap", "communication_us", "other_us", step="all") == [(15, 85)] * 2
+    assert rows(result, "wait", "transfer_us", "wait_us", step="all") == [(15, 0)] * 2
 
 
 def test_a_time_range_cuts_steps_and_keeps_calls_that_begin_in_it() -> None:
-    found = view({"a": stepped("a", 0, 200)}, Selection(start_ns=205_000, end_ns=215_000))
-    assert rows(found, "overlap", "communication_us", "other_us", step="2") == [(5, 5)]
-    assert rows(found, "collectives", "calls") == [(1,)]
+    result = view({"a": stepped("a", 0, 200)}, Selection(start_ns=205_000, end_ns=215_000))
+    assert rows(result, "overlap", "communication_us", "other_us", step="2") == [(5, 5)]
+    assert rows(result, "collectives", "calls") == [(1,)]
 
 
 def test_a_worker_without_the_step_is_named_and_one_with_it_is_enough() -> None:
     traces = {"a": stepped("a", 0, 200), "b": stepped("b", 0)}
-    found = view(traces, Selection(steps="2"))
-    assert {row[0] for row in rows(found, "overlap", "worker")} == {"a"}
-    assert "step_absent" in [note.code for note in found.notes]
+    result = view(traces, Selection(steps="2"))
+    assert {row[0] for row in rows(result, "overlap", "worker")} == {"a"}
+    assert "step_absent" in [note.code for note in result.notes]
     with pytest.raises(SelectionError, match="no step '9'"):
         distributed(traces, Selection(steps="9"))
 
@@ -270,7 +270,7 @@ def test_random_runs_agree_with_counting_moments(
             kernel("gemm", start, dur, stream=20 + i) for i, (start, dur) in enumerate(computing)
         ]
         traces[f"w{worker}"] = trace(events)
-    found = view(traces)
+    result = view(traces)
 
     def moments(spans: list[tuple[int, int]]) -> set[int]:
         return {moment for start, end in spans for moment in range(start, end)}
@@ -278,17 +278,17 @@ def test_random_runs_agree_with_counting_moments(
     busy = moments([(s, s + d) for s, d in computing])
     for worker in workers:
         own = [spans[worker] for spans in collectives]
-        talking = moments([(s, s + d) for s, d in own])
+        communicating = moments([(s, s + d) for s, d in own])
         if not computing:
             busy = set()
         shortest = [min(d for _, d in spans) for spans in collectives]
         moved = moments([(s + d - m, s + d) for (s, d), m in zip(own, shortest, strict=True)])
-        row = found.tables["overlap"].frame.filter(step="1", worker=f"w{worker}").row(0)
+        row = result.tables["overlap"].frame.filter(step="1", worker=f"w{worker}").row(0)
         assert row[2:] == (
-            len(busy - talking),
-            len(busy & talking),
-            len(talking - busy),
-            100 - len(busy | talking),
+            len(busy - communicating),
+            len(busy & communicating),
+            len(communicating - busy),
+            100 - len(busy | communicating),
         )
-        row = found.tables["wait"].frame.filter(step="1", worker=f"w{worker}").row(0)
-        assert row[2:] == (len(moved), len(talking) - len(moved), 0)
+        row = result.tables["wait"].frame.filter(step="1", worker=f"w{worker}").row(0)
+        assert row[2:] == (len(moved), len(communicating) - len(moved), 0)

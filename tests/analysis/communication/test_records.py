@@ -30,13 +30,13 @@ FLOAT: dict[str, Any] = {"Input type": ["float"]}
 ALLREDUCE: dict[str, Any] = {"Collective name": "allreduce", "dtype": "Float"}
 
 
-def ranges_of(found: Records) -> list[tuple[int, float, float]]:
-    rows = zip(found.record, found.start_ns / 1000, found.end_ns / 1000, strict=True)
+def ranges_of(result: Records) -> list[tuple[int, float, float]]:
+    rows = zip(result.record, result.start_ns / 1000, result.end_ns / 1000, strict=True)
     return [(int(r), float(a), float(b)) for r, a, b in rows]
 
 
 def test_a_range_whose_kernels_are_linked_is_only_the_launch() -> None:
-    found = records(
+    result = records(
         trace(
             [
                 step(1, 0, 100),
@@ -47,8 +47,8 @@ def test_a_range_whose_kernels_are_linked_is_only_the_launch() -> None:
             ]
         )
     )
-    assert ranges_of(found) == [(0, 40, 70)]
-    row = found.frame.row(0, named=True)
+    assert ranges_of(result) == [(0, 40, 70)]
+    row = result.frame.row(0, named=True)
     assert (row["name"], row["collective"], row["group"], row["sequence"], row["group_size"]) == (
         "nccl:all_reduce",
         "all_reduce",
@@ -62,7 +62,7 @@ def test_a_range_whose_kernels_are_linked_is_only_the_launch() -> None:
 def test_kernels_linked_by_external_id_alone_are_the_time_of_their_call() -> None:
     """The predecessor's own case (a range of 75 µs around a kernel of 16): NCCL's range on the host
     only enqueues, so it is no time of the transfer."""
-    found = records(
+    result = records(
         trace(
             [
                 op("nccl:broadcast", 0, 75, ext=146, shape=[[53120]], **FLOAT),
@@ -70,15 +70,15 @@ def test_kernels_linked_by_external_id_alone_are_the_time_of_their_call() -> Non
             ]
         )
     )
-    assert ranges_of(found) == [(0, 16, 32)]
-    assert found.frame["input_bytes"].to_list() == [212480]
+    assert ranges_of(result) == [(0, 16, 32)]
+    assert result.frame["input_bytes"].to_list() == [212480]
 
 
 @pytest.mark.parametrize("backend", ["nccl", "rccl", "xccl", "hccl", "mccl", "oneccl", "custom"])
 def test_ranges_of_a_device_backend_are_never_timed_on_the_host(backend: str) -> None:
-    found = records(trace([annotation(f"{backend}:all_reduce", 0, 10, shape=[[8]], **FLOAT)]))
-    assert found.frame["input_bytes"].to_list() == [32]
-    assert ranges_of(found) == []
+    result = records(trace([annotation(f"{backend}:all_reduce", 0, 10, shape=[[8]], **FLOAT)]))
+    assert result.frame["input_bytes"].to_list() == [32]
+    assert ranges_of(result) == []
 
 
 @pytest.mark.parametrize("backend", ["gloo", "mpi"])
@@ -105,13 +105,13 @@ def test_a_record_without_a_range_goes_by_the_backend_of_its_group(
     header: dict[str, Any], on_host: bool
 ) -> None:
     events = [op("record_param_comms", 0, 20, **META)]
-    found = records(trace(events, distributedInfo={"rank": 0, "world_size": 8, **header}))
-    assert found.frame.height == 1
-    assert ranges_of(found) == ([(0, 0, 20)] if on_host else [])
+    result = records(trace(events, distributedInfo={"rank": 0, "world_size": 8, **header}))
+    assert result.frame.height == 1
+    assert ranges_of(result) == ([(0, 0, 20)] if on_host else [])
 
 
-def test_gloo_ranges_count_beside_linked_nccl_ones() -> None:
-    found = records(
+def test_gloo_ranges_count_next_to_linked_nccl_ones() -> None:
+    result = records(
         trace(
             [
                 annotation("nccl:all_reduce", 0, 10),
@@ -121,12 +121,12 @@ def test_gloo_ranges_count_beside_linked_nccl_ones() -> None:
             ]
         )
     )
-    assert found.frame["name"].to_list() == ["nccl:all_reduce", "gloo:barrier"]
-    assert ranges_of(found) == [(0, 30, 35), (1, 50, 60)]
+    assert result.frame["name"].to_list() == ["nccl:all_reduce", "gloo:barrier"]
+    assert ranges_of(result) == [(0, 30, 35), (1, 50, 60)]
 
 
 def test_a_call_whose_kernel_is_not_recorded_has_no_range() -> None:
-    found = records(
+    result = records(
         trace(
             [
                 annotation("nccl:all_reduce", 0, 10),
@@ -136,12 +136,12 @@ def test_a_call_whose_kernel_is_not_recorded_has_no_range() -> None:
             ]
         )
     )
-    assert found.frame.height == 2
-    assert ranges_of(found) == [(0, 30, 35)]
+    assert result.frame.height == 2
+    assert ranges_of(result) == [(0, 30, 35)]
 
 
 def test_a_metadata_record_without_a_range_is_a_call() -> None:
-    found = records(
+    result = records(
         trace(
             [
                 op("record_param_comms", 0, 20, **META),
@@ -150,8 +150,8 @@ def test_a_metadata_record_without_a_range_is_a_call() -> None:
             ]
         )
     )
-    assert found.frame.select("name", "collective").rows() == [("all_reduce", "all_reduce")]
-    assert ranges_of(found) == [(0, 30, 35)]
+    assert result.frame.select("name", "collective").rows() == [("all_reduce", "all_reduce")]
+    assert ranges_of(result) == [(0, 30, 35)]
 
 
 def test_init_and_wait_records_are_no_calls() -> None:
@@ -163,7 +163,7 @@ def test_init_and_wait_records_are_no_calls() -> None:
 
 
 def test_kernels_of_no_call_are_calls_of_their_own() -> None:
-    found = records(
+    result = records(
         trace(
             [
                 kernel("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)", 0, 5),
@@ -173,16 +173,16 @@ def test_kernels_of_no_call_are_calls_of_their_own() -> None:
             ]
         )
     )
-    assert found.frame["name"].to_list() == [
+    assert result.frame["name"].to_list() == [
         "nccl:reduce_scatter",
         "all_reduce",
         "ncclDevKernel_Generic_4",
     ]
-    assert ranges_of(found) == [(0, 0, 5), (1, 10, 15), (2, 20, 25)]
+    assert ranges_of(result) == [(0, 0, 5), (1, 10, 15), (2, 20, 25)]
 
 
 def test_a_launch_after_the_inner_ranges_belongs_to_the_coalesced_range() -> None:
-    found = records(
+    result = records(
         trace(
             [
                 annotation("nccl:coalesced", 0, 50),
@@ -193,8 +193,8 @@ def test_a_launch_after_the_inner_ranges_belongs_to_the_coalesced_range() -> Non
             ]
         )
     )
-    assert ranges_of(found) == [(0, 60, 65)]
-    assert found.frame["collective"].to_list() == ["coalesced", "all_gather", "all_gather"]
+    assert ranges_of(result) == [(0, 60, 65)]
+    assert result.frame["collective"].to_list() == ["coalesced", "all_gather", "all_gather"]
 
 
 @pytest.mark.parametrize(
@@ -232,9 +232,9 @@ def test_peers_by_name_by_metadata_and_by_the_caller() -> None:
 
 
 def test_ranges_are_ordered_longer_first() -> None:
-    found = records(trace([annotation("gloo:barrier", 5, 1), annotation("gloo:reduce", 5, 9)]))
-    assert found.frame["name"].to_list() == ["gloo:reduce", "gloo:barrier"]
-    assert np.all(np.diff(found.record) >= 0)
+    result = records(trace([annotation("gloo:barrier", 5, 1), annotation("gloo:reduce", 5, 9)]))
+    assert result.frame["name"].to_list() == ["gloo:reduce", "gloo:barrier"]
+    assert np.all(np.diff(result.record) >= 0)
 
 
 def test_absurd_sizes_are_unknown() -> None:

@@ -19,9 +19,9 @@ def us(intervals: Intervals) -> list[tuple[int, int]]:
 def communication(events: list[Event]) -> list[tuple[int, int]]:
     """When the overview says that communication ran, which is when the calls did."""
     built = trace(events)
-    found = us(role_intervals(built)[Role.COMMUNICATION])
-    assert found == us(records(built).intervals())
-    return found
+    communicating = us(role_intervals(built)[Role.COMMUNICATION])
+    assert communicating == us(records(built).intervals())
+    return communicating
 
 
 def test_a_range_of_a_device_backend_only_hands_over() -> None:

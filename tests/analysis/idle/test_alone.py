@@ -25,9 +25,9 @@ def test_alone_is_what_no_other_work_overlaps(parts: list[tuple[int, int, int, b
     expected = [0] * len(work)
     for row, (start, dur) in enumerate(work):
         for moment in range(start, start + dur, 1000):
-            beside = any(
-                other <= moment < other + length and not chosen[place]
-                for place, (other, length) in enumerate(work)
+            is_overlapped = any(
+                other <= moment < other + length and not chosen[index]
+                for index, (other, length) in enumerate(work)
             )
-            expected[row] += 1000 * (chosen[row] and not beside)
+            expected[row] += 1000 * (chosen[row] and not is_overlapped)
     assert _alone(of, np.array(chosen)).tolist() == expected

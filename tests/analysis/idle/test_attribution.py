@@ -32,24 +32,24 @@ class Scene:
     kernels: dict[int, Span] = field(default_factory=dict)
 
     def events(self) -> list[Event]:
-        made: list[Event] = [step(1, 0, END_US)]
+        events: list[Event] = [step(1, 0, END_US)]
         for tid, things in self.threads.items():
             for what, start, end, number in things:
                 length = end - start
                 if what == "launch":
-                    made.append(call("cudaLaunchKernel", start, length, corr=number, tid=tid))
+                    events.append(call("cudaLaunchKernel", start, length, corr=number, tid=tid))
                 elif what == "wait":
-                    made.append(call("cudaStreamSynchronize", start, length, tid=tid))
+                    events.append(call("cudaStreamSynchronize", start, length, tid=tid))
                 elif what == "malloc":
-                    made.append(call("cudaMalloc", start, length, tid=tid))
+                    events.append(call("cudaMalloc", start, length, tid=tid))
                 elif what == "load":
-                    made.append(op(LOADER, start, length, tid=tid))
+                    events.append(op(LOADER, start, length, tid=tid))
                 elif what == "python":
-                    made.append(frame("f.py(1): f", start, length, tid=tid, python_id=start))
+                    events.append(frame("f.py(1): f", start, length, tid=tid, python_id=start))
                 else:
-                    made.append(op("aten::add", start, length, tid=tid))
-        made += [kernel("k", a, b - a, corr=n) for n, (a, b) in self.kernels.items()]
-        return made
+                    events.append(op("aten::add", start, length, tid=tid))
+        events += [kernel("k", a, b - a, corr=n) for n, (a, b) in self.kernels.items()]
+        return events
 
 
 class Reference:
@@ -106,10 +106,10 @@ class Reference:
             self.cause[at] = IdleCause.KERNEL_TO_KERNEL
         own = self.threads.get(launch[0], []) if launch else []
         for at in range(start, late_until):
-            said = self.doing(own, at)
-            if said is None:
+            cause = self.doing(own, at)
+            if cause is None:
                 everything = [thing for things in self.threads.values() for thing in things]
-                said = min(
+                cause = min(
                     (c for t in everything if (c := self.doing([t], at)) is not None),
                     key=(
                         IdleCause.BLOCKED,
@@ -119,7 +119,7 @@ class Reference:
                     ).index,
                     default=None,
                 )
-            self.cause[at] = said
+            self.cause[at] = cause
         self.fill(start, late_until, launch is not None)
         self.charge(start, late_until, launch and launch[0])
 
@@ -141,9 +141,9 @@ class Reference:
             stop = at
             while stop < end and self.cause[stop] is None and kind(stop) == kind(at):
                 stop += 1
-            said = IdleCause.HOST if launched and stop - at < 1000 else kind(at)
+            cause = IdleCause.HOST if launched and stop - at < 1000 else kind(at)
             for moment in range(at, stop):
-                self.cause[moment] = said
+                self.cause[moment] = cause
             at = stop
 
     def charge(self, start: int, late_until: int, launcher: int | None) -> None:
@@ -195,19 +195,19 @@ class Reference:
 
 
 def by_moment(of: Trace) -> list[IdleCause | None]:
-    said: list[IdleCause | None] = [None] * END_US
+    causes: list[IdleCause | None] = [None] * END_US
     for cause, intervals in zip(IdleCause, idle_causes(of).intervals, strict=True):
         for start, end in zip(intervals.start_ns.tolist(), intervals.end_ns.tolist(), strict=True):
             assert start % 1000 == end % 1000 == 0
             for at in range(start // 1000, end // 1000):
-                assert said[at] is None
-                said[at] = cause
-    return said
+                assert causes[at] is None
+                causes[at] = cause
+    return causes
 
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    made = Scene()
+    scene = Scene()
     free, number = 0, 0
     lengths = {"wait": 400, "malloc": 1500, "load": 900, "python": 1400, "op": 300, "launch": 8}
     for tid in range(1, draw(st.integers(1, 2)) + 1):
@@ -227,21 +227,21 @@ def scenes(draw: st.DrawFn) -> Scene:
                 free = begin + draw(st.integers(1, 300))
                 if free >= END_US:
                     break
-                made.kernels[number] = (begin, free)
+                scene.kernels[number] = (begin, free)
             things.append((what, at, at + length, number if what == "launch" else None))
             at += length + draw(st.sampled_from((0, 3, 60, 1100)))
-        made.threads[tid] = things
-    return made
+        scene.threads[tid] = things
+    return scene
 
 
 @given(scenes())
-def test_every_moment_has_the_cause_of_the_definitions(made: Scene) -> None:
-    of = trace(made.events())
-    said = by_moment(of)
-    if not made.kernels:
-        assert said == [None] * END_US
+def test_every_moment_has_the_cause_of_the_definitions(scene: Scene) -> None:
+    of = trace(scene.events())
+    causes = by_moment(of)
+    if not scene.kernels:
+        assert causes == [None] * END_US
         return
-    assert said == Reference(made).cause
+    assert causes == Reference(scene).cause
     idle = gaps(of)
     assert sum(map(total, idle_causes(of).intervals)) == total(
         Intervals(idle.start_ns, idle.end_ns)
@@ -255,9 +255,9 @@ def test_the_profilers_overhead_comes_before_all_else() -> None:
         slice_event("overhead", "Activity Buffer Request", 100, 500, pid="-1", tid="0"),
         kernel("k", 720, 100, corr=1),
     ]
-    found = idle_causes(trace(events)).intervals[IdleCause.PROFILER]
-    assert found.start_ns.tolist() == [100_000]
-    assert found.end_ns.tolist() == [600_000]
+    overhead = idle_causes(trace(events)).intervals[IdleCause.PROFILER]
+    assert overhead.start_ns.tolist() == [100_000]
+    assert overhead.end_ns.tolist() == [600_000]
 
 
 def test_the_wait_of_a_thread_is_no_cause_while_the_launching_one_works() -> None:
@@ -295,7 +295,7 @@ def test_the_wait_of_another_process_is_no_cause() -> None:
 
 
 def test_gaps_that_no_recorded_call_ends_are_not_recorded() -> None:
-    found = idle_causes(trace([kernel("k", 0, 10), kernel("k", 50, 10)])).intervals
-    assert [total(of) for of in found] == [
+    intervals = idle_causes(trace([kernel("k", 0, 10), kernel("k", 50, 10)])).intervals
+    assert [total(of) for of in intervals] == [
         40_000 if cause is IdleCause.UNRECORDED else 0 for cause in IdleCause
     ]

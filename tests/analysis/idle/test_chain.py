@@ -26,8 +26,8 @@ def launched(at: float, start: float, dur: float, corr: int, **where: Any) -> li
 def saved_us(of: Trace, *shorter: float) -> float | None:
     """What it brings to make the device work, in order of time, so much shorter."""
     saved = np.array([1000 * us for us in shorter], np.int64)
-    found = saved_on_chain(of, of.device_work["slice"].to_numpy(), saved)
-    return None if found is None else found / 1000
+    saved_ns = saved_on_chain(of, of.device_work["slice"].to_numpy(), saved)
+    return None if saved_ns is None else saved_ns / 1000
 
 
 def wait(at: float, until: float) -> Event:
@@ -66,8 +66,8 @@ def test_the_last_work_counts_as_long_as_it_outlasts_the_host() -> None:
 
 def test_work_beside_other_work_saves_only_where_it_is_alone() -> None:
     """The first 60 µs are covered by another stream's kernel, which gets no shorter."""
-    beside = launched(6, 11, 60, 2, stream=9)
-    of = trace([step(1, 0, 300), *launched(0, 5, 100, 1), *beside, wait(12, 106)])
+    overlapping = launched(6, 11, 60, 2, stream=9)
+    of = trace([step(1, 0, 300), *launched(0, 5, 100, 1), *overlapping, wait(12, 106)])
     assert saved_us(of, 80, 0) == 40
 
 
@@ -97,6 +97,8 @@ def test_as_much_is_saved_as_the_same_program_is_shorter(factor: float, names: l
         dur * (1 - factor) if recorded.text(code) == "long" else 0
         for dur, code in work.select("dur_ns", "name_code").iter_rows()
     ]
-    found = saved_on_chain(recorded, work["slice"].to_numpy(), np.array(saved, np.int64))
-    if found is not None:
-        assert found / 1000 == pytest.approx(of.length_us - shorter.length_us, abs=5 * len(names))
+    saved_ns = saved_on_chain(recorded, work["slice"].to_numpy(), np.array(saved, np.int64))
+    if saved_ns is not None:
+        assert saved_ns / 1000 == pytest.approx(
+            of.length_us - shorter.length_us, abs=5 * len(names)
+        )

@@ -65,8 +65,8 @@ def test_nothing_follows_the_last_work() -> None:
 def test_a_gpu_whose_work_has_no_length_is_idle_all_the_time() -> None:
     """Damaged files tell kernels of negative length, which count as none."""
     events = [op("aten::mm", 0, 100), *launched(1, 20, 50, 0)]
-    found = gpu_idle(trace(events))[0]
-    assert total(union(*map(np.concatenate, zip(*found.causes.values(), strict=True)))) == 100_000
+    idle = gpu_idle(trace(events))[0]
+    assert total(union(*map(np.concatenate, zip(*idle.causes.values(), strict=True)))) == 100_000
 
 
 def test_collections_are_told_apart_from_what_the_host_did() -> None:
@@ -84,9 +84,9 @@ def test_kernels_of_one_graph_wait_for_the_device_alone() -> None:
         kernel("a", 50, 100, corr=1),
         kernel("b", 180, 100, corr=1),
     ]
-    found = of_gpu(events)
-    assert found["kernel_to_kernel"] == [(150, 180)]
-    assert found["launch_bound"] == [(0, 50)]
+    causes = of_gpu(events)
+    assert causes["kernel_to_kernel"] == [(150, 180)]
+    assert causes["launch_bound"] == [(0, 50)]
 
 
 def test_a_wait_for_another_gpu_that_communicates() -> None:
@@ -98,10 +98,10 @@ def test_a_wait_for_another_gpu_that_communicates() -> None:
         call("cudaDeviceSynchronize", 30, 400),
         *launched(3, 440, 460, 40),
     ]
-    found = of_gpu(events)
-    assert found["communication_of_others"] == [(100, 420)]
+    causes = of_gpu(events)
+    assert causes["communication_of_others"] == [(100, 420)]
     # The host comes back at 430; it had been kept for far longer than it needs to launch again.
-    assert found["synchronization"] == [(420, 450)]
+    assert causes["synchronization"] == [(420, 450)]
 
 
 def test_work_behind_an_event_that_does_not_start() -> None:
@@ -113,9 +113,9 @@ def test_work_behind_an_event_that_does_not_start() -> None:
         kernel(nccl, 300, 50, corr=2, stream=20),
         *launched(3, 60, 400, 40),
     ]
-    found = of_gpu(events)
-    assert found["communication_of_others"] == [(100, 300)]
-    assert found["kernel_to_kernel"] == [(350, 400)]
+    causes = of_gpu(events)
+    assert causes["communication_of_others"] == [(100, 300)]
+    assert causes["kernel_to_kernel"] == [(350, 400)]
 
 
 def test_a_collective_of_the_host() -> None:
@@ -207,8 +207,8 @@ def test_every_moment_has_one_cause(
     scene: tuple[list[Event], dict[int, list[tuple[int, int, int]]]],
 ) -> None:
     events, work = scene
-    found = trace(events)
-    idle = gpu_idle(found)
+    recording = trace(events)
+    idle = gpu_idle(recording)
     assert set(idle) == set(work)
     for gpu, parts in work.items():
         busy = np.zeros(END_US, np.bool_)
@@ -250,10 +250,10 @@ def _collecting(events: list[Event]) -> np.ndarray:
 # One GPU: both scopes agree.
 
 
-def agree(found: Trace) -> None:
+def agree(recording: Trace) -> None:
     """One GPU: its causes are those of the device set, summed as :data:`GPU_CAUSES` says."""
-    (gpu,) = gpu_idle(found).values()
-    of_set = dict(zip(IdleCause, map(total, idle_causes(found).intervals), strict=True))
+    (gpu,) = gpu_idle(recording).values()
+    of_set = dict(zip(IdleCause, map(total, idle_causes(recording).intervals), strict=True))
     length = {cause: total(intervals) for cause, intervals in gpu.causes.items()}
     assert sum(length.values()) == sum(of_set.values())
     launched = length["kernel_to_kernel"] + length["communication_of_others"]
@@ -285,12 +285,12 @@ def test_recordings_of_one_gpu_agree() -> None:
 
 def test_idle_and_busy_time_are_all_of_it() -> None:
     for name in (name for name in FILES if "small" in name or "worker3" in name):
-        found = opened(name)
-        if found.device_work.is_empty():
+        recording = opened(name)
+        if recording.device_work.is_empty():
             continue
-        window = np.array([found.meta.start_ns]), np.array([found.meta.end_ns])
-        work = found.device_work
-        for gpu, idle in gpu_idle(found).items():
+        window = np.array([recording.meta.start_ns]), np.array([recording.meta.end_ns])
+        work = recording.device_work
+        for gpu, idle in gpu_idle(recording).items():
             own = work.filter(device=gpu)
             start = own["start_ns"].to_numpy()
             busy = int(total_within(union(start, start + own["dur_ns"].to_numpy()), *window)[0])

@@ -17,10 +17,10 @@ BACKWARD: list[Event] = [
 
 
 def activity(*events: Event) -> list[tuple[int, int]]:
-    found = host_activity(trace([*BACKWARD, *events]))
+    active = host_activity(trace([*BACKWARD, *events]))
     return [
         (start // 1000, end // 1000)
-        for start, end in zip(found.start_ns.tolist(), found.end_ns.tolist(), strict=True)
+        for start, end in zip(active.start_ns.tolist(), active.end_ns.tolist(), strict=True)
     ]
 
 

@@ -17,9 +17,9 @@ def test_driver_calls_in_runtime_calls_are_one_wait_on_any_thread_at_any_time() 
             call("cuStreamSynchronize", start_us + tid + 1, 300, tid=tid, cat="cuda_driver"),
         ]
     of = trace(events)
-    found = waits(of)
-    assert found.height == 600
-    assert {of.text(code) for code in found["name_code"]} == {"cudaStreamSynchronize"}
+    table = waits(of)
+    assert table.height == 600
+    assert {of.text(code) for code in table["name_code"]} == {"cudaStreamSynchronize"}
 
 
 @pytest.mark.parametrize(

@@ -95,27 +95,29 @@ NAMES = ("cudaLaunchKernel", "cuLaunchKernel", "hipMalloc")
     )
 )
 def test_every_moment_belongs_to_the_call_that_started_last(
-    made: list[tuple[str, int, int, int]],
+    calls: list[tuple[str, int, int, int]],
 ) -> None:
-    made = sorted(set(made), key=lambda of: (of[3], of[1], -of[2], of[0]))
-    events = [call(name, at / 1000, dur / 1000, tid=tid) for name, at, dur, tid in made]
+    calls = sorted(set(calls), key=lambda of: (of[3], of[1], -of[2], of[0]))
+    events = [call(name, at / 1000, dur / 1000, tid=tid) for name, at, dur, tid in calls]
     own: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for tid in (1, 2):
         for moment in range(50):
-            active = [of for of in made if of[3] == tid and of[1] <= moment < of[1] + of[2]]
+            active = [of for of in calls if of[3] == tid and of[1] <= moment < of[1] + of[2]]
             if active:
                 latest = max(active, key=lambda of: (of[1], -of[2]))
                 tied = [of for of in active if (of[1], of[2]) == (latest[1], latest[2])]
-                own[max(tied, key=made.index)[0]] += 1
-    found = groups(trace(events), "calls", "self_ns", "dur_ns")
+                own[max(tied, key=calls.index)[0]] += 1
+    result = groups(trace(events), "calls", "self_ns", "dur_ns")
     for name in NAMES:
-        durations = [of[2] for of in made if of[0] == name]
+        durations = [of[2] for of in calls if of[0] == name]
         total[name] = sum(durations)
         if durations:
-            assert found[name][::2] == (len(durations), total[name])
-    assert sum(row[1] for row in found.values()) == sum(own.values())
-    assert {name: row[1] for name, row in found.items()} == {name: own[str(name)] for name in found}
+            assert result[name][::2] == (len(durations), total[name])
+    assert sum(row[1] for row in result.values()) == sum(own.values())
+    assert {name: row[1] for name, row in result.items()} == {
+        name: own[str(name)] for name in result
+    }
 
 
 @pytest.mark.parametrize(
@@ -129,8 +131,8 @@ def test_real_files(samples: Path, name: str) -> None:
     durations: dict[str, list[int]] = defaultdict(list)
     for each in calls:
         durations[each["name"]].append(round(each["dur"] * 1000))
-    found = groups(trace(events), "calls", "dur_ns", "min_ns", "max_ns")
-    assert found == {
+    result = groups(trace(events), "calls", "dur_ns", "min_ns", "max_ns")
+    assert result == {
         name: (len(taken), sum(taken), min(taken), max(taken)) for name, taken in durations.items()
     }
     launched: Counter[str] = Counter()

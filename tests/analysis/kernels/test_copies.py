@@ -54,8 +54,8 @@ def test_kinds_sizes_and_who_launched_most() -> None:
             kernel("copy_kernel", 60, 5),
         ]
     )
-    found = groups(recorded, "calls", "total_bytes", "total_ns", "sized_ns", "launch_code")
-    assert {key: (*row[:4], recorded.text(row[4])) for key, row in found.items()} == {
+    result = groups(recorded, "calls", "total_bytes", "total_ns", "sized_ns", "launch_code")
+    assert {key: (*row[:4], recorded.text(row[4])) for key, row in result.items()} == {
         ("HtoD", "pageable", 0): (3, 3000, 15_000, 10_000, "cudaMemcpyAsync"),
         ("DtoH", None, 1): (1, None, 5000, 0, None),
         ("set", None, 0): (1, 64, 2000, 2000, None),
@@ -73,15 +73,15 @@ def test_kinds_sizes_and_who_launched_most() -> None:
         max_size=10,
     )
 )
-def test_random_copies(made: list[tuple[str, int, int, int | None]]) -> None:
+def test_random_copies(copies: list[tuple[str, int, int, int | None]]) -> None:
     events = [
         (memset if "Memset" in name else memcpy)(
             10 * at, dur / 1000, name=name, device=device, bytes=size
         )
-        for at, (name, device, dur, size) in enumerate(made)
+        for at, (name, device, dur, size) in enumerate(copies)
     ]
     expected: dict[tuple[Any, ...], list[tuple[int, int | None]]] = defaultdict(list)
-    for name, device, dur, size in made:
+    for name, device, dur, size in copies:
         key = (*NAMES[name], device)
         expected[key].append((dur, size))
     assert groups(trace(events), "calls", "total_bytes", "total_ns", "sized_ns") == {
@@ -112,9 +112,9 @@ def test_real_files(samples: Path, name: str) -> None:
     for (kind, size), count in kinds.items():
         sizes[kind] += size * count
         calls[kind] += count
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     counted: Counter[str] = Counter()
     for (kind, _, _), (count, size) in groups(trace(events), "calls", "total_bytes").items():
-        found[kind] += size
+        counts[kind] += size
         counted[kind] += count
-    assert (found, counted) == (sizes, calls)
+    assert (counts, counted) == (sizes, calls)

@@ -66,9 +66,9 @@ def counted(of: Trace, *values: tuple[str, float]) -> Trace:
 
 def test_clocks_are_means_of_their_counters() -> None:
     assert clocks(trace(EVENTS)).is_empty()
-    found = clocks(counted(trace(EVENTS), ("SM Clock (MHz)", 1200.0), ("Power (W)", 300.0)))
-    assert dict(found.schema) == dict(CLOCKS)
-    assert found.rows() == [("SM clock", 1200.0)]
+    clock_rates = clocks(counted(trace(EVENTS), ("SM Clock (MHz)", 1200.0), ("Power (W)", 300.0)))
+    assert dict(clock_rates.schema) == dict(CLOCKS)
+    assert clock_rates.rows() == [("SM clock", 1200.0)]
 
 
 def test_clocks_of_samples_are_those_of_devices_in_use_while_kernels_ran() -> None:

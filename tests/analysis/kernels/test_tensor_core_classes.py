@@ -53,21 +53,21 @@ EVENTS = [
 
 
 def test_operators_of_a_small_trace() -> None:
-    found = operator_classes(trace(EVENTS), ALL)
-    assert (found.gpu_ns // 1000).tolist() == [100 + 7 + 5, 40, 30 + 60 + 1 + 30]
-    assert (found.cpu_ns // 1000).tolist() == [30, 20, 20]
+    classes = operator_classes(trace(EVENTS), ALL)
+    assert (classes.gpu_ns // 1000).tolist() == [100 + 7 + 5, 40, 30 + 60 + 1 + 30]
+    assert (classes.cpu_ns // 1000).tolist() == [30, 20, 20]
     # aten::linear, aten::addmm, the kernel of no operator; aten::conv2d; aten::add, copy, kernel.
-    assert found.count.tolist() == [3, 1, 3]
-    assert (found.unknown_ns // 1000).tolist() == [0, 40, 0]
-    assert (found.using_kernel_ns, found.eligible_kernel_ns) == (100_000, 147_000)
+    assert classes.count.tolist() == [3, 1, 3]
+    assert (classes.unknown_ns // 1000).tolist() == [0, 40, 0]
+    assert (classes.using_kernel_ns, classes.eligible_kernel_ns) == (100_000, 147_000)
 
 
 def test_device_work_of_a_small_trace() -> None:
-    found = kernel_classes(trace(EVENTS), ALL)
-    assert (found.gpu_ns // 1000).tolist() == [105, 60, 108]
-    assert (found.api_ns // 1000).tolist() == [8, 9, 16]
-    assert found.count.tolist() == [2, 1, 5]
-    assert (found.unknown_ns // 1000).tolist() == [0, 0, 40]
+    classes = kernel_classes(trace(EVENTS), ALL)
+    assert (classes.gpu_ns // 1000).tolist() == [105, 60, 108]
+    assert (classes.api_ns // 1000).tolist() == [8, 9, 16]
+    assert classes.count.tolist() == [2, 1, 5]
+    assert (classes.unknown_ns // 1000).tolist() == [0, 0, 40]
 
 
 def test_what_one_call_launches_shares_its_time() -> None:
@@ -81,9 +81,9 @@ def test_what_one_call_launches_shares_its_time() -> None:
 def test_an_operator_is_what_it_launched_itself() -> None:
     # Around one that uses Tensor Cores: its own elementwise kernel is none that could.
     events = [op("Torch-Compiled Region", 0, 50), op("aten::mm", 5, 10), *launched(GEMM, 6, 10, 1)]
-    found = operator_classes(trace([*events, *launched(ADD, 20, 30, 2)]), ALL)
-    assert (found.gpu_ns // 1000).tolist() == [10, 0, 30]
-    assert (found.using_kernel_ns, found.eligible_kernel_ns) == (10_000, 10_000)
+    classes = operator_classes(trace([*events, *launched(ADD, 20, 30, 2)]), ALL)
+    assert (classes.gpu_ns // 1000).tolist() == [10, 0, 30]
+    assert (classes.using_kernel_ns, classes.eligible_kernel_ns) == (10_000, 10_000)
 
 
 @given(recordings())
@@ -95,29 +95,29 @@ def test_classes_add_up_and_agree_with_a_walk(recording: Recording) -> None:
     tree = call_tree(recorded)
     used: defaultdict[int, bool] = defaultdict(bool)
     gpu: defaultdict[int, int] = defaultdict(int)
-    for place, (row, chosen) in enumerate(zip(rows, work, strict=True)):
-        if chosen and tree.is_own[place]:
+    for index, (row, chosen) in enumerate(zip(rows, work, strict=True)):
+        if chosen and tree.is_own[index]:
             gpu[row["owner"]] += row["dur_ns"]
-            used[row["owner"]] |= verdicts[place] == codes.YES
+            used[row["owner"]] |= verdicts[index] == codes.YES
     using = sum(time for call, time in gpu.items() if used[call])
     using += sum(
         row["dur_ns"]
         for row, chosen, own, verdict in zip(rows, work, tree.is_own, verdicts, strict=True)
         if chosen and not own and verdict == codes.YES
     )
-    found = operator_classes(recorded, selection)
+    classes = operator_classes(recorded, selection)
     total = sum(row["dur_ns"] for row, chosen in zip(rows, work, strict=True) if chosen)
-    assert found.gpu_ns[OperatorClass.USING] == using
-    assert int(found.gpu_ns.sum()) == total
+    assert classes.gpu_ns[OperatorClass.USING] == using
+    assert int(classes.gpu_ns.sum()) == total
     chosen_calls = slice_mask(recorded, selection)[tree.slice]
-    assert int(found.cpu_ns.sum()) == int(self_times(recorded)[chosen_calls].sum())
+    assert int(classes.cpu_ns.sum()) == int(self_times(recorded)[chosen_calls].sum())
     kernels = kernel_classes(recorded, selection)
     assert int(kernels.gpu_ns.sum()) == total
     assert int(kernels.count.sum()) == sum(work)
     is_memory = [row["category"] != Category.KERNEL for row in rows]
     memory = [chosen for chosen, copies in zip(work, is_memory, strict=True) if copies]
     assert kernels.count[KernelClass.MEMORY] == sum(memory)
-    assert found.using_kernel_ns <= found.eligible_kernel_ns
+    assert classes.using_kernel_ns <= classes.eligible_kernel_ns
 
 
 @given(recordings())

@@ -31,7 +31,7 @@ def host_calls(trace: Trace) -> Int64:
     category = trace.slices["category"].to_numpy()
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
     names = trace.slices["name_code"].to_numpy()[hosts]
-    ranges = hosts[codes.map_names(trace, names, communication.is_communication, np.bool_)]
+    ranges = hosts[codes.names_match(trace, names, communication.is_communication)]
     described = collective_slices(trace)
     described = described[np.isin(category[described], HOST_COMMUNICATION_CATEGORIES)]
     around = innermost_around(trace, described, ranges)
@@ -42,25 +42,26 @@ def host_calls(trace: Trace) -> Int64:
 
 @per_trace
 def host_transfers(trace: Trace) -> Int64:
-    """Of :func:`host_calls` those whose own range is when data moved, ascending; all others only
-    hand work to a device."""
+    """Those of :func:`host_calls` during whose range the data moves, ascending; all others only
+    enqueue work on a device."""
     calls = host_calls(trace)
     names = trace.slices["name_code"].to_numpy()[calls]
-    named = codes.map_names(trace, names, _has_backend, np.bool_)
-    by_name = codes.map_names(trace, names, _runs_on_host, np.bool_)
-    transfers: Int64 = calls[np.where(named, by_name, _groups_on_host(trace, calls))]
+    names_backend = codes.names_match(trace, names, _has_backend)
+    by_name = codes.names_match(trace, names, _runs_on_host)
+    transfers: Int64 = calls[np.where(names_backend, by_name, _groups_on_host(trace, calls))]
     return transfers
 
 
 @per_trace
 def timed_on_host(trace: Trace) -> Int64:
-    """Of :func:`host_transfers` those of a backend that launched no communication kernel in this
-    recording, ascending: their range is when the collective ran. Of all others the kernels are."""
+    """Those of :func:`host_transfers` whose backend launched no communication kernel in this
+    recording, ascending: the collective ran during their range. For all others it ran during the
+    kernels."""
     transfers = host_transfers(trace)
     if not len(transfers):
         return transfers
-    moving = np.flatnonzero(kernel_kinds(trace).is_communication)
-    launch = indices(trace.device_work["launch"])[moving]
+    kernels = np.flatnonzero(kernel_kinds(trace).is_communication)
+    launch = indices(trace.device_work["launch"])[kernels]
     launching = innermost_around_start(trace, host_calls(trace), launch)
     on_device = np.unique(_backends(trace, launching[launching >= 0]))
     return transfers[~np.isin(_backends(trace, transfers), on_device)]
@@ -89,8 +90,8 @@ def _groups_on_host(trace: Trace, calls: Int64) -> Bools:
     job = trace.meta.info.job
     if job is None:
         return np.zeros(len(calls), np.bool_)
-    of_job = job.backend is not None and communication.runs_on_host(job.backend)
-    of_group = {
+    job_on_host = job.backend is not None and communication.runs_on_host(job.backend)
+    group_on_host = {
         group.name: communication.runs_on_host(group.backend)
         for group in job.groups or ()
         if group.name is not None and group.backend is not None
@@ -102,5 +103,8 @@ def _groups_on_host(trace: Trace, calls: Int64) -> Bools:
         maintain_order="left",
     )
     return codes.present_names_match(
-        trace, joined["group_code"], lambda name: of_group.get(name, of_job), absent=of_job
+        trace,
+        joined["group_code"],
+        lambda name: group_on_host.get(name, job_on_host),
+        absent=job_on_host,
     )

@@ -1,7 +1,7 @@
-"""How far the clocks of a run's workers are apart, by the ends of their common collectives.
+"""Offsets between the clocks of a run's workers, from the ends of their common collectives.
 
 A collective ends for all its members together (``analysis.communication.matching``); the median
-over all of them leaves out those whose end was recorded late.
+over all of them is not affected by those whose end was recorded late.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from torch_tb_profiler.trace.model import Trace
 
 
 def clock_offsets(traces: Mapping[str, Trace], reference: str) -> dict[str, tuple[int, int]]:
-    """By worker what to add to its trace's times to get those of the trace of ``reference``, in ns,
-    and on how many collectives that rests; without workers that have none in common with it."""
+    """By worker the offset in ns that turns times of its trace into times of the trace of
+    ``reference``, and how many collectives it is estimated from; workers without a common
+    collective are left out."""
     matching = match(traces)
     ends = (
         matching.ranges.filter(pl.col("match").is_not_null())
         .group_by("worker", "match")
         .agg(pl.col("end_ns").max())
     )
-    number = matching.workers.index(reference)
-    of_reference = ends.filter(pl.col("worker") == number).select("match", reference_ns="end_ns")
-    apart = (
-        ends.join(of_reference, on="match")
-        .group_by("worker")
-        .agg((pl.col("reference_ns") - pl.col("end_ns")).median().alias("apart"), pl.len())
+    reference_index = matching.workers.index(reference)
+    reference_ends = ends.filter(pl.col("worker") == reference_index).select(
+        "match", reference_ns="end_ns"
     )
-    return {matching.workers[at]: (round(ns), count) for at, ns, count in apart.iter_rows()}
+    offsets = (
+        ends.join(reference_ends, on="match")
+        .group_by("worker")
+        .agg((pl.col("reference_ns") - pl.col("end_ns")).median().alias("offset"), pl.len())
+    )
+    return {matching.workers[row]: (round(ns), count) for row, ns, count in offsets.iter_rows()}

@@ -1,4 +1,4 @@
-"""Which calls on different workers are one collective, and how much of each was waiting.
+"""Calls on different workers matched to collectives, and how long each worker waited in them.
 
 Calls match by process group and sequence number; without a sequence number by order among the
 calls of one kind in one group (of the same size where that settles it, step by step where workers
@@ -6,8 +6,8 @@ differ in count). Point-to-point calls match by their two ranks
 (``docs/views-distributed.md#which-calls-are-one-collective``).
 
 A collective ends for all its members together, when the last has arrived and the data has moved.
-So the shortest of the matched ranges is the transfer, and what a worker's range is longer, it
-waited (``docs/views-distributed.md#definitions``).
+So the shortest of the matched ranges is the transfer, and a worker waited for as long as its range
+exceeds that (``docs/views-distributed.md#definitions``).
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.communication.metadata import only_group, own_rank, world_size
-from torch_tb_profiler.analysis.communication.ranks import in_rank_order
+from torch_tb_profiler.analysis.communication.metadata import (
+    in_rank_order,
+    only_group,
+    own_rank,
+    world_size,
+)
 from torch_tb_profiler.analysis.communication.records import (
     EXCHANGE,
     SAME_SIZE_COLLECTIVES,
@@ -34,20 +38,20 @@ NO_PARTNER = "no other worker has this call"
 OTHERS_ABSENT = "the other members are not among the workers of this run"
 ONE_FILE = (
     "calls are matched between workers, and this run has one: ranks that share a file are not "
-    "told apart"
+    "separated"
 )
-PEER_UNKNOWN = "the recording does not say which rank it was exchanged with"
+PEER_UNKNOWN = "the peer rank is not recorded"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:
-    """The calls of all workers of a run and how they belong together.
+    """The calls of all workers of a run, matched to collectives.
 
     Attributes:
         workers: Names, in the order of the ``worker`` columns.
         calls: :data:`~torch_tb_profiler.analysis.communication.records.RECORDS` of all workers with
-            ``worker`` (position), ``step_name``, ``match`` (number of the collective, null when
-            no other worker has it), ``members`` (workers in the match), ``size_bytes`` and
+            ``worker`` (index), ``step_name``, ``match`` (id of the collective, null when no other
+            worker has it), ``members`` (workers in the match), ``size_bytes`` and
             ``unmatched_reason``.
         ranges: One row per range: ``worker``, ``record``, ``start_ns``, ``end_ns``, ``match``,
             ``transfer_ns`` (null when unmatched, or when no other range is in a recording).
@@ -60,47 +64,47 @@ class Matching:
 
 @dataclass(slots=True, eq=False)
 class _LastMatching:
-    """The last answer of :func:`match` with what it was made from; in one piece, as several
-    threads read and write it."""
+    """The last result of :func:`match` with its input, in one attribute since several threads read
+    and write it."""
 
-    answer: tuple[Mapping[str, Records], Matching] | None = None
+    result: tuple[Mapping[str, Records], Matching] | None = None
 
 
 @per_split
 def _last_matching(_trace: Trace) -> _LastMatching:
-    """What the first trace of a run keeps, for as long as the same traces are asked about."""
+    """The result cached with the first trace of a run, valid for the same set of traces."""
     return _LastMatching()
 
 
 def match(traces: Mapping[str, Trace]) -> Matching:
     """Match the communication of the workers of one run and span, in the order of their ranks; the
-    last answer is kept."""
+    last result is cached."""
     traces = in_rank_order(traces)
     parts = {worker: records(trace) for worker, trace in traces.items()}
     last = _last_matching(next(iter(traces.values())))
-    if last.answer is not None:
-        asked, matching = last.answer
-        if list(asked) == list(parts) and all(asked[name] is parts[name] for name in parts):
+    if last.result is not None:
+        cached, matching = last.result
+        if list(cached) == list(parts) and all(cached[name] is parts[name] for name in parts):
             return matching
     matching = _match(traces, parts)
-    last.answer = (parts, matching)
+    last.result = (parts, matching)
     return matching
 
 
 def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matching:
     calls = _joined([traces[worker] for worker in parts], [part.frame for part in parts.values()])
-    takers = [traces[worker] for worker, part in parts.items() if part.frame.height]
-    one_set_of_steps = len({tuple(trace.steps["name"]) for trace in takers}) == 1
-    calls = _numbered(_keyed(_in_only_group(calls, takers), one_set_of_steps))
-    calls = _with_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
+    participants = [traces[worker] for worker, part in parts.items() if part.frame.height]
+    same_steps = len({tuple(trace.steps["name"]) for trace in participants}) == 1
+    calls = _add_matches(_add_keys(_fill_only_group(calls, participants), same_steps))
+    calls = _add_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
     ranges = _ranges(list(parts.values()))
-    return Matching(list(parts), calls, _with_transfer(ranges, calls))
+    return Matching(list(parts), calls, _add_transfers(ranges, calls))
 
 
 def _joined(traces: list[Trace], frames: list[pl.DataFrame]) -> pl.DataFrame:
-    """The calls of all workers, with ``worker`` (its place) and ``step_name``.
+    """The calls of all workers, with ``worker`` (its index) and ``step_name``.
 
-    In one go: a call of polars for each of a thousand workers takes longer than all the rest.
+    In one batch: a call of polars for each of a thousand workers takes longer than all the rest.
     """
     calls = pl.concat(frames, rechunk=True)
     step_names = [trace.steps["name"] for trace in traces]
@@ -113,10 +117,10 @@ def _joined(traces: list[Trace], frames: list[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _in_only_group(calls: pl.DataFrame, takers: list[Trace]) -> pl.DataFrame:
-    """Calls without a group are in the only one, when all workers that make calls declare just
+def _fill_only_group(calls: pl.DataFrame, participants: list[Trace]) -> pl.DataFrame:
+    """Put calls without a group into the only group, where all workers with calls declare just
     that one."""
-    groups = {only_group(trace) for trace in takers}
+    groups = {only_group(trace) for trace in participants}
     label, key, size = groups.pop() if len(groups) == 1 else (None, None, None)
     return calls.with_columns(
         group=pl.coalesce("group", pl.lit(label, pl.String)),
@@ -125,11 +129,11 @@ def _in_only_group(calls: pl.DataFrame, takers: list[Trace]) -> pl.DataFrame:
     )
 
 
-def _keyed(calls: pl.DataFrame, one_set_of_steps: bool) -> pl.DataFrame:
-    """Add ``key``: equal for calls that are one collective, null when nothing can match.
+def _add_keys(calls: pl.DataFrame, same_steps: bool) -> pl.DataFrame:
+    """Add ``key``: equal for the calls of one collective, null where a call cannot match.
 
-    Order counts over the whole recording only where all workers recorded the same steps; calls
-    seldom start in the next step on another worker, but then they must not shift the rest.
+    Calls are counted over the whole recording only where all workers recorded the same steps;
+    otherwise per step, so that a call that is missing on one worker does not shift all later ones.
     """
     peer_to_peer = pl.col("collective").is_in(["send", "recv"]).fill_null(value=False)
     calls = calls.with_columns(
@@ -142,29 +146,29 @@ def _keyed(calls: pl.DataFrame, one_set_of_steps: bool) -> pl.DataFrame:
         size=pl.col("input_bytes").fill_null(-1),
         in_step=pl.col("step_name").fill_null(""),
     )
-    numbered = pl.col("sequence").is_not_null() & pl.col("group_key").is_not_null()
+    has_sequence = pl.col("sequence").is_not_null() & pl.col("group_key").is_not_null()
     columns = ("group_of", "kind", "sequence")
-    by_number = _key("n", *columns, _occurrence(*columns))
+    by_sequence = _key("n", *columns, _occurrence(*columns))
     calls = calls.with_columns(
         same_sizes=_same_counts(("group_of", "kind", "size"), ("group_of", "kind")),
         same_counts=_same_counts(("group_of", "kind"), ("group_of", "kind")),
         sized=pl.col("collective").is_in(SAME_SIZE_COLLECTIVES).fill_null(value=False),
     )
-    same_steps = pl.lit(one_set_of_steps)
-    ways: tuple[tuple[pl.Expr, tuple[str, ...]], ...] = (
-        (same_steps & pl.col("same_sizes"), ("group_of", "kind", "size")),
-        (same_steps & pl.col("same_counts"), ("group_of", "kind")),
+    is_aligned = pl.lit(same_steps)
+    keys: tuple[tuple[pl.Expr, tuple[str, ...]], ...] = (
+        (is_aligned & pl.col("same_sizes"), ("group_of", "kind", "size")),
+        (is_aligned & pl.col("same_counts"), ("group_of", "kind")),
         (pl.col("sized"), ("group_of", "kind", "in_step", "size")),
         (pl.lit(value=True), ("group_of", "kind", "in_step")),
     )
-    chosen = pl.when(pl.col("peer_unknown")).then(None).when(numbered).then(by_number)
-    for letter, (holds, parts) in zip("abcd", ways, strict=True):
-        chosen = chosen.when(holds).then(_key(letter, *parts, _occurrence(*parts)))
-    return calls.with_columns(key=chosen.otherwise(None))
+    key = pl.when(pl.col("peer_unknown")).then(None).when(has_sequence).then(by_sequence)
+    for letter, (holds, parts) in zip("abcd", keys, strict=True):
+        key = key.when(holds).then(_key(letter, *parts, _occurrence(*parts)))
+    return calls.with_columns(key=key.otherwise(None))
 
 
 def _occurrence(*columns: str) -> pl.Expr:
-    """How many such calls the worker made before."""
+    """How many such calls the worker made before this one."""
     return pl.int_range(pl.len()).over("worker", *columns)
 
 
@@ -174,16 +178,16 @@ def _key(letter: str, *parts: str | pl.Expr) -> pl.Expr:
 
 
 def _same_counts(columns: tuple[str, ...], within: tuple[str, ...]) -> pl.Expr:
-    """Whether all workers that take part in ``within`` have as many calls of each ``columns``."""
+    """Whether all workers with calls of ``within`` have equally many calls of each ``columns``."""
     count_on_worker = pl.len().over("worker", *columns)
-    takers = pl.col("worker").n_unique()
+    workers = pl.col("worker").n_unique()
     agree = (count_on_worker.min().over(*columns) == count_on_worker.max().over(*columns)) & (
-        takers.over(*columns) == takers.over(*within)
+        workers.over(*columns) == workers.over(*within)
     )
     return agree.min().over(*within)
 
 
-def _numbered(calls: pl.DataFrame) -> pl.DataFrame:
+def _add_matches(calls: pl.DataFrame) -> pl.DataFrame:
     """Add ``match`` and ``members``."""
     members = pl.col("worker").n_unique().over("key")
     alone = pl.col("key").is_null() | ((members < 2) & (pl.col("group_size") != 1).fill_null(True))
@@ -193,13 +197,14 @@ def _numbered(calls: pl.DataFrame) -> pl.DataFrame:
     ).drop("group_of", "kind", "size", "in_step", "same_sizes", "same_counts", "sized")
 
 
-def _with_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
-    """Fill ``group_size`` where a match has all ranks of the job, or the job has one, and add
-    ``size_bytes``: what NCCL tests divide by the time (of an all_gather the whole output)."""
+def _add_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
+    """Fill ``group_size`` where a match has all ranks of the job, or the job has one rank, and add
+    ``size_bytes``: the size that nccl-tests divide by the time (of an all_gather the whole
+    output)."""
     ranks = {size for trace in traces.values() if (size := world_size(trace)) is not None}
     whole = pl.col("members").is_in(list(ranks)) if len(ranks) == 1 else pl.lit(value=False)
     known = whole & ((pl.col("members") > 1) | pl.lit(ranks == {1}))
-    given, out = pl.col("input_bytes"), pl.col("output_bytes")
+    sent, received = pl.col("input_bytes"), pl.col("output_bytes")
     total = communication.names_of_size("total")
     unsized = communication.names_of_size("none", "nothing")
     return calls.with_columns(
@@ -208,10 +213,10 @@ def _with_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFram
         size_bytes=pl.when(pl.col("collective").is_in(unsized))
         .then(None)
         .when(pl.col("collective") == "all_gather")
-        .then(pl.max_horizontal(out, given * pl.col("group_size")))
+        .then(pl.max_horizontal(received, sent * pl.col("group_size")))
         .when(pl.col("collective").is_in(total))
-        .then(pl.max_horizontal(given, out))
-        .otherwise(pl.when(given > 0).then(given).otherwise(pl.coalesce(out, given)))
+        .then(pl.max_horizontal(sent, received))
+        .otherwise(pl.when(sent > 0).then(sent).otherwise(pl.coalesce(received, sent)))
     )
 
 
@@ -223,9 +228,9 @@ def _reasons(traces: Mapping[str, Trace]) -> pl.Expr:
         pl.element().cast(pl.Int64, strict=False).is_in(list(present))
     ).list.sum()
     ranks_known = pl.lit(None not in present)
-    only = next(iter(traces.values())) if len(traces) == 1 else None
-    # A rank works on one device, as a rule.
-    shares_file = only is not None and int(only.devices["used"].sum()) > 1
+    single = next(iter(traces.values())) if len(traces) == 1 else None
+    # Normally a rank uses one device.
+    shares_file = single is not None and int(single.devices["used"].sum()) > 1
     absent = pl.lit(len(traces) < 2) | (ranks_known & (others < 2)).fill_null(value=False)
     return (
         pl.when(pl.col("match").is_not_null())
@@ -250,19 +255,19 @@ def _ranges(parts: list[Records]) -> pl.DataFrame:
     )
 
 
-def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Per range the shortest of the collective; where workers differ in ranges of one call, the
-    ranges of a worker count as one, from the first start to the last end."""
-    place = ("worker", "record")
-    joined = ranges.join(calls.select(*place, "match"), on=place, how="left").with_columns(
-        position=pl.int_range(pl.len()).over(*place),
-        count=pl.len().over(*place),
+def _add_transfers(ranges: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Add ``transfer_ns``: the shortest range of the collective. Where workers differ in how many
+    ranges one call has, the ranges of a worker count as one, from first start to last end."""
+    call = ("worker", "record")
+    joined = ranges.join(calls.select(*call, "match"), on=call, how="left").with_columns(
+        position=pl.int_range(pl.len()).over(*call),
+        count=pl.len().over(*call),
     )
     even = pl.col("count").min().over("match") == pl.col("count").max().over("match")
     joined = joined.with_columns(even=even.fill_null(value=True))
     whole = (
         joined.filter(~pl.col("even"))
-        .group_by(*place, "match", maintain_order=True)
+        .group_by(*call, "match", maintain_order=True)
         .agg(pl.col("start_ns").min(), pl.col("end_ns").max())
         .with_columns(position=pl.lit(0, pl.Int64))
     )
@@ -271,7 +276,7 @@ def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     duration = pl.col("end_ns") - pl.col("start_ns")
     timed = pl.col("worker").n_unique().over("match", "position")
     known = pl.col("match").is_not_null() & ((timed > 1) | (pl.col("group_size") == 1))
-    return both.join(calls.select(*place, "group_size"), on=place, how="left").select(
+    return both.join(calls.select(*call, "group_size"), on=call, how="left").select(
         *columns[:4],
         "match",
         transfer_ns=pl.when(known).then(duration.min().over("match", "position")),

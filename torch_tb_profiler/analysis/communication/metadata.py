@@ -1,9 +1,10 @@
-"""What a trace says of its collectives beside their times: group, ranks, sizes, peers."""
+"""Metadata of the collectives of a trace: group, ranks, sizes, peers."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ _PEER_INPUT = 2
 
 METADATA = {
     "slice": pl.Int64,
-    "described": pl.String,  # as the trace spells the collective
+    "described": pl.String,  # name of the collective as recorded
     "group": pl.String,
     "group_key": pl.String,
     "group_size": pl.Int64,
@@ -83,7 +84,7 @@ def group_label() -> pl.Expr:
 
 
 def group_identity() -> pl.Expr:
-    """What all members of a group share, from columns ``name`` and ``ranks``."""
+    """Key that is equal for all members of a group, from columns ``name`` and ``ranks``."""
     spaceless = pl.col("ranks").fill_null("").str.replace_all(" ", "")
     return pl.format("{}|{}", "name", spaceless)
 
@@ -100,24 +101,24 @@ def only_group(trace: Trace) -> tuple[str | None, str | None, int | None]:
 
 
 def input_bytes(trace: Trace, slice_id: Int64) -> pl.Series:
-    """Per slice the bytes of its inputs by ``Input Dims`` and ``Input type``; null if unknown."""
+    """Per slice the bytes of its inputs, from ``Input Dims`` and ``Input type``; else null."""
     inputs = trace.operators.select("slice", "input_shape_code", "input_type_code")
-    given = pl.DataFrame({"slice": slice_id}).join(inputs, on="slice", how="left")
+    recorded = pl.DataFrame({"slice": slice_id}).join(inputs, on="slice", how="left")
     known: dict[tuple[int, int], int | None] = {}
     values: list[int | None] = []
-    for shape, types in zip(given["input_shape_code"], given["input_type_code"], strict=True):
+    for shape, types in zip(recorded["input_shape_code"], recorded["input_type_code"], strict=True):
         if shape is None or types is None:
             values.append(None)
             continue
         if (shape, types) not in known:
-            known[shape, types] = _bytes_of(trace.text(shape), trace.text(types))
+            known[shape, types] = _tensor_bytes(trace.text(shape), trace.text(types))
         values.append(known[shape, types])
     return pl.Series("dims_bytes", values, pl.Int64)
 
 
-def _bytes_of(shapes: str | None, types: str | None) -> int | None:
-    """Bytes of all tensors among the inputs; None when a tensor's size is not known."""
-    dims, names = _parsed(shapes), _parsed(types)
+def _tensor_bytes(shapes: str | None, types: str | None) -> int | None:
+    """Bytes of all tensors among the inputs; None when the size of one is unknown."""
+    dims, names = _parse_list(shapes), _parse_list(types)
     total, tensors = 0, 0
     for shape, name in zip(dims, names, strict=False):
         size = dtypes.size_bytes(name) if isinstance(name, str) else None
@@ -132,7 +133,7 @@ def _bytes_of(shapes: str | None, types: str | None) -> int | None:
     return total if tensors and total <= MAX_BYTES else None
 
 
-def _parsed(text: str | None) -> list[Any]:
+def _parse_list(text: str | None) -> list[Any]:
     """A list as Python or JSON writes it; an empty one for anything else."""
     try:
         value = msgspec.json.decode((text or "[]").replace("'", '"'))
@@ -142,22 +143,31 @@ def _parsed(text: str | None) -> list[Any]:
 
 
 def own_rank(trace: Trace) -> int | None:
-    """The rank of this worker, None when the trace does not say."""
+    """The rank of this worker; None where it is not recorded."""
     job = trace.meta.info.job
     return None if job is None else job.rank
 
 
 def world_size(trace: Trace) -> int | None:
-    """Ranks of the job, None when the trace does not say."""
+    """Number of ranks of the job; None where it is not recorded."""
     job = trace.meta.info.job
     return None if job is None else job.world_size or None
+
+
+def in_rank_order(traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    """The workers by the ranks that their recordings declare; in the given order where one declares
+    none, or two declare the same (nodes that each count from 0)."""
+    ranks = {worker: own_rank(trace) for worker, trace in traces.items()}
+    if None in ranks.values() or len(set(ranks.values())) < len(ranks):
+        return dict(traces)
+    return {worker: traces[worker] for worker in sorted(traces, key=lambda name: ranks[name] or 0)}
 
 
 def peer_pairs(trace: Trace, slice_id: Int64) -> pl.Series:
     """Per slice ``"source->destination"`` of a send or receive, null when the peer is unknown.
 
-    From the range's own name (``nccl:send 0->1``), or from the inputs of the ``c10d::send`` or
-    ``c10d::recv_`` around it and this worker's rank.
+    From the name of the range (``nccl:send 0->1``), or from the inputs of the ``c10d::send`` or
+    ``c10d::recv_`` around it and the rank of this worker.
     """
     names = trace.slices["name_code"].to_numpy()
     caller = innermost_around_start(trace, _callers(trace), slice_id)
@@ -166,8 +176,8 @@ def peer_pairs(trace: Trace, slice_id: Int64) -> pl.Series:
         text = trace.text(name) or ""
         arrow = _ARROW.search(text)
         if arrow:
-            here, direction, there = arrow.groups()
-            pairs.append(f"{here}->{there}" if direction == "->" else f"{there}->{here}")
+            rank, direction, peer = arrow.groups()
+            pairs.append(f"{rank}->{peer}" if direction == "->" else f"{peer}->{rank}")
         elif communication.collective(text) in ("send", "recv") and around >= 0:
             pairs.append(_pair_of_caller(trace, around, trace.text(names[around]) or ""))
         else:
@@ -179,7 +189,7 @@ def _callers(trace: Trace) -> Int64:
     """Slices of ``c10d::send`` and ``c10d::recv_``."""
     operators = np.flatnonzero(trace.slices["category"].to_numpy() == Category.OPERATOR)
     names = trace.slices["name_code"].to_numpy()[operators]
-    is_caller = codes.map_names(trace, names, lambda n: _CALLER.match(n) is not None, np.bool_)
+    is_caller = codes.names_match(trace, names, lambda name: _CALLER.match(name) is not None)
     callers: Int64 = operators[is_caller]
     return callers
 
@@ -191,7 +201,7 @@ def _pair_of_caller(trace: Trace, caller: int, name: str) -> str | None:
         return None
     if trace.operators["slice"][row] != caller:
         return None
-    inputs = _parsed(trace.text(trace.operators["concrete_inputs_code"][row]))
+    inputs = _parse_list(trace.text(trace.operators["concrete_inputs_code"][row]))
     if len(inputs) <= _PEER_INPUT or not str(inputs[_PEER_INPUT]).isdecimal():
         return None
     peer = inputs[_PEER_INPUT]
@@ -199,7 +209,7 @@ def _pair_of_caller(trace: Trace, caller: int, name: str) -> str | None:
 
 
 def kernel_call_name(kernel: str, collective: str | None) -> str:
-    """How a communication kernel without a host range is listed: like the range would be."""
+    """The name of a communication kernel without a host range: what the range would be called."""
     if collective is not None and kernels.classify(kernel).rule == "nccl":
         return f"nccl:{collective}"
     if collective is not None:

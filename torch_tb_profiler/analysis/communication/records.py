@@ -1,11 +1,11 @@
 """The communication of one worker: one record per collective call, and when it ran.
 
 A call is one on the host (:mod:`torch_tb_profiler.analysis.communication.calls`) with the kernels
-launched from inside it; a kernel of no call is a record of its own
+launched from inside it; a kernel outside every call is a record by itself
 (``docs/views-distributed.md#what-is-a-call``).
 
-When it ran: its kernels. The host range itself only where it is the transfer, and no kernel of its
-backend is linked to a call.
+It ran during its kernels; during the host range only where that is the transfer, and no kernel of
+its backend is linked to a call.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 COALESCED, EXCHANGE = "coalesced", "send_recv"
-"""Several calls in one, of any kind; sends and receives between any ranks."""
+"""Several calls of any kind in one; sends and receives between any ranks."""
 
 PAIRWISE = ("send", "recv")
 
 SAME_SIZE_COLLECTIVES = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather")
-"""Collectives all of whose members give inputs of one size."""
+"""Collectives whose members all pass inputs of the same size."""
 
 RECORDS = {
     "record": pl.Int64,  # row number
     "slice": pl.Int64,  # the host range, the metadata record, or the kernel
-    "work": pl.Int64,  # slice that shows the call running: its first kernel, else ``slice``
-    "name": pl.String,  # as the host range is called; of other records the collective
+    "work": pl.Int64,  # slice during which the call ran: its first kernel, else ``slice``
+    "name": pl.String,  # name of the host range; of other records the collective
     "collective": pl.String,  # canonical name, null when unknown
-    "group": pl.String,  # process group for people, "0 (default_pg)"; null when not recorded
-    "group_key": pl.String,  # what its members share; null when not recorded
+    "group": pl.String,  # label of the process group, "0 (default_pg)"; null when not recorded
+    "group_key": pl.String,  # equal for all its members; null when not recorded
     "group_size": pl.Int64,
     "sequence": pl.Int64,
     "pair": pl.String,  # "0->1" of point-to-point calls, null when the peer is unknown
     "dtype": pl.String,
-    "input_bytes": pl.Int64,  # null when unknown, or when such a call moves nothing
+    "input_bytes": pl.Int64,  # null when unknown, or when such a call moves no data
     "output_bytes": pl.Int64,
     "step": pl.Int32,
     "start_ns": pl.Int64,  # of the call, for its order
@@ -66,8 +66,8 @@ class Records:
 
     Attributes:
         frame: As :data:`RECORDS`.
-        record: Row of ``frame`` each range belongs to, ascending. A record without a range is
-            one whose kernels are not in the recording.
+        record: Row of ``frame`` each range belongs to, ascending. A record has no range where its
+            kernels are not in the recording.
         start_ns: Start of each range; within a record ascending, longer first.
         end_ns: End of each range.
     """
@@ -84,7 +84,7 @@ class Records:
 
 @per_split
 def records(trace: Trace) -> Records:
-    """The communication of a trace; made once."""
+    """The communication of a trace."""
     calls = host_calls(trace)
     work = np.flatnonzero(kernel_kinds(trace).is_communication)
     call_of_work = _calls_of_work(trace, calls, work)
@@ -93,8 +93,8 @@ def records(trace: Trace) -> Records:
     starts = trace.slices["start_ns"].to_numpy()
     ends = starts + trace.slices["dur_ns"].to_numpy()
     if not len(slice_id):
-        nothing = np.empty(0, np.int64)
-        return Records(pl.DataFrame(schema=RECORDS), nothing, nothing, nothing)
+        none = np.empty(0, np.int64)
+        return Records(pl.DataFrame(schema=RECORDS), none, none, none)
     order = np.lexsort((-ends[slice_id], starts[slice_id]))
     row_of_slice = np.full(trace.slices.height, -1, np.int64)
     row_of_slice[slice_id[order]] = np.arange(len(order))
@@ -102,15 +102,15 @@ def records(trace: Trace) -> Records:
     row_of_work = row_of_slice[np.where(call_of_work >= 0, call_of_work, work_slice)]
     timed = timed_on_host(trace)
     row = np.concatenate((row_of_work, row_of_slice[timed]))
-    of = np.concatenate((work_slice, timed))
-    by_record = np.lexsort((-ends[of], starts[of], row))
+    ran = np.concatenate((work_slice, timed))
+    by_record = np.lexsort((-ends[ran], starts[ran], row))
     first_work = np.full(len(order), -1, np.int64)
     first_work[row_of_work[::-1]] = work_slice[::-1]
     return Records(
         _frame(trace, slice_id[order], first_work),
         row[by_record],
-        starts[of][by_record],
-        ends[of][by_record],
+        starts[ran][by_record],
+        ends[ran][by_record],
     )
 
 
@@ -137,35 +137,35 @@ def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
         pair=peer_pairs(trace, slice_id),
     )
     joined = base.join(metadata, left_on="source", right_on="slice", how="left")
-    of_work = np.where(first_work >= 0, trace.slices["name_code"].to_numpy()[first_work], -1)
-    exchanges = _exchanges(trace, of_work)
+    work_name = np.where(first_work >= 0, trace.slices["name_code"].to_numpy()[first_work], -1)
+    exchanges = _exchanges(trace, work_name)
     on_device = np.isin(slice_id, trace.device_work["slice"].to_numpy())
     names, collectives = _names(joined, on_device, exchanges)
     is_pair = pl.col("collective").is_in(PAIRWISE)
-    nothing = communication.names_of_size("nothing")
-    moves = ~pl.col("collective").is_in(nothing).fill_null(value=False)
-    # Every member of these moves some: 0 is what recorders write where they do not know.
-    of_some = (*SAME_SIZE_COLLECTIVES, *PAIRWISE, EXCHANGE, COALESCED)
-    some = pl.col("collective").is_in(of_some).fill_null(value=False)
+    without_data = communication.names_of_size("nothing")
+    moves = ~pl.col("collective").is_in(without_data).fill_null(value=False)
+    # Every member of these moves data: recorders write 0 where they do not know how much.
+    never_empty = (*SAME_SIZE_COLLECTIVES, *PAIRWISE, EXCHANGE, COALESCED)
+    not_empty = pl.col("collective").is_in(never_empty).fill_null(value=False)
     frame = joined.with_columns(
         pl.Series("name", names, pl.String), pl.Series("collective", collectives, pl.String)
     ).with_columns(
         record=pl.int_range(pl.len()),
         work=pl.Series(np.where(first_work >= 0, first_work, slice_id)),
-        input_bytes=_known(pl.coalesce("in_bytes", "dims_bytes"), moves, some),
-        output_bytes=_known(pl.col("out_bytes"), moves, some),
+        input_bytes=_known(pl.coalesce("in_bytes", "dims_bytes"), moves, not_empty),
+        output_bytes=_known(pl.col("out_bytes"), moves, not_empty),
         pair=pl.when(is_pair).then(pl.coalesce("pair", "ranks_pair")),
     )
     return frame.select(pl.col(key).cast(dtype) for key, dtype in RECORDS.items())
 
 
-def _known(size: pl.Expr, moves: pl.Expr, some: pl.Expr) -> pl.Expr:
-    """A size where data moves; not 0 where some does."""
-    return pl.when(moves & ~(some & (size == 0))).then(size)
+def _known(size: pl.Expr, moves: pl.Expr, not_empty: pl.Expr) -> pl.Expr:
+    """A size where data moves; null for a 0 that cannot be."""
+    return pl.when(moves & ~(not_empty & (size == 0))).then(size)
 
 
 def _exchanges(trace: Trace, kernel_name: Int64) -> Bools:
-    """Which names of kernels (-1 for none) are those of sends and receives."""
+    """Which names of kernels (-1 for none) are of sends and receives."""
     names = pl.Series(kernel_name).set(pl.Series(kernel_name) < 0, None)
     return codes.present_names_match(
         trace, names, lambda name: communication.collective(name) == EXCHANGE, absent=False

@@ -1,7 +1,7 @@
 """What a moment was spent on: the intervals of each role, every moment counted once.
 
-Roles and their priority: ``docs/metrics.md#categories``. The parts add up to the whole always;
-copies of ranges on the device are no work.
+Roles and their priority: ``docs/metrics.md#categories``. The roles of a stretch of time always add
+up to its length; copies of ranges on the device are not device work.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ ROLE_TITLES = {
     Role.CPU_EXEC: "CPU Exec",
     Role.OTHER: "Other",
 }
-"""The roles as people read them."""
+"""The roles as users read them."""
 
 TIMED_ROLES = tuple(role for role in Role if role is not Role.OTHER)
-"""The roles that have intervals; Other is what they leave of a step."""
+"""The roles that have intervals; Other is the rest of a step."""
 
 _ROLE_OF_CATEGORY = {
     Category.KERNEL: Role.KERNEL,
@@ -74,11 +74,11 @@ _RANGES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER)
 
 @per_trace
 def slice_roles(trace: Trace) -> Int8:
-    """Per slice its :class:`Role`; ``OTHER`` for what has none (steps, python frames, …)."""
-    of_category = np.full(len(Category), Role.OTHER, np.int8)
+    """Per slice its :class:`Role`; ``OTHER`` for slices without one (steps, Python frames, …)."""
+    role_of = np.full(len(Category), Role.OTHER, np.int8)
     for category, role in _ROLE_OF_CATEGORY.items():
-        of_category[category] = role
-    roles: Int8 = of_category[trace.slices["category"].to_numpy()]
+        role_of[category] = role
+    roles: Int8 = role_of[trace.slices["category"].to_numpy()]
     roles[timed_on_host(trace)] = Role.COMMUNICATION
     work = trace.device_work["slice"].to_numpy()
     roles[work[kernel_kinds(trace).is_communication]] = Role.COMMUNICATION
@@ -110,23 +110,23 @@ def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
 
 
 def computation(trace: Trace) -> Intervals:
-    """When a worker computed (``docs/metrics.md#computation-and-communication``): its kernels
-    without communication, or without any such kernel the operators of its host that neither
-    communicate nor wait for communication."""
+    """When a worker computed (``docs/metrics.md#computation-and-communication``): during its
+    kernels without communication; where it has no such kernel, during the host operators that
+    neither communicate nor wait for communication."""
     kernels = role_intervals(trace)[Role.KERNEL]
     return kernels if len(kernels.start_ns) else host_computation(trace)
 
 
 @per_trace
 def host_computation(trace: Trace) -> Intervals:
-    """When operators ran on the host that are no part of a collective and hold neither a range nor
-    a call of one: whatever is around those may do nothing but wait."""
+    """When host operators ran that are not part of a collective and contain neither a range nor a
+    call of one: an operator around these may do nothing but wait."""
     category = trace.slices["category"].to_numpy()
     parent = indices(trace.slices["parent"])
     operators = np.isin(category, _OPERATORS)
     rows = np.flatnonzero(operators)
     names = trace.slices["name_code"].to_numpy()[rows]
-    calls = rows[codes.map_names(trace, names, communication.is_wrapper, np.bool_)]
+    calls = rows[codes.names_match(trace, names, communication.is_wrapper)]
     transfers = slice_roles(trace) == Role.COMMUNICATION
     ranges = np.flatnonzero(np.isin(category, _RANGES) | transfers)
     operators[with_ancestors(np.concatenate((calls, ranges)), parent)] = False

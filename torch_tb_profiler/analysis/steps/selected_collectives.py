@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
-from torch_tb_profiler.analysis.communication.ranks import in_rank_order
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.masks import in_selection

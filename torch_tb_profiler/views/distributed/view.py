@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
-from torch_tb_profiler.analysis.communication.metadata import world_size
-from torch_tb_profiler.analysis.communication.ranks import in_rank_order
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch_tb_profiler.analysis.communication.clocks import clock_offsets
-from torch_tb_profiler.analysis.communication.ranks import in_rank_order
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.trace.model import Trace
 
 

@@ -64,8 +64,8 @@ def every_path(graph: PathGraph, weight: list[int], tied: Ties) -> int:
     for node in range(1, len(graph.chain)):
         if graph.chain[node] == graph.chain[node - 1]:
             into[node].append((node - 1, int(tied.chain_lag_ns[node])))
-    for place, (a, b) in enumerate(zip(graph.edge_from, graph.edge_to, strict=True)):
-        into[int(b)].append((int(a), int(tied.edge_lag_ns[place])))
+    for edge, (a, b) in enumerate(zip(graph.edge_from, graph.edge_to, strict=True)):
+        into[int(b)].append((int(a), int(tied.edge_lag_ns[edge])))
 
     @cache
     def finish(node: int) -> int:
@@ -86,9 +86,9 @@ def test_the_longest_path_is_that_of_all_paths(graph: PathGraph, data: st.DataOb
     lags = tied.chain_lag_ns, tied.edge_lag_ns
     ways = [(np.array(weights), *lags), (np.array(lengths), *lags)]
     planned = plan(graph)
-    found, sums = longest(graph, planned, ways)
+    paths, sums = longest(graph, planned, ways)
     for way, weight in enumerate((weights, lengths)):
-        ends = found.at(graph.last, sums[way], way)
+        ends = paths.at(graph.last, sums[way], way)
         assert ends.max() == every_path(graph, weight, tied)
         # One way beside others is the same as alone.
         alone, own = longest(graph, planned, [ways[way]])
@@ -100,8 +100,8 @@ def test_the_longest_path_is_that_of_all_paths(graph: PathGraph, data: st.DataOb
 def test_with_its_own_times_every_node_ends_when_it_did(graph: PathGraph) -> None:
     tied = ties(graph)
     weight = graph.end_ns - graph.start_ns
-    found, sums = longest(graph, plan(graph), [(weight, tied.chain_lag_ns, tied.edge_lag_ns)])
-    assert (found.at(np.arange(len(weight)), sums[0], 0) == graph.end_ns).all()
+    paths, sums = longest(graph, plan(graph), [(weight, tied.chain_lag_ns, tied.edge_lag_ns)])
+    assert (paths.at(np.arange(len(weight)), sums[0], 0) == graph.end_ns).all()
 
 
 @settings(max_examples=150, deadline=None)
@@ -110,11 +110,11 @@ def test_the_walk_follows_what_arrived_last(graph: PathGraph) -> None:
     tied = ties(graph)
     path = walk(graph, tied)
     at = arrivals(graph)
-    for place, node in enumerate(path.node.tolist()):
+    for index, node in enumerate(path.node.tolist()):
         into = [int(at[edge]) for edge in np.flatnonzero(graph.edge_to == node)]
         if node and graph.chain[node] == graph.chain[node - 1]:
             into.append(int(graph.end_ns[node - 1]))
-        before = int(graph.end_ns[path.node[place - 1]]) if place else 0
+        before = int(graph.end_ns[path.node[index - 1]]) if index else 0
         assert before == max(into) <= graph.start_ns[node]
     assert graph.end_ns[path.node[-1]] == graph.end_ns[graph.last].max()
 

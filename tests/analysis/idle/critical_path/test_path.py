@@ -22,11 +22,11 @@ from torch_tb_profiler.trace.model import Trace
 Told = list[tuple[float, float, str]]
 
 
-def path_of(made: Trace, number: int = 0) -> CriticalPath:
-    windows = step_windows(made, Selection())
+def path_of(recording: Trace, number: int = 0) -> CriticalPath:
+    windows = step_windows(recording, Selection())
     rows = np.flatnonzero(windows.of_step == number)
     start, end = int(windows.start_ns[number]), int(windows.end_ns[number])
-    return critical_path(made, StepBounds(start, end, tuple(rows.tolist())))
+    return critical_path(recording, StepBounds(start, end, tuple(rows.tolist())))
 
 
 def told(path: CriticalPath) -> Told:
@@ -48,52 +48,52 @@ def launched(corr: int, at: float, start: float, dur: float, **more: Any) -> lis
 
 
 def test_a_device_that_works_hides_the_host() -> None:
-    made = trace([
+    recording = trace([
         step(1, 0, 100), op("aten::mm", 10, 20), *launched(1, 15, 22, 100),
         op("aten::mm", 40, 20), *launched(2, 45, 123, 50),
     ])  # fmt: skip
-    assert told(path_of(made)) == [
+    assert told(path_of(recording)) == [
         (0, 10, "PYTHON"), (10, 15, "OPERATOR"), (15, 20, "RUNTIME"), (20, 22, "LAUNCH"),
         (22, 122, "COMPUTE"), (122, 123, "KERNEL_GAP"), (123, 173, "COMPUTE"),
     ]  # fmt: skip
 
 
 def test_a_late_launch_brings_the_path_back_to_the_host() -> None:
-    made = trace([
+    recording = trace([
         step(1, 0, 60), op("aten::mm", 10, 20), *launched(1, 15, 22, 10),
         op("aten::mm", 40, 20), *launched(2, 45, 53, 50),
     ])  # fmt: skip
-    assert told(path_of(made))[3:] == [
+    assert told(path_of(recording))[3:] == [
         (20, 30, "OPERATOR"), (30, 40, "PYTHON"), (40, 45, "OPERATOR"), (45, 50, "RUNTIME"),
         (50, 53, "LAUNCH"), (53, 103, "COMPUTE"),
     ]  # fmt: skip
 
 
 def test_a_kernel_that_starts_during_its_call_waits_for_the_begin_of_the_call() -> None:
-    made = trace([step(1, 0, 30), op("aten::mm", 10, 20), *launched(1, 15, 17, 100)])
-    assert told(path_of(made)) == [
+    recording = trace([step(1, 0, 30), op("aten::mm", 10, 20), *launched(1, 15, 17, 100)])
+    assert told(path_of(recording)) == [
         (0, 10, "PYTHON"), (10, 15, "OPERATOR"), (15, 17, "LAUNCH"), (17, 117, "COMPUTE"),
     ]  # fmt: skip
 
 
 def test_a_synchronization_is_the_work_it_waits_for() -> None:
-    made = trace([
+    recording = trace([
         step(1, 0, 200), *launched(1, 15, 22, 100),
         call("cudaDeviceSynchronize", 30, 100), op("aten::add", 140, 60),
     ])  # fmt: skip
-    assert told(path_of(made)) == [
+    assert told(path_of(recording)) == [
         (0, 15, "PYTHON"), (15, 20, "RUNTIME"), (20, 22, "LAUNCH"), (22, 122, "COMPUTE"),
         (122, 130, "SYNC_RETURN"), (130, 140, "PYTHON"), (140, 200, "OPERATOR"),
     ]  # fmt: skip
 
 
 def test_a_copy_to_the_host_waits_for_its_own_copy() -> None:
-    made = trace([
+    recording = trace([
         step(1, 0, 200), *launched(1, 15, 22, 80),
         call("cudaMemcpy", 30, 90, corr=2), memcpy(103, 10, name="Memcpy DtoH", corr=2),
         *launched(3, 150, 160, 10, stream=9), op("aten::add", 170, 30),
     ])  # fmt: skip
-    assert told(path_of(made))[3:] == [
+    assert told(path_of(recording))[3:] == [
         (22, 102, "COMPUTE"), (102, 103, "KERNEL_GAP"), (103, 113, "COPY"),
         (113, 120, "SYNC_RETURN"), (120, 150, "PYTHON"), (150, 155, "RUNTIME"),
         (155, 170, "PYTHON"), (170, 200, "OPERATOR"),
@@ -103,61 +103,61 @@ def test_a_copy_to_the_host_waits_for_its_own_copy() -> None:
 def test_backward_on_its_own_thread_is_on_the_path() -> None:
     forward: dict[str, Any] = {"Sequence number": 5}
     backward: dict[str, Any] = {"Sequence number": 5, "Fwd thread id": 1}
-    made = trace([
+    recording = trace([
         step(1, 0, 200), frame("train.py(1): step", 0, 200), op("aten::mm", 10, 20, **forward),
         op("MmBackward0", 60, 90, tid=2, **backward),
         op("aten::add_", 160, 30),
     ])  # fmt: skip
-    assert told(path_of(made)) == [
+    assert told(path_of(recording)) == [
         (0, 10, "PYTHON"), (10, 30, "OPERATOR"), (30, 60, "PYTHON"), (60, 150, "OPERATOR"),
         (150, 160, "PYTHON"), (160, 190, "OPERATOR"), (190, 200, "PYTHON"),
     ]  # fmt: skip
-    pieces = path_of(made)
+    pieces = path_of(recording)
     tids = pieces.of.track[pieces.pieces.node]
     assert len(set(tids.tolist())) == 2
 
 
 def test_another_stream_is_waited_for() -> None:
-    made = trace([
+    recording = trace([
         step(1, 0, 60), *launched(1, 10, 20, 100, stream=7), *launched(2, 30, 123, 40, stream=9),
     ])  # fmt: skip
-    assert told(path_of(made))[2:] == [
+    assert told(path_of(recording))[2:] == [
         (15, 20, "LAUNCH"), (20, 120, "COMPUTE"), (120, 123, "STREAM_WAIT"), (123, 163, "COMPUTE"),
     ]  # fmt: skip
 
 
-def saved(path: CriticalPath, name: str, made: Trace, way: Any) -> float:
-    code = made.strings.tolist().index(name)
-    names = made.slices["name_code"].to_numpy()
+def saved(path: CriticalPath, name: str, recording: Trace, way: Any) -> float:
+    code = recording.strings.tolist().index(name)
+    names = recording.slices["name_code"].to_numpy()
     nodes = np.where(path.of.slice >= 0, names[path.of.slice], -1) == code
     return (path.of.graph.length_ns - changed_ns(path, [Change(nodes, None, way)])[0]) / 1000
 
 
 def test_what_would_be_saved() -> None:
-    made = trace([
+    recording = trace([
         step(1, 0, 60), *launched(1, 10, 20, 40),
         call("cudaLaunchKernel", 30, 5, corr=2), kernel("relu", 62, 100, corr=2),
     ])  # fmt: skip
-    path = path_of(made)
+    path = path_of(recording)
     # Half of the first kernel: the second starts at 42. Without it: when it was launched (35), by
     # what a launch usually takes (5), or 2 after the first, which ends at 20: at 40.
-    assert saved(path, "gemm", made, "halve") == 20
-    assert saved(path, "gemm", made, "remove") == 22
-    assert saved(path, "relu", made, "remove") == 100
+    assert saved(path, "gemm", recording, "halve") == 20
+    assert saved(path, "gemm", recording, "remove") == 22
+    assert saved(path, "relu", recording, "remove") == 100
     # Beside everything else it still has to end: 62 + 100.
-    assert saved(path, "relu", made, "overlap") == 0
-    assert saved(path, "gemm", made, "overlap") == 22
+    assert saved(path, "relu", recording, "overlap") == 0
+    assert saved(path, "gemm", recording, "overlap") == 22
 
 
 @settings(max_examples=60, deadline=None)
 @given(recordings())
 def test_pieces_part_the_step_and_are_its_longest_path(recording: Recording) -> None:
-    made = trace(recording.events)
-    windows = step_windows(made, Selection())
+    built = trace(recording.events)
+    windows = step_windows(built, Selection())
     for number in range(len(windows.names)):
         if windows.end_ns[number] <= windows.start_ns[number]:
             continue
-        path = path_of(made, number)
+        path = path_of(built, number)
         pieces, graph = path.pieces, path.of.graph
         assert pieces.start_ns[0] == windows.start_ns[number]
         assert pieces.end_ns[-1] == windows.end_ns[number]
@@ -169,8 +169,8 @@ def test_pieces_part_the_step_and_are_its_longest_path(recording: Recording) -> 
             assert told(path)[0][2] == "UNKNOWN"
             continue
         costs = (weight, path.tied.chain_lag_ns, path.tied.edge_lag_ns)
-        found, sums = longest(graph, path.planned, [costs])
-        ends = found.at(np.arange(len(weight)), sums[0], 0)
+        paths, sums = longest(graph, path.planned, [costs])
+        ends = paths.at(np.arange(len(weight)), sums[0], 0)
         assert (ends == graph.end_ns).all()
         nothing = Change(np.zeros(len(weight), np.bool_), None, "halve")
         everything = Change(np.ones(len(weight), np.bool_), None, "remove")
@@ -179,15 +179,17 @@ def test_pieces_part_the_step_and_are_its_longest_path(recording: Recording) -> 
 
 
 def test_a_step_in_which_nothing_was_recorded() -> None:
-    made = trace([step(1, 0, 100), op("aten::mm", 0, 100), step(2, 100, 100)])
-    path = critical_path(made, StepBounds(120_000, 180_000, ()))
+    recording = trace([step(1, 0, 100), op("aten::mm", 0, 100), step(2, 100, 100)])
+    path = critical_path(recording, StepBounds(120_000, 180_000, ()))
     assert told(path) == [(120, 180, "UNKNOWN")]
 
 
 @pytest.mark.parametrize("count", [1, 12])
 def test_only_the_last_paths_are_kept(count: int) -> None:
-    made = trace([step(n, 100 * n, 100) for n in range(count)] + [op("aten::mm", 0, 100 * count)])
-    first = path_of(made)
+    recording = trace(
+        [step(n, 100 * n, 100) for n in range(count)] + [op("aten::mm", 0, 100 * count)]
+    )
+    first = path_of(recording)
     for number in range(1, count):
-        path_of(made, number)
-    assert (path_of(made) is first) == (count == 1)
+        path_of(recording, number)
+    assert (path_of(recording) is first) == (count == 1)

@@ -26,15 +26,15 @@ def recorded() -> Trace:
 
 
 def test_the_recorded_program(recorded: Trace) -> None:
-    found = compilations(recorded)
-    assert found.region == ["0/0", "1/0", "0/1", "1/1"]
-    assert found.is_again.tolist() == [False, False, True, True]
-    assert not found.is_backward.any()
-    assert found.attempts.tolist() == [2, 1, 2, 1]  # the break makes Dynamo begin again
-    assert found.graphs.tolist() == found.generated.tolist() == [1, 1, 1, 1]
-    whole = recorded.slices["dur_ns"].to_numpy()[found.slice]
-    assert (found.part_ns > 0).all()
-    assert (found.part_ns.sum(axis=0) < whole).all()
+    result = compilations(recorded)
+    assert result.region == ["0/0", "1/0", "0/1", "1/1"]
+    assert result.is_again.tolist() == [False, False, True, True]
+    assert not result.is_backward.any()
+    assert result.attempts.tolist() == [2, 1, 2, 1]  # the break makes Dynamo begin again
+    assert result.graphs.tolist() == result.generated.tolist() == [1, 1, 1, 1]
+    whole = recorded.slices["dur_ns"].to_numpy()[result.slice]
+    assert (result.part_ns > 0).all()
+    assert (result.part_ns.sum(axis=0) < whole).all()
 
 
 def test_steps_of_the_recorded_program(recorded: Trace) -> None:
@@ -73,19 +73,19 @@ def test_parts_are_without_parts_inside() -> None:
         op("compile_fx_inner (dynamo_timed)", 55, 10),
         op("fx_codegen_and_compile (dynamo_timed)", 56, 2),
     )
-    found = compilations(trace(events))
-    assert dict(zip(PARTS, found.part_ns[:, 0].tolist(), strict=True)) == {
+    result = compilations(trace(events))
+    assert dict(zip(PARTS, result.part_ns[:, 0].tolist(), strict=True)) == {
         "tracing": 20_000,
         "aot": 30_000,
         "inductor": 25_000,
         "code": 5_000,
         "guards": 0,
     }
-    assert (found.graphs.tolist(), found.generated.tolist()) == ([2], [1])
+    assert (result.graphs.tolist(), result.generated.tolist()) == ([2], [1])
 
 
 def test_without_ids_the_region_called_next_on_the_thread_was_made() -> None:
-    found = compilations(
+    result = compilations(
         trace(
             [
                 *_compile(10, dur=20),
@@ -96,13 +96,13 @@ def test_without_ids_the_region_called_next_on_the_thread_was_made() -> None:
             ]
         )
     )
-    assert found.region == ["0/2", None]
-    assert found.is_again.tolist() == [True, False]
+    assert result.region == ["0/2", None]
+    assert result.is_again.tolist() == [True, False]
 
 
 def test_compilations_inside_others_and_of_other_threads() -> None:
     data = "entire_frame_compile_data: fn_name=_compile.compile_inner, compile_id=3/1"
-    found = compilations(
+    result = compilations(
         trace(
             [
                 step(0, 0, 100),
@@ -113,8 +113,8 @@ def test_compilations_inside_others_and_of_other_threads() -> None:
             ]
         )
     )
-    assert found.region == ["3/1", None]
-    assert found.is_backward.tolist() == [False, True]
+    assert result.region == ["3/1", None]
+    assert result.is_backward.tolist() == [False, True]
 
 
 def test_nothing_compiled() -> None:

@@ -42,16 +42,16 @@ def _launch(at: float, corr: int, dur: float, **args: object) -> list[Event]:
     ]
 
 
-def _table(made: Trace) -> dict[str, object]:
-    (row,) = compiled(made, Selection()).tables["triton_kernels"].frame.rows(named=True)
+def _table(recording: Trace) -> dict[str, object]:
+    (row,) = compiled(recording, Selection()).tables["triton_kernels"].frame.rows(named=True)
     return dict(row)
 
 
 def test_time_and_rates_of_a_kernel() -> None:
     work = {"kernel_flop": 2_000_000, "kernel_num_gb": 0.001}
-    made = trace([*_launch(0, 1, 10, **work), *_launch(100, 2, 30, **work)])
-    assert generated_calls(made)["device_ns"].to_list() == [10_000, 30_000]
-    row = _table(made)
+    recording = trace([*_launch(0, 1, 10, **work), *_launch(100, 2, 30, **work)])
+    assert generated_calls(recording)["device_ns"].to_list() == [10_000, 30_000]
+    row = _table(recording)
     assert (row["calls"], row["total_us"], row["mean_us"]) == (2, 40.0, 20.0)
     assert row["flops"] == 2_000_000
     assert row["tflops_per_s"] == pytest.approx(4e6 / 40e-6 / 1e12)

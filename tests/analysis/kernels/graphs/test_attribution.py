@@ -25,13 +25,13 @@ def beside(events: Iterable[Event], **tables: list[dict[str, Any]]) -> Trace:
     return dataclasses.replace(trace(events), side=side)
 
 
-def told(made: Trace) -> list[tuple[str | None, str | None, str | None]]:
+def told(recording: Trace) -> list[tuple[str | None, str | None, str | None]]:
     """Part, operator and source of each kernel."""
-    found = attribution(made)
-    texts: list[str | None] = [*found.texts, None]
+    result = attribution(recording)
+    texts: list[str | None] = [*result.texts, None]
     return [
         (texts[part], texts[operator], SOURCES[source])
-        for part, operator, source in zip(found.part, found.operator, found.source, strict=True)
+        for part, operator, source in zip(result.part, result.operator, result.source, strict=True)
     ]
 
 
@@ -42,19 +42,21 @@ def captured(batch: int | None, names: Iterable[str], **more: Any) -> list[dict[
             "batch_size": batch,
             "graph": 0,
             "call": "cudaLaunchKernel",
-            "operator": f"op{place}",
+            "operator": f"op{index}",
             "module": f"layer.{batch}",
             "input_shapes": f"[[{batch}]]",
             "kernel": name,
             **more,
         }
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     ]
 
 
-def shapes(made: Trace) -> list[str | None]:
-    found = attribution(made)
-    return [*found.texts, None] and [[*found.texts, None][place] for place in found.shapes.tolist()]
+def shapes(recording: Trace) -> list[str | None]:
+    result = attribution(recording)
+    return [*result.texts, None] and [
+        [*result.texts, None][index] for index in result.shapes.tolist()
+    ]
 
 
 def test_annotations_in_the_trace_count_first_and_files_fill_what_is_left() -> None:
@@ -73,9 +75,9 @@ def test_annotations_in_the_trace_count_first_and_files_fill_what_is_left() -> N
 
 def test_the_capture_of_the_smallest_batch_that_holds_the_launch_is_taken() -> None:
     rows = [row for batch in (4, 8, 16) for row in captured(batch, LAYER)]
-    made = beside(decode_step(10, 1, batch=7), captured_kernels=rows)
-    assert told(made) == [("layer.8", f"op{at}", "capture trace") for at in range(4)]
-    assert set(shapes(made)) == {"[[8]]"}
+    recording = beside(decode_step(10, 1, batch=7), captured_kernels=rows)
+    assert told(recording) == [("layer.8", f"op{at}", "capture trace") for at in range(4)]
+    assert set(shapes(recording)) == {"[[8]]"}
 
 
 def test_without_a_batch_shapes_are_told_only_where_all_captures_agree() -> None:
@@ -105,8 +107,8 @@ def test_kernels_that_no_capture_names_are_matched_by_number_and_kind() -> None:
 def test_a_replay_with_one_more_kernel_is_aligned_by_name() -> None:
     names = [GEMM if at % 2 else f"k{at}" for at in range(30)]
     replayed = [*names[:10], FUSED, *names[10:]]
-    made = beside(launch(0, 1, replayed), captured_kernels=captured(8, names))
-    operators = [each[1] for each in told(made)]
+    recording = beside(launch(0, 1, replayed), captured_kernels=captured(8, names))
+    operators = [each[1] for each in told(recording)]
     assert operators == [f"op{at}" for at in range(10)] + [None] + [
         f"op{at}" for at in range(10, 30)
     ]
@@ -115,20 +117,20 @@ def test_a_replay_with_one_more_kernel_is_aligned_by_name() -> None:
 def test_nodes_tell_the_order_of_capture_where_streams_swap_places() -> None:
     events = launch(0, 1, ("b", "a"))
     events[1]["args"]["graph node id"], events[2]["args"]["graph node id"] = 2, 1
-    made = beside(events, captured_kernels=captured(8, ("a", "b")))
-    assert [each[1] for each in told(made)] == ["op1", "op0"]
+    recording = beside(events, captured_kernels=captured(8, ("a", "b")))
+    assert [each[1] for each in told(recording)] == ["op1", "op0"]
 
 
 def test_nsight_tells_what_was_open_when_the_node_was_made(tmp_path: Path) -> None:
-    made = open_file(
+    recording = open_file(
         open_location(str(write_export(tmp_path / "graph.sqlite", graph_nodes()))), cache=None
     )
-    found = graph_launches(made)
-    assert found.count
+    result = graph_launches(recording)
+    assert result.count
     sources: Mapping[str | None, int] = {
-        source: sum(each[2] == source for each in told(made)) for source in SOURCES
+        source: sum(each[2] == source for each in told(recording)) for source in SOURCES
     }
-    owned = made.quality.counts["graph_kernels_at_creation"]
+    owned = recording.quality.counts["graph_kernels_at_creation"]
     assert sources["creation of the node"] == owned > 0
 
 
@@ -158,8 +160,8 @@ def test_piecewise_graphs_are_told_by_their_place_in_the_step() -> None:
         event for at in range(3) for event in launch(20 * at + 1, at + 1, ("a", "b"), graph=None)
     ]
     outside = launch(200, 9, ("a", "b"), graph=None)
-    found = told(beside([step, *inside, *outside], captured_kernels=rows))
-    assert [each[0] for each in found] == [
+    result = told(beside([step, *inside, *outside], captured_kernels=rows))
+    assert [each[0] for each in result] == [
         "layer.0", "layer.0", "layer.1", "layer.1", "layer.2", "layer.2", None, None,
     ]  # fmt: skip
-    assert [each[1] for each in found] == ["op0", "op1"] * 4
+    assert [each[1] for each in result] == ["op0", "op1"] * 4

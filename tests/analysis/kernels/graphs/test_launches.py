@@ -23,7 +23,7 @@ from torch_tb_profiler.storage.locations import open_location
 
 
 def test_a_launch_is_what_shares_its_call() -> None:
-    made = trace(
+    recording = trace(
         [
             *launch(0, 1, ("a", "b")),
             call("cudaLaunchKernel", 6, 2, corr=2),
@@ -31,16 +31,16 @@ def test_a_launch_is_what_shares_its_call() -> None:
             *launch(100, 3, ("a", "b"), graph=None),
         ]
     )
-    found = graph_launches(made)
-    assert found.count == 2
-    assert found.graph.tolist() == [5, -1]
-    assert found.node.tolist() == [1, 2, -1, -1]
-    names = made.device_work["name_code"].to_numpy()[found.row]
-    assert [made.text(int(code)) for code in names] == ["a", "b", "a", "b"]
+    result = graph_launches(recording)
+    assert result.count == 2
+    assert result.graph.tolist() == [5, -1]
+    assert result.node.tolist() == [1, 2, -1, -1]
+    names = recording.device_work["name_code"].to_numpy()[result.row]
+    assert [recording.text(int(code)) for code in names] == ["a", "b", "a", "b"]
 
 
 def test_calls_without_work_and_calls_in_calls() -> None:
-    found = graph_launches(
+    result = graph_launches(
         trace(
             [
                 *launch(0, 1, ("a",)),
@@ -50,8 +50,8 @@ def test_calls_without_work_and_calls_in_calls() -> None:
             ]
         )
     )
-    assert found.count == 1
-    assert len(found.without_work) == 1
+    assert result.count == 1
+    assert len(result.without_work) == 1
 
 
 def test_work_that_names_a_node_needs_no_call() -> None:
@@ -60,7 +60,7 @@ def test_work_that_names_a_node_needs_no_call() -> None:
         return kernel("a", at, 5, corr=corr, **args)
 
     wide = (7 << 32) | 3
-    found = graph_launches(
+    result = graph_launches(
         trace(
             [
                 of_node(wide, 10, 4),
@@ -70,21 +70,21 @@ def test_work_that_names_a_node_needs_no_call() -> None:
             ]
         )
     )
-    assert found.slice.tolist() == [-1]
-    assert found.graph.tolist() == [7]
-    assert found.node.tolist() == [3, 4]
+    assert result.slice.tolist() == [-1]
+    assert result.graph.tolist() == [7]
+    assert result.node.tolist() == [3, 4]
 
 
 def test_graphs_that_nsight_records_as_a_whole(tmp_path: Path) -> None:
-    made = open_file(
+    recording = open_file(
         open_location(str(write_export(tmp_path / "whole.sqlite", whole_graphs()))), cache=None
     )
-    found = graph_launches(made)
-    assert found.count > 0
-    assert found.is_whole.all()
-    names = made.device_work["name_code"].to_numpy()[found.row]
-    told = {f"CUDA graph {number}" for number in found.graph.tolist()}
-    assert {made.text(int(code)) for code in names} == told
+    result = graph_launches(recording)
+    assert result.count > 0
+    assert result.is_whole.all()
+    names = recording.device_work["name_code"].to_numpy()[result.row]
+    reported = {f"CUDA graph {number}" for number in result.graph.tolist()}
+    assert {recording.text(int(code)) for code in names} == reported
 
 
 WORK = st.tuples(st.integers(0, 3), st.integers(0, 40), st.integers(0, 9), st.integers(7, 8))
@@ -97,19 +97,19 @@ def test_times_of_launches(work: Sequence[tuple[int, int, int, int]]) -> None:
         kernel(f"k{at}", 10 + start, dur, corr=corr + 1, stream=stream)
         for at, (corr, start, dur, stream) in enumerate(work)
     ]
-    made = trace([*calls, *events])
-    found, times = graph_launches(made), graph_times(made)
+    recording = trace([*calls, *events])
+    result, times = graph_launches(recording), graph_times(recording)
     groups = {corr: [each for each in work if each[0] == corr] for corr, *_ in work}
     in_order = sorted(groups.values(), key=lambda group: min(each[1] for each in group))
     assert sorted(zip(times.span_ns.tolist(), times.busy_ns.tolist(), strict=True)) == sorted(
         (_span(group), _busy(group)) for group in in_order
     )
-    assert found.count == len(groups)
+    assert result.count == len(groups)
     gaps = times.gap_before_ns
-    assert (gaps[found.first[:-1]] == -1).all()
+    assert (gaps[result.first[:-1]] == -1).all()
     inside = gaps.copy()
-    inside[found.first[:-1]] = 0
-    sums = [int(inside[a:b].sum()) for a, b in zip(found.first, found.first[1:], strict=False)]
+    inside[result.first[:-1]] = 0
+    sums = [int(inside[a:b].sum()) for a, b in zip(result.first, result.first[1:], strict=False)]
     assert sums == (times.span_ns - times.busy_ns).tolist()
 
 
@@ -122,6 +122,6 @@ def _busy(group: Sequence[tuple[int, int, int, int]]) -> int:
 
 
 def test_the_fused_kernels_of_a_layer_are_in_order() -> None:
-    made = trace(launch(0, 1, (GEMM, GEMM), dur=3, gap=2))
-    assert graph_times(made).gap_before_ns.tolist() == [-1, 2000]
-    assert graph_times(made).longest_gap_ns.tolist() == [2000]
+    recording = trace(launch(0, 1, (GEMM, GEMM), dur=3, gap=2))
+    assert graph_times(recording).gap_before_ns.tolist() == [-1, 2000]
+    assert graph_times(recording).longest_gap_ns.tolist() == [2000]

@@ -47,15 +47,15 @@ def recorded(name: str) -> dict[tuple[int, int], list[tuple[Event, Event | None]
         for event in events
         if event["cat"] in RUNTIME and "correlation" in event.get("args", {})
     }
-    found: dict[tuple[int, int], list[tuple[Event, Event | None]]] = defaultdict(list)
+    streams: dict[tuple[int, int], list[tuple[Event, Event | None]]] = defaultdict(list)
     for event in events:
         if event["cat"] in WORK:
             args = event["args"]
             launch = calls.get(args.get("correlation"))
-            found[int(args["device"]), int(args["stream"])].append((event, launch))
-    for works in found.values():
+            streams[int(args["device"]), int(args["stream"])].append((event, launch))
+    for works in streams.values():
         works.sort(key=lambda pair: int(pair[0]["ts"]))
-    return dict(found)
+    return dict(streams)
 
 
 def linked(name: str) -> dict[tuple[int, int], list[tuple[Event, Event]]]:
@@ -102,19 +102,19 @@ def test_gaps_of_streams(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_delays_and_short_kernels(name: str) -> None:
     works = [pair for pairs in linked(name).values() for pair in pairs]
-    found = launches(opened(name))
+    result = launches(opened(name))
     delays = [max(work["ts"] - launch["ts"] - launch["dur"], 0) for work, launch in works]
-    assert sorted(found.delay_ns.tolist()) == sorted(delays)
+    assert sorted(result.delay_ns.tolist()) == sorted(delays)
     short = [
         work["dur"]
         for work, launch in works
         if work["cat"] == "kernel" and work["dur"] < launch["dur"]
     ]
-    assert sorted(found.work_ns[found.is_short].tolist()) == sorted(short)
+    assert sorted(result.work_ns[result.is_short].tolist()) == sorted(short)
 
 
 def test_a_graph_is_one_launch() -> None:
-    found = launches(
+    result = launches(
         trace(
             [
                 step(1, 0, 500),
@@ -126,13 +126,13 @@ def test_a_graph_is_one_launch() -> None:
             ]
         )
     )
-    of_class = dict(zip(found.work_class.tolist(), found.delay_ns.tolist(), strict=True))
+    of_class = dict(zip(result.work_class.tolist(), result.delay_ns.tolist(), strict=True))
     assert of_class == {WorkClass.KERNEL: 10_000, WorkClass.COPY: 0}
-    assert not found.is_short.any()  # what a call of a graph takes is not of one kernel
+    assert not result.is_short.any()  # what a call of a graph takes is not of one kernel
 
 
 def test_overlap_of_streams() -> None:
-    found = streams(
+    result = streams(
         trace(
             [
                 kernel("a", 0, 100, stream=7),
@@ -142,6 +142,6 @@ def test_overlap_of_streams() -> None:
             ]
         )
     )
-    shared = {(stream.device, stream.stream): total(stream.beside) for stream in found}
+    shared = {(stream.device, stream.stream): total(stream.beside) for stream in result}
     assert shared == {(0, 7): 40_000, (0, 8): 60_000, (0, 9): 20_000, (1, 7): 0}
-    assert all(stream.queue is None for stream in found)
+    assert all(stream.queue is None for stream in result)

@@ -41,12 +41,12 @@ def text_of(runs: list[Run], number: int, at: int, length: int) -> Run:
 )
 def test_nothing_that_comes_often_is_left(runs: list[Run], data: st.DataObject) -> None:
     times = [data.draw(st.integers(1, 3)) for _ in runs]
-    found = repeated(runs, times)
+    sequences = repeated(runs, times)
     free = {(number, at) for number, run in enumerate(runs) for at in range(len(run))}
-    for text, places in found.items():
+    for text, starts in sequences.items():
         assert SHORTEST <= len(text) <= LONGEST
-        assert sum(times[number] for number, _ in places) >= LEAST_TIMES
-        for number, at in places:
+        assert sum(times[number] for number, _ in starts) >= LEAST_TIMES
+        for number, at in starts:
             assert text_of(runs, number, at, len(text)) == text
             mine = {(number, at + step) for step in range(len(text))}
             assert mine <= free  # they do not overlap
