@@ -13,9 +13,9 @@ from pathlib import Path
 
 from torch_tb_profiler.api import OpenedTrace, open_trace
 from torch_tb_profiler.importers import import_trace
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
-from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage.locations import open_location, read_chunks
 from torch_tb_profiler.views.registry import all_views
@@ -36,7 +36,7 @@ def single_core_columns(path: Path) -> dict[str, float]:
 
 def opening(path: Path) -> dict[str, float]:
     """Seconds from asking for a trace until it is open, by all cores, and its slices."""
-    keep_buffers()  # as the command line does
+    retain_buffers()  # as the command line does
     started_s = time.perf_counter()
     trace = open_trace(path, cache=False).trace
     return {"seconds": time.perf_counter() - started_s, "slices": trace.slices.height}
@@ -45,7 +45,7 @@ def opening(path: Path) -> dict[str, float]:
 def parsing_of_folder(folder: Path, workers: int) -> dict[str, float]:
     """Seconds from asking for every trace of a folder until all are open, workers being up."""
     catalog = Catalog(
-        [Place(str(folder))],
+        [TraceRoot(str(folder))],
         cache=None,
         store=TraceStore(cache=None, parser=Parser(workers)),
     )

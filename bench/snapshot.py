@@ -31,7 +31,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers.snapshot.machine import PickleMachine
 from torch_tb_profiler.importers.snapshot.window import StreamWindow
-from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 from torch_tb_profiler.views.registry import view_named
 
 FRAME_BYTES = 64 << 10
@@ -202,7 +202,7 @@ def _events(out: Writer, frames: list[Callable[[], bytes]], size_bytes: int) -> 
 def measure(path: Path, options: argparse.Namespace) -> None:
     """Open it in this process as the command line does, and ask for its view: how long that takes,
     and the most memory that is used."""
-    keep_buffers()
+    retain_buffers()
     start, start_cpu = time.perf_counter(), time.process_time()
     trace = open_trace(path, cache=False).trace
     opening_s, cpu_s = time.perf_counter() - start, time.process_time() - start_cpu

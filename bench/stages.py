@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_source, source_of
 from torch_tb_profiler.importers.kineto import reader
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
-from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 from torch_tb_profiler.reports import json as _reports  # noqa: F401 (what a report loads)
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.build import build_trace
@@ -79,7 +79,7 @@ def stages_of(path: Path) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("path", type=Path)
-    keep_buffers()  # as the command line does
+    retain_buffers()  # as the command line does
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     print(json.dumps(stages_of(parser.parse_args().path)))

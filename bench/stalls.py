@@ -180,9 +180,9 @@ def _server(endpoint: FaultyEndpoint, url: str, silence_s: float, folder: Path) 
         told_s = time.monotonic() - began_s
         slowest_s, kept = 0.0, True
         while time.monotonic() - began_s < silence_s:
-            asked_s = time.monotonic()
+            requested_s = time.monotonic()
             kept = bool(_runs(address)["runs"]) and kept
-            slowest_s = max(slowest_s, time.monotonic() - asked_s)
+            slowest_s = max(slowest_s, time.monotonic() - requested_s)
             time.sleep(POLL_S)
         endpoint.always(None)
         back_s = time.monotonic()

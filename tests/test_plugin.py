@@ -24,7 +24,7 @@ from tensorboard.plugins import base_plugin
 from werkzeug.test import Client
 
 from tests.helpers.http import interrupt
-from torch_tb_profiler.loading import places
+from torch_tb_profiler.loading import roots
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.plugin import TorchProfilerPlugin
 from torch_tb_profiler.server import static_files
@@ -112,7 +112,7 @@ def test_an_empty_or_missing_logdir_is_no_trouble(tmp_path: Path) -> None:
 
 def test_traces_that_appear_later_make_it_active(tmp_path: Path, write_trace: Writer) -> None:
     plugin = TorchProfilerPlugin(context(str(tmp_path / "logs")))
-    plugin._catalog = Catalog(plugin._catalog.places, cache=None, rescan_s=0.0)
+    plugin._catalog = Catalog(plugin._catalog.roots, cache=None, rescan_s=0.0)
     assert plugin.is_active() is False
     write_trace(tmp_path / "logs" / "run" / "w.pt.trace.json")
     for _ in range(100):
@@ -130,7 +130,7 @@ def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ended.set()
         return Discovery()
 
-    monkeypatch.setattr(places, "discover", slow)
+    monkeypatch.setattr(roots, "discover", slow)
     plugin = TorchProfilerPlugin(context(str(tmp_path)))
     assert [plugin.is_active() for _ in range(3)] == [False] * 3
     assert not ended.is_set()
@@ -149,7 +149,7 @@ def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_logdir_spec(spec: str, listed: list[tuple[str, str | None]]) -> None:
     plugin = TorchProfilerPlugin(context(spec, spec=spec))
-    assert [(place.url, place.label) for place in plugin._catalog.places] == listed
+    assert [(place.url, place.label) for place in plugin._catalog.roots] == listed
 
 
 def test_a_real_tensorboard(tmp_path: Path, write_trace: Writer) -> None:

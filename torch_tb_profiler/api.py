@@ -20,10 +20,10 @@ import polars as pl
 
 from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
 from torch_tb_profiler.importers import ReadOptions
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
-from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests.errors import (
@@ -94,7 +94,7 @@ def open_trace(
     except StorageError as error:
         raise OpenError.of(error) from error
     options = ReadOptions(python_frames)
-    place = Place(os.fspath(path), options=options, follows_links=follow_links)
+    place = TraceRoot(os.fspath(path), options=options, follows_links=follow_links)
     catalog = Catalog([place], cache=folder, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import App
@@ -35,7 +35,7 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
     def __init__(self, context: base_plugin.TBContext) -> None:
         super().__init__(context)
         cache = _cache()
-        store = TraceStore(cache=cache, parser=Parser(takes_part=False))
+        store = TraceStore(cache=cache, parser=Parser(parses_in_process=False))
         self._catalog = Catalog(_places(context), cache=cache, store=store)
         self._catalog.contents(0)  # the scan begins while TensorBoard is still starting
 
@@ -72,18 +72,18 @@ def _cache() -> CacheFolder:
         return CacheFolder(user_cache_folder())
 
 
-def _places(context: Any) -> list[Place]:
+def _places(context: Any) -> list[TraceRoot]:
     """TensorBoard's ``--logdir``, or each of ``--logdir_spec name:path,…``."""
     flags = getattr(context, "flags", None)
     spec = getattr(flags, "logdir_spec", None)
     if spec and not getattr(flags, "logdir", None):
         return [_named_place(part.strip()) for part in spec.split(",") if part.strip()]
-    return [Place(context.logdir)] if context.logdir else []
+    return [TraceRoot(context.logdir)] if context.logdir else []
 
 
-def _named_place(part: str) -> Place:
+def _named_place(part: str) -> TraceRoot:
     """``name:path``, or a path: one that is a URL, begins with a slash or has a drive."""
     name, _, path = part.partition(":")
     if is_url(part) or part.startswith("/") or os.path.splitdrive(part)[0] or not path:
-        return Place(part)
-    return Place(path, name)
+        return TraceRoot(part)
+    return TraceRoot(path, name)

@@ -22,7 +22,7 @@ from werkzeug.test import Client
 from tests.cli.conftest import Done
 from tests.helpers.traces import op
 from tests.importers.kineto.test_header_types import with_odd
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.reports.text import display_width
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
@@ -33,7 +33,7 @@ Run = Callable[..., Done]
 
 def _get(path: Path, url: str) -> bytes:
     """The answer of the HTTP server for the same place."""
-    client = Client(standalone_app(Site(Catalog([Place(str(path))], cache=None), "standalone")))
+    client = Client(standalone_app(Site(Catalog([TraceRoot(str(path))], cache=None), "standalone")))
     while (response := client.get(url)).status_code == 202:
         pass
     assert response.status_code == 200, response.text

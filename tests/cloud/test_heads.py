@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.emulators import Emulator
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.storage.format_detection import REMOTE_BYTES
 
 Writer = Callable[..., Path]
@@ -35,10 +35,10 @@ def url(store: Emulator, tmp_path: Path, write_trace: Writer) -> str:
 
 
 def test_objects_of_any_name_are_told_by_one_head_each(store: Emulator, url: str) -> None:
-    catalog = Catalog([Place(url)], cache=None)
+    catalog = Catalog([TraceRoot(url)], cache=None)
     contents = catalog.contents()
     assert list(contents.runs) == ["exp", "exp2", "exp2/bs8"]
-    assert contents.left_out_counts == {"not_a_trace": 20}
+    assert contents.skipped_counts == {"not_a_trace": 20}
     assert len(store.downloads()) == 22
     ages_s = [time.time() - (file.state.modified_s or 0.0) for file in contents.files()]
     assert all(-3600 < age_s < 3600 for age_s in ages_s)
@@ -50,6 +50,6 @@ def test_no_head_is_read_by_names_alone(
     store: Emulator, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCH_TB_PROFILER_NAMES_ONLY", "1")
-    catalog = Catalog([Place(url)], cache=None)
+    catalog = Catalog([TraceRoot(url)], cache=None)
     assert list(catalog.contents().runs) == ["exp"]
     assert store.downloads() == []

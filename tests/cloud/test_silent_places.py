@@ -15,7 +15,7 @@ from werkzeug.test import Client
 
 from tests.cloud.emulators import Emulator
 from tests.helpers.stalls import FaultyEndpoint, faulty_endpoint
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.backoff import MAX_PAUSE_S
@@ -54,17 +54,17 @@ def test_what_a_place_held_stays_until_it_answers_again(
     s3: Emulator, endpoint: FaultyEndpoint, content: bytes
 ) -> None:
     s3.put({f"stays/{TRACE}": content})
-    place = Place(s3.url("stays"))
-    catalog = Catalog([place], cache=None, rescan_s=0.0)
+    root = TraceRoot(s3.url("stays"))
+    catalog = Catalog([root], cache=None, rescan_s=0.0)
     file = catalog.file("run", None, None)
     catalog.store.request(file)
     catalog.store.wait([file], SOON_S)
     endpoint.always("silent")
     catalog.refresh()
-    (silence,) = catalog.silences
-    assert silence.place == place
-    assert "no answer within" in silence.problem.message
-    assert silence.next_try_s - time.monotonic() <= MAX_PAUSE_S
+    (outage,) = catalog.outages
+    assert outage.root == root
+    assert "no answer within" in outage.problem.message
+    assert outage.next_try_s - time.monotonic() <= MAX_PAUSE_S
     contents = catalog.contents(0)
     assert list(contents.runs) == ["run"]
     assert contents.problem is None
@@ -72,7 +72,7 @@ def test_what_a_place_held_stays_until_it_answers_again(
     s3.put({f"stays/new/{TRACE}": content})
     endpoint.always(None)
     until(lambda: "new/run" in catalog.contents(0.05).runs)
-    assert catalog.silences == []
+    assert catalog.outages == []
 
 
 def test_other_places_are_listed_while_one_is_waited_for(
@@ -80,12 +80,12 @@ def test_other_places_are_listed_while_one_is_waited_for(
 ) -> None:
     write_trace(tmp_path / "local" / TRACE)
     endpoint.always("silent")
-    places = [Place(s3.url("none"), "far"), Place(str(tmp_path / "local"), "near")]
-    catalog = Catalog(places, cache=None)
+    roots = [TraceRoot(s3.url("none"), "far"), TraceRoot(str(tmp_path / "local"), "near")]
+    catalog = Catalog(roots, cache=None)
     until(lambda: "near/run" in catalog.contents(0).runs)
     assert catalog.discovering
     assert list(catalog.contents().runs) == ["near/run"]
-    assert [silence.place.label for silence in catalog.silences] == ["far"]
+    assert [outage.root.label for outage in catalog.outages] == ["far"]
 
 
 def test_a_folder_that_is_gone_costs_its_own_runs(
@@ -97,8 +97,8 @@ def test_a_folder_that_is_gone_costs_its_own_runs(
     (tmp_path / "gone").rmdir()
     with pytest.raises(FileNotFoundError):
         os.getcwd()  # a relative path has no meaning any more
-    places = [Place("logs", "gone"), Place(str(tmp_path / "kept"), "kept")]
-    contents = Catalog(places, cache=None).contents()
+    roots = [TraceRoot("logs", "gone"), TraceRoot(str(tmp_path / "kept"), "kept")]
+    contents = Catalog(roots, cache=None).contents()
     assert list(contents.runs) == ["kept/run"]
     assert any("logs" in note for note in contents.notes)
 
@@ -108,7 +108,7 @@ def test_routes_answer_at_once_while_a_place_does_not(
 ) -> None:
     monkeypatch.setenv(TIMEOUT_VARIABLE, str(SOON_S))
     endpoint.always("silent")
-    catalog = Catalog([Place(s3.url("nothing"))], cache=None)
+    catalog = Catalog([TraceRoot(s3.url("nothing"))], cache=None)
     client = Client(standalone_app(Site(catalog, "standalone"), allowed_hosts=None))
     assert client.get("/api/runs").json["discovering"] is True  # type: ignore[index]
     for route in ("views", "view/overview", "view/distributed", "slice/1", "download", "perfetto"):

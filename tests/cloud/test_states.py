@@ -12,11 +12,11 @@ import pytest
 
 from tests.cloud.emulators import BUCKET, Emulator
 from torch_tb_profiler.cli import main
-from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.ingest.rank import Job, Part, ingest_file
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.ingest.job import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening.open_file import (
     cached_trace,
-    open_in_state,
+    open_trace_file,
     wait_until_cached,
 )
 from torch_tb_profiler.loading.opening.parsing import Parser
@@ -42,7 +42,7 @@ def states_asked(store: Emulator, file: SpanFile) -> int:
 
 
 def found(store: Emulator, prefix: str) -> list[SpanFile]:
-    return Catalog([Place(store.url(prefix))], cache=None).contents().files()
+    return Catalog([TraceRoot(store.url(prefix))], cache=None).contents().files()
 
 
 @pytest.fixture(name="run")
@@ -62,7 +62,7 @@ def test_an_object_is_asked_once_what_it_is(
     files = found(store, run)
     assert len(files) == RANKS
     cache = CacheFolder(tmp_path / "cache")
-    parser = Parser(2, takes_part=False)
+    parser = Parser(2, parses_in_process=False)
     parser.announce(1 << 40 if way == "in a worker" else 0)
     for expected in (1, 0):
         store.forget()
@@ -84,7 +84,7 @@ def test_an_object_replaced_since_it_was_listed_is_read_as_it_is(
     newer = write_trace(tmp_path / "newer.json", names).read_bytes()
     store.put({f"{run}/{file.location.name}": newer})
     cache = CacheFolder(tmp_path / "cache")
-    opened = open_in_state(file.location, file.state, cache=cache)
+    opened = open_trace_file(file.location, file.state, cache=cache)
     wait_until_cached()
     assert opened.trace.slices.height == len(names)
     now = found(store, run)[-1]
@@ -110,9 +110,9 @@ def test_what_was_ingested_says_whether_others_have_it(
     s3: Emulator, tmp_path: Path, write_trace: Writer
 ) -> None:
     path = write_trace(tmp_path / "logs" / "w0.1.pt.trace.json", ("a",))
-    (file,) = Catalog([Place(str(path.parent))], cache=None).contents().files()
+    (file,) = Catalog([TraceRoot(str(path.parent))], cache=None).contents().files()
     first = ingest_file(Job(file.location, file.state, CacheFolder(tmp_path / "here")))
-    assert (first.is_kept, first.is_shared, first.was_sent) == (True, True, False)
+    assert (first.is_cached, first.is_shared, first.was_sent) == (True, True, False)
     shared = SharedCacheFolder(open_location(s3.url(f"{tmp_path.name}-told")), tmp_path / "here")
     second = ingest_file(Job(file.location, file.state, shared))
     assert (second.was_cached, second.is_shared, second.was_sent) == (True, True, True)

@@ -23,8 +23,8 @@ from werkzeug.test import Client
 from werkzeug.wrappers import Request, Response
 
 from tests.helpers.opening import open_file
-from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.opening.measure import likely_text_bytes
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.opening.memory_budget import likely_text_bytes
 from torch_tb_profiler.storage.locations import file_state, open_location, read_chunks
 
 pytest.importorskip("gcsfs", reason="pip install '.[cloud-test]'")
@@ -110,7 +110,7 @@ def test_a_trace_that_is_stored_packed_is_opened(
 ) -> None:
     text = write_trace(tmp_path / "w.json", ("a", "b", "c") * 500).read_bytes()
     store.objects[f"run/{name}"] = (gzip.compress(text), "gzip")
-    (file,) = Catalog([Place("gs://bucket/run")], cache=None).contents().files()
+    (file,) = Catalog([TraceRoot("gs://bucket/run")], cache=None).contents().files()
     done: list[int] = []
     trace = open_file(file.location, cache=None, progress=lambda read, _: done.append(read))
     assert trace.slices.height == 1500

@@ -16,7 +16,7 @@ import pytest
 from tests.cloud.emulators import BUCKET, Emulator
 from tests.helpers.opening import open_file
 from torch_tb_profiler.cli import main
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -56,7 +56,7 @@ def test_a_report_is_that_of_the_local_files(
 def test_runs_at_any_depth_cost_one_listing(store: Emulator, content: bytes) -> None:
     store.put({f"many/{a}/{b}/{TRACE}": content for a in "ab" for b in ("x", "y/z")})
     store.forget()
-    catalog = Catalog([Place(store.url("many"))], cache=None)
+    catalog = Catalog([TraceRoot(store.url("many"))], cache=None)
     assert sorted(catalog.contents().runs) == ["a/x", "a/y/z", "b/x", "b/y/z"]
     assert len(store.listings()) == 1
     assert store.downloads() == []
@@ -82,7 +82,7 @@ def test_a_second_opening_downloads_nothing_until_the_object_changes(
 
 def test_replaced_and_deleted_objects_are_noticed(store: Emulator, content: bytes) -> None:
     store.put({f"live/r1/{TRACE}": content, f"live/r2/{TRACE}": content})
-    catalog = Catalog([Place(store.url("live"))], cache=None)
+    catalog = Catalog([TraceRoot(store.url("live"))], cache=None)
     before = {run: catalog.file(run, None, None).state for run in catalog.contents().runs}
     store.put({f"live/r1/{TRACE}": content.replace(b"aten::mm", b"aten::bb")})
     store.remove(f"live/r2/{TRACE}")

@@ -111,7 +111,7 @@ def test_a_killed_scheduler_is_told_and_what_was_kept_stays(
     killer.join()
     out, err = capfd.readouterr()
     assert code == 3, out + err
-    assert "the scheduler does not answer any more" in err
+    assert "the scheduler no longer responds" in err
     assert "Traceback" not in err
     kept = len(list(cache.glob("entries/*/*")))
     assert 8 <= kept < 2 * count

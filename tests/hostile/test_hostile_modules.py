@@ -27,7 +27,7 @@ IMPORTED = (
 """Modules outside of the standard library that may be imported, or be looked for."""
 
 IN_A_WORKER = (
-    "import torch_tb_profiler.loading.ingest.rank, asyncio, logging.handlers, unittest.mock"
+    "import torch_tb_profiler.loading.ingest.job, asyncio, logging.handlers, unittest.mock"
 )
 SCRIPT = f"""
 import torch_tb_profiler

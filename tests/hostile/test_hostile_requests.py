@@ -10,7 +10,7 @@ import pytest
 from werkzeug.test import Client
 
 from tests.helpers.http import get
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.routes import ROUTES
 from torch_tb_profiler.server.site import Site
@@ -39,7 +39,7 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
 
 @pytest.fixture
 def client(logdir: Path) -> Client:
-    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None)
     return Client(standalone_app(Site(catalog, "standalone")))
 
 

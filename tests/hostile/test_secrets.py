@@ -11,7 +11,7 @@ from werkzeug.test import Client
 
 from tests.helpers.opening import open_file
 from torch_tb_profiler.cli import main
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
@@ -52,7 +52,7 @@ def logdir(tmp_path: Path) -> Path:
 
 
 def test_no_route_but_the_download_of_the_file_answers_with_it(logdir: Path) -> None:
-    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None)
     client = Client(standalone_app(Site(catalog, "standalone")))
     urls = ["/api/about", "/api/runs", "/api/views", "/api/perfetto"]
     urls += [f"/api/slice/{number}" for number in range(3)]

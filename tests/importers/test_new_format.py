@@ -23,7 +23,7 @@ from torch_tb_profiler.importers import Reading, registry
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
@@ -117,7 +117,7 @@ def logdir(tmp_path: Path, write_trace: Callable[..., Path]) -> Path:
 
 
 def spans(logdir: str) -> list[tuple[str, str, str, str]]:
-    files = Catalog([Place(logdir)], cache=None).contents().files()
+    files = Catalog([TraceRoot(logdir)], cache=None).contents().files()
     return [(file.run, file.worker, file.span, file.location.name) for file in files]
 
 
@@ -173,7 +173,7 @@ def test_an_empty_folder_is_an_error(logdir: Path) -> None:
 def test_no_file_of_a_folder_leads_out_of_the_logdir(logdir: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret 1 2\n")
     os.symlink(tmp_path / "secret.txt", logdir / "run" / "rank1.7_tiny" / "parts" / "9.txt")
-    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None)
     contents = catalog.contents()
     assert [file.worker for file in contents.files()] == ["rank0", "rank2"]
     assert any("leads out of the logdir" in note for note in contents.notes)
@@ -205,7 +205,9 @@ def test_a_folder_that_is_being_written_appears_when_it_is_complete(
 
 
 def test_a_folder_cannot_be_downloaded(logdir: Path) -> None:
-    client = Client(standalone_app(Site(Catalog([Place(str(logdir))], cache=None), "standalone")))
+    client = Client(
+        standalone_app(Site(Catalog([TraceRoot(str(logdir))], cache=None), "standalone"))
+    )
     answer = client.get("/api/download?run=run&worker=rank1")
     assert answer.status_code == 422
     assert "rank1.7_tiny" in answer.text
@@ -214,7 +216,7 @@ def test_a_folder_cannot_be_downloaded(logdir: Path) -> None:
 
 def test_the_hint_of_an_empty_logdir_names_the_patterns(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
-    problem = Catalog([Place(str(tmp_path))], cache=None).contents().problem
+    problem = Catalog([TraceRoot(str(tmp_path))], cache=None).contents().problem
     assert problem is not None
     assert problem.hint is not None
     assert "*.pt.trace.json(.gz), " in problem.hint

@@ -13,8 +13,8 @@ import pytest
 
 from tests.helpers.discovered import discover
 from torch_tb_profiler.loading import catalog as catalog_module
-from torch_tb_profiler.loading import places
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading import roots
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.requests.errors import OpenError, UnknownError
 from torch_tb_profiler.storage.discovery import Discovery, DiscoveryOptions
 from torch_tb_profiler.storage.locations import Location
@@ -23,7 +23,7 @@ Writer = Callable[..., Path]
 
 
 def make_catalog(*places: Path, rescan_s: float = 0.0) -> Catalog:
-    return Catalog([Place(str(place)) for place in places], cache=None, rescan_s=rescan_s)
+    return Catalog([TraceRoot(str(place)) for place in places], cache=None, rescan_s=rescan_s)
 
 
 def names(catalog: Catalog) -> list[tuple[str, str, str]]:
@@ -188,7 +188,7 @@ def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path:
         may_end.wait(30)
         return Discovery()
 
-    monkeypatch.setattr(places, "discover", slow)
+    monkeypatch.setattr(roots, "discover", slow)
     catalog = make_catalog(tmp_path)
     assert catalog.contents(0.05).runs == {}
     assert catalog.discovering
@@ -202,7 +202,7 @@ def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: P
         scans.append(time.monotonic())
         return discover(place, options.completeness)
 
-    monkeypatch.setattr(places, "discover", counted)
+    monkeypatch.setattr(roots, "discover", counted)
     catalog = make_catalog(logdir, rescan_s=3600)
     for _ in range(50):
         catalog.contents()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.runs import open_answer, runs_answer
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.status import NotReadyError
@@ -42,7 +42,7 @@ def opened_trace(catalog: Catalog, run: str) -> Trace:
 
 
 def make_catalog(*folders: Path) -> Catalog:
-    return Catalog([Place(str(folder)) for folder in folders], cache=None, rescan_s=0.0)
+    return Catalog([TraceRoot(str(folder)) for folder in folders], cache=None, rescan_s=0.0)
 
 
 def test_what_was_left_out_is_listed_and_opened_by_its_name(logdir: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_file_that_went_is_unknown_and_a_trace_that_went_too(logdir: Path) -> 
 
 
 def test_a_trace_that_went_between_scans_says_what_to_do(logdir: Path) -> None:
-    catalog = Catalog([Place(str(logdir))], cache=None, rescan_s=3600.0)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None, rescan_s=3600.0)
     file = catalog.file("exp/mine", None, None)
     (logdir / "exp" / "mine.json").unlink()
     with pytest.raises(OpenError) as caught:
@@ -162,7 +162,7 @@ def test_known_names_are_shown_while_others_are_looked_into(
             break
     assert list(catalog.contents(0).runs) == ["exp"]
     assert catalog.discovering
-    assert catalog.contents(0).left_out_counts == {"undecided": 4}
+    assert catalog.contents(0).skipped_counts == {"undecided": 4}
     may_end.set()
     assert list(catalog.contents().runs) == ["exp", "exp/mine"]
     assert list(catalog.refresh().runs) == ["exp", "exp/mine"]
@@ -192,11 +192,11 @@ def test_links_are_followed_when_asked_for(
     logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (logdir / "link.json").symlink_to(tmp_path / "outside.json")
-    (left_out,) = (one for one in make_catalog(logdir).contents().left_out if "link" in one.name)
+    (left_out,) = (one for one in make_catalog(logdir).contents().skipped if "link" in one.name)
     assert (left_out.reason, left_out.can_open) == ("link_out", False)
     with pytest.raises(UnknownError):
         open_answer(make_catalog(logdir), "link.json", wait_s=None)
-    asked = Catalog([Place(str(logdir), follows_links=True)], cache=None)
+    asked = Catalog([TraceRoot(str(logdir), follows_links=True)], cache=None)
     assert opened_trace(asked, "link").slices.height == 1
     monkeypatch.setenv("TORCH_TB_PROFILER_FOLLOW_LINKS", "1")
     assert "link" in make_catalog(logdir).contents().runs

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
-from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.storage import file_completeness
 
 Writer = Callable[..., Path]
@@ -27,7 +27,7 @@ def test_a_trace_appears_when_it_is_done(tmp_path: Path, write_trace: Writer) ->
     content = write_trace(tmp_path / "model.txt", ("a",) * 100).read_bytes()
     logdir = tmp_path / "logs"
     write_trace(logdir / "old" / "w.pt.trace.json")
-    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None)
     catalog.contents()
     live = logdir / "live" / "w.pt.trace.json"
     live.parent.mkdir()
@@ -52,7 +52,7 @@ def test_a_writer_that_died_does_not_hide_what_it_wrote(
 ) -> None:
     monkeypatch.setattr(file_completeness, "SETTLED_S", 3600.0)
     write_trace(tmp_path / "r1" / "w.pt.trace.json")
-    catalog = Catalog([Place(str(tmp_path))], cache=None)
+    catalog = Catalog([TraceRoot(str(tmp_path))], cache=None)
     catalog.contents()
     content = write_trace(tmp_path / "model.txt", ("a",) * 100).read_bytes()
     dead = tmp_path / "r2" / "w.pt.trace.json"
@@ -68,7 +68,7 @@ def test_a_trace_of_any_name_appears_when_it_is_done(tmp_path: Path, write_trace
     content = write_trace(tmp_path / "model.txt", ("a",) * 100).read_bytes()
     logdir = tmp_path / "logs"
     logdir.mkdir()
-    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None)
     catalog.contents()
     live = logdir / "mine.json"
     for end in (0, 10):
@@ -77,11 +77,11 @@ def test_a_trace_of_any_name_appears_when_it_is_done(tmp_path: Path, write_trace
     live.write_bytes(content[: len(content) // 2])
     contents = catalog.refresh()
     assert not contents.runs
-    assert [one.reason for one in contents.left_out] == ["unfinished"]
+    assert [one.reason for one in contents.skipped] == ["unfinished"]
     live.write_bytes(content)
     assert list(catalog.refresh().runs) == ["mine"]
     assert events(catalog, "mine") == 100
     live.write_text("{}")
     contents = catalog.refresh()
     assert not contents.runs
-    assert [one.reason for one in contents.left_out] == ["not_a_trace"]
+    assert [one.reason for one in contents.skipped] == ["not_a_trace"]

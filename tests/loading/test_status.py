@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.loading.status import READING_SHARE, joined, reading_status
+from torch_tb_profiler.loading.status import READING_SHARE, combined_status, reading_status
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.requests.runs import SpanStatus
 
@@ -42,7 +42,7 @@ def test_many_workers_as_one() -> None:
         SpanStatus("1", "a", "kineto", 100_000_000, "ready", 1.0),
         SpanStatus("1", "b", None, 300_000_000, "parsing", 0.5, mb_per_s=10.0),
     ]
-    status = joined("1", parts)
+    status = combined_status("1", parts)
     assert (status.state, status.file) == ("parsing", "2 files")
     assert status.progress == pytest.approx((100 + 150) / 400)
     assert status.eta_s == pytest.approx(15.0)
@@ -51,12 +51,12 @@ def test_many_workers_as_one() -> None:
 def test_failed_workers_do_not_fail_the_others() -> None:
     failed = SpanStatus("1", "a", None, 100, "failed", error=Problem("not_json", "bad"))
     ready = SpanStatus("1", "b", "kineto", 100, "ready", 1.0)
-    assert joined("1", [failed, ready]).state == "ready"
-    assert joined("1", [failed, failed]).state == "failed"
-    assert joined("1", [failed, failed]).error == Problem("not_json", "bad")
+    assert combined_status("1", [failed, ready]).state == "ready"
+    assert combined_status("1", [failed, failed]).state == "failed"
+    assert combined_status("1", [failed, failed]).error == Problem("not_json", "bad")
 
 
 def test_one_file_keeps_its_version() -> None:
     one = SpanStatus("1", "a.json", None, 1, "parsing", version="17")
-    assert joined("1", [one]).version == "17"
-    assert joined("1", [one, one]).version is None
+    assert combined_status("1", [one]).version == "17"
+    assert combined_status("1", [one, one]).version is None

@@ -15,14 +15,14 @@ PREFIX = "nn.Module: "
 
 
 @dataclass(eq=False)
-class Place:
+class TraceRoot:
     """A module, or an operator, in the tree of what is around it."""
 
     name: str
     span: Span
     node: Node | None
-    parent: Place | None = None
-    children: list[Place] = field(default_factory=list)
+    parent: TraceRoot | None = None
+    children: list[TraceRoot] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -56,14 +56,14 @@ class Modules:
             if event["cat"] == "python_function"
             and event.get("args", {}).get("Python module id") is not None
         ]
-        self.places: dict[int, Place] = {}
-        threads: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self.places: dict[int, TraceRoot] = {}
+        threads: dict[tuple[str, str], list[TraceRoot]] = defaultdict(list)
         for event in self.frames:
             thread = str(event["pid"]), str(event["tid"])
             name = event["name"].removeprefix(PREFIX)
-            threads[thread].append(Place(name, span_of(event), None))
+            threads[thread].append(TraceRoot(name, span_of(event), None))
         for node in walk.read.operators:
-            place = Place(node.name, (node.start, node.end), node)
+            place = TraceRoot(node.name, (node.start, node.end), node)
             self.places[id(node)] = place
             threads[node.thread].append(place)
         for places in threads.values():
@@ -78,17 +78,17 @@ class Modules:
         """By path of modules alone, without the slash before."""
         work: dict[int, list[Event]] = defaultdict(list)
         for node in self.walk.read.operators:
-            at: Place | None = self.places[id(node)]
+            at: TraceRoot | None = self.places[id(node)]
             while at is not None:
                 work[id(at)] += node.work
                 at = at.parent
-        calls: dict[str, list[Place]] = defaultdict(list)
+        calls: dict[str, list[TraceRoot]] = defaultdict(list)
         for place in self.all:
             if place.node is None:
                 calls[_module_path(place)].append(place)
         return {path: self._of(group, work) for path, group in calls.items()}
 
-    def _of(self, group: list[Place], work: dict[int, list[Event]]) -> ModuleTimes:
+    def _of(self, group: list[TraceRoot], work: dict[int, list[Event]]) -> ModuleTimes:
         ranges = union(place.span for place in group)
         [thread] = {(str(e["pid"]), str(e["tid"])) for e in self.frames}
         runtime = self.walk.runtime.get(thread, [])
@@ -110,9 +110,9 @@ def _idle(spans: list[Span]) -> int:
     return max(end for _, end in spans) - min(start for start, _ in spans) - length(spans)
 
 
-def _module_path(place: Place) -> str:
+def _module_path(place: TraceRoot) -> str:
     names: list[str] = []
-    at: Place | None = place
+    at: TraceRoot | None = place
     while at is not None:
         if at.node is None:
             names.append(at.name)
@@ -120,9 +120,9 @@ def _module_path(place: Place) -> str:
     return "/".join(reversed(names))
 
 
-def _nest(places: list[Place]) -> None:
+def _nest(places: list[TraceRoot]) -> None:
     places.sort(key=lambda place: (place.span[0], -place.span[1]))
-    stack: list[Place] = []
+    stack: list[TraceRoot] = []
     for place in places:
         while stack and place.span[0] >= stack[-1].span[1]:
             stack.pop()

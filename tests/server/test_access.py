@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.access import Access, is_token, new_token
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
@@ -24,7 +24,7 @@ TOKEN = "s3cret;=%&+/\\\"'"
 @pytest.fixture
 def client(tmp_path: Path, write_trace: Writer) -> Client:
     write_trace(tmp_path / "run" / "w.pt.trace.json")
-    catalog = Catalog([Place(str(tmp_path))], cache=None)
+    catalog = Catalog([TraceRoot(str(tmp_path))], cache=None)
     return Client(standalone_app(Site(catalog, "standalone"), access=Access(TOKEN)))
 
 

@@ -19,7 +19,7 @@ from tests.helpers.http import get
 from tests.helpers.views import use_views
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server import static_files
 from torch_tb_profiler.server.app import App, standalone_app
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
@@ -75,7 +75,7 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
 @pytest.fixture
 def client(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     use_views(monkeypatch, *SPECS)
-    catalog = Catalog([Place(str(logdir))], cache=None, rescan_s=0.0)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None, rescan_s=0.0)
     return Client(standalone_app(Site(catalog, "standalone")))
 
 
@@ -338,7 +338,7 @@ def test_pages_that_are_not_built_say_so(
 
 def test_mounted_in_tensorboard_pages_and_routes_share_a_prefix(logdir: Path) -> None:
     prefix = "/data/plugin/pytorch_profiler/"
-    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog = Catalog([TraceRoot(str(logdir))], cache=None)
     app = App(
         Site(catalog, "tensorboard"), api_prefix=prefix, page_prefix=prefix, allowed_hosts=None
     )

@@ -16,7 +16,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tests.helpers.http import get
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 
@@ -53,7 +53,7 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
 
 
 def client_of(place: Path) -> Client:
-    catalog = Catalog([Place(str(place))], cache=None, rescan_s=0.0)
+    catalog = Catalog([TraceRoot(str(place))], cache=None, rescan_s=0.0)
     return Client(standalone_app(Site(catalog, "standalone")))
 
 

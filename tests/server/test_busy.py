@@ -21,7 +21,7 @@ from tests.helpers.http import get
 from tests.helpers.sockets import all_bytes, connected
 from tests.helpers.views import use_views
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import App
@@ -64,7 +64,7 @@ class CountingParser(Parser):
     """Counts the files it opens."""
 
     def __init__(self) -> None:
-        super().__init__(1, takes_part=False)
+        super().__init__(1, parses_in_process=False)
         self.opened: list[str] = []
 
     def open(self, *arguments: Any, **options: Any) -> Any:
@@ -79,7 +79,7 @@ class Scene:
         self.view = HeavyView()
         self.parser = CountingParser()
         store = TraceStore(cache=None, parser=self.parser)
-        catalog = Catalog([Place(str(logdir))], cache=None, store=store)
+        catalog = Catalog([TraceRoot(str(logdir))], cache=None, store=store)
         self.prefix = prefix
         self.page_prefix = prefix.removesuffix("api/")
         self.app = App(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 
@@ -23,7 +23,7 @@ def catalog(tmp_path: Path, write_trace: Writer) -> Catalog:
     write_trace(tmp_path / "exp" / "trace.json")
     write_trace(tmp_path / "exp2" / "trace.json")
     (tmp_path / "config.json").write_text("{}")
-    return Catalog([Place(str(tmp_path))], cache=None, rescan_s=0.0)
+    return Catalog([TraceRoot(str(tmp_path))], cache=None, rescan_s=0.0)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tests.helpers.opening import open_file
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.server.timeline_routes import PARTS
@@ -28,7 +28,7 @@ Ask = Callable[[str], TestResponse]
 
 def serve(folder: Path, names: list[str]) -> Ask:
     """A client of a logdir whose traces are open."""
-    catalog = Catalog([Place(str(folder))], cache=None)
+    catalog = Catalog([TraceRoot(str(folder))], cache=None)
     client = Client(standalone_app(Site(catalog, "standalone")))
     catalog.contents()
     for worker in names:
@@ -263,7 +263,7 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
     folder = samples / "cpu_ddp4_gloo"
     files = sorted(folder.glob("*.json*"))
     assert len(files) == 4
-    catalog = Catalog([Place(str(folder))], cache=None)
+    catalog = Catalog([TraceRoot(str(folder))], cache=None)
     catalog.contents()
     client = Client(standalone_app(Site(catalog, "standalone")))
     workers = list(catalog.workers(None, None))
@@ -296,7 +296,7 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
 
 
 def test_a_slice_that_is_no_collective_opens_no_other_trace(samples: Path) -> None:
-    catalog = Catalog([Place(str(samples / "cpu_ddp4_gloo"))], cache=None)
+    catalog = Catalog([TraceRoot(str(samples / "cpu_ddp4_gloo"))], cache=None)
     client = Client(standalone_app(Site(catalog, "standalone")))
     own, *others = catalog.contents().files()
     catalog.store.request(own)
@@ -368,7 +368,7 @@ def test_screens_of_real_traces_hold_every_slice(samples: Path) -> None:
         files = sorted(folder.glob("*.json*"))
         if not files:
             continue
-        catalog = Catalog([Place(str(files[0]))], cache=None)
+        catalog = Catalog([TraceRoot(str(files[0]))], cache=None)
         catalog.contents()
         client = Client(standalone_app(Site(catalog, "standalone")))
         file = catalog.file(None, None, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 
@@ -26,7 +26,7 @@ EVENTS = [
 def client(tmp_path: Path) -> Client:
     whole = [{"ph": "X", "pid": 1, "tid": 1, **event} for event in EVENTS]
     (tmp_path / "w.pt.trace.json").write_text(json.dumps({"traceEvents": whole}))
-    catalog = Catalog([Place(str(tmp_path))], cache=None)
+    catalog = Catalog([TraceRoot(str(tmp_path))], cache=None)
     file = catalog.file(None, None, None)
     catalog.store.request(file)
     catalog.store.wait([file], None)

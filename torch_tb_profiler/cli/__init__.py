@@ -16,7 +16,7 @@ from importlib import import_module
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, BY_SIGNAL, DONE, INTERRUPTED
 from torch_tb_profiler.cli.interrupts import Interrupts, die_by
-from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,7 +68,7 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
 
 
 def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
-    keep_buffers()
+    retain_buffers()
     # What modules make stays until the end: looking through it for garbage is lost time.
     gc.disable()
     module = import_module(f"torch_tb_profiler.cli.{command}_command")

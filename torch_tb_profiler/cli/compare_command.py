@@ -24,7 +24,7 @@ from torch_tb_profiler.cli.tasks import (
     tell_failure,
 )
 from torch_tb_profiler.knowledge.surroundings import kinds_of_times
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import with_rows
 from torch_tb_profiler.loading.store.trace_store import TraceStore
@@ -129,8 +129,8 @@ def _task(arguments: Namespace) -> Task:
     """
     options = options_of(arguments)
     places = [
-        Place(arguments.baseline, BASELINE, options, arguments.follow_links),
-        Place(arguments.candidate, CANDIDATE, options, arguments.follow_links),
+        TraceRoot(arguments.baseline, BASELINE, options, arguments.follow_links),
+        TraceRoot(arguments.candidate, CANDIDATE, options, arguments.follow_links),
     ]
     cache = cache_of(arguments)
     store = TraceStore(cache=cache, parser=Parser(arguments.workers))
@@ -148,7 +148,7 @@ def _task(arguments: Namespace) -> Task:
 
 
 def _file_of(
-    catalog: Catalog, place: Place, arguments: Namespace, prefix: str, option: str
+    catalog: Catalog, place: TraceRoot, arguments: Namespace, prefix: str, option: str
 ) -> SpanFile:
     """The trace of one side: what is named, else the first, with a word about the others."""
     run, worker, span = (getattr(arguments, prefix + key) for key in ("run", "worker", "span"))

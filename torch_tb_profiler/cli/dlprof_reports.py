@@ -224,7 +224,7 @@ def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
     """Per trace the beginning of the names of its files."""
     names = [
         AnswerName(
-            task.catalog.places[0].shown_url if task.catalog else "",
+            task.catalog.roots[0].shown_url if task.catalog else "",
             about.run or "",
             about.worker or "",
             about.span or "",

@@ -17,9 +17,9 @@ from torch_tb_profiler.cli.exits import (
     tell_warning,
 )
 from torch_tb_profiler.cli.tasks import options_of, tell_failure
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.dask import dask_executor
-from torch_tb_profiler.loading.ingest.rank import Ingested
+from torch_tb_profiler.loading.ingest.job import IngestResult
 from torch_tb_profiler.loading.ingest.run import (
     Submit,
     ingest_all,
@@ -27,7 +27,7 @@ from torch_tb_profiler.loading.ingest.run import (
     on_executor,
     on_this_machine,
 )
-from torch_tb_profiler.loading.opening.measure import likely_text_bytes
+from torch_tb_profiler.loading.opening.memory_budget import likely_text_bytes
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -56,16 +56,16 @@ class _Tally:
     sent: int = 0
     unshared: int = 0
 
-    def add(self, file: SpanFile, result: Ingested) -> None:
+    def add(self, file: SpanFile, result: IngestResult) -> None:
         """Count one file that is done."""
         self.done += 1
         self.done_bytes += file.state.size_bytes
         self.text_bytes += result.text_bytes
         self.cached += result.was_cached
         self.failed += result.problem is not None
-        self.unkept += result.problem is None and not result.is_kept
+        self.unkept += result.problem is None and not result.is_cached
         self.sent += result.was_sent
-        self.unshared += result.is_kept and not result.is_shared
+        self.unshared += result.is_cached and not result.is_shared
         if result.problem is None and not result.was_cached:
             self.parsed_bytes += result.text_bytes
 
@@ -160,7 +160,7 @@ def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
     runs: set[str] = set()
     options = options_of(arguments)
     for path in arguments.paths:
-        place = Place(path, options=options, follows_links=arguments.follow_links)
+        place = TraceRoot(path, options=options, follows_links=arguments.follow_links)
         contents = Catalog([place], cache=None).contents()
         for note in contents.notes if contents.runs else ():
             tell_warning(note)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torch_tb_profiler.importers import ReadOptions
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import view_result
+from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.loading.store.trace_store import TraceStore
-from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.notes import measured_text, title_text
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests.errors import LoadingError
@@ -114,7 +114,7 @@ def _catalog(folder: str) -> Catalog:
     except StorageError:
         cache = None
     store = TraceStore(cache=cache, parser=Parser(None))
-    return Catalog([Place(folder, options=ReadOptions())], cache=cache, store=store)
+    return Catalog([TraceRoot(folder, options=ReadOptions())], cache=cache, store=store)
 
 
 def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[ViewSpec, SpanFile]]:

@@ -83,7 +83,7 @@ def _answer_name(task: Task) -> AnswerName:
         return AnswerName("", "", "", "", "")
     about = task.request.subject
     worker = "all" if task.spec.scope == "run" else about.worker or ""
-    place = task.catalog.places[0].shown_url
+    place = task.catalog.roots[0].shown_url
     return AnswerName(place, about.run or "", worker, about.span or "", task.spec.name)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, tell_error, tell_warning
 from torch_tb_profiler.cli.tasks import cache_of, options_of, tell_failure
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
-from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.reports.scalars.files import folder_of, write_events
 from torch_tb_profiler.reports.scalars.values import Told
@@ -31,7 +31,9 @@ def run(arguments: Namespace) -> int:
     try:
         cache = cache_of(arguments)
         for path in arguments.paths:
-            place = Place(path, options=options_of(arguments), follows_links=arguments.follow_links)
+            place = TraceRoot(
+                path, options=options_of(arguments), follows_links=arguments.follow_links
+            )
             catalog = Catalog([place], cache=cache)
             try:
                 code = max(code, write_scalars(catalog, arguments.run, Path(arguments.output)))
@@ -101,7 +103,7 @@ def write_run(folder: str, output: str, say: Callable[[str], None]) -> int:
     Returns:
         The exit code; errors are told on stderr.
     """
-    catalog = Catalog([Place(folder)], cache=None)
+    catalog = Catalog([TraceRoot(folder)], cache=None)
     try:
         return write_scalars(catalog, None, Path(output), say)
     except LoadingError as error:

@@ -16,11 +16,11 @@ from torch_tb_profiler.cli.summary_options import (
     with_summary_options,
 )
 from torch_tb_profiler.importers import ReadOptions
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import view_result, view_spec
+from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.loading.store.trace_store import TraceStore
-from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError
@@ -130,7 +130,7 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     parser = Parser(arguments.workers)
     for path in arguments.paths:
         store = TraceStore(cache=cache, parser=parser)
-        place = Place(path, options=options_of(arguments), follows_links=arguments.follow_links)
+        place = TraceRoot(path, options=options_of(arguments), follows_links=arguments.follow_links)
         catalog = Catalog([place], cache=cache, store=store)
         try:
             files = _chosen_files(catalog, arguments)

@@ -1,7 +1,7 @@
-"""What a logdir holds, kept up to date: runs, workers and spans by name, with their states.
+"""The catalog of a logdir, kept up to date: runs, workers and spans by name, with their states.
 
-Nothing runs while nobody asks. A question that finds the last scan too old starts the next one
-in the background and is answered from what is known; only the first answer may wait for it.
+Nothing runs without requests. A request that finds the last scan too old starts the next one in the
+background and is answered from the known contents; only the first answer may wait for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from torch_tb_profiler.loading.places import RESCAN_S, Place, Silence, WatchedPlace
+from torch_tb_profiler.loading.roots import RESCAN_S, Outage, TraceRoot, WatchedRoot
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.requests.errors import OpenError, UnknownError, unknown
@@ -23,10 +23,10 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.skipped_files import MAX_LISTED, NOT_A_TRACE, SkippedFile
 
-__all__ = ["Catalog", "Contents", "Place", "Silence"]
+__all__ = ["Catalog", "Contents", "Outage", "TraceRoot"]
 
 RETRY_UNKNOWN_S = 1.0
-"""A name nobody knows may be new: scan again, but not for every such question."""
+"""An unknown name may be new: scan again, but not for every such request."""
 
 T = TypeVar("T")
 Spans = dict[str, SpanFile]
@@ -35,20 +35,20 @@ Runs = dict[str, dict[str, Spans]]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What all places hold, each as it answered last.
+    """The contents of all roots, each as of its last successful scan.
 
     Attributes:
-        runs: Run → worker → span → file, each in the order to show.
-        notes: What was seen and left out, as sentences.
-        left_out: What was seen and left out, as far as it is listed.
-        left_out_counts: Reason → how many were left out.
-        problem: Why there is nothing at all; None when there is something.
+        runs: Run → worker → span → file, each in display order.
+        notes: Sentences about skipped files.
+        skipped: Skipped files, as far as they are listed.
+        skipped_counts: Reason → number of skipped files.
+        problem: Why there are no traces at all; None when there are some.
     """
 
     runs: Runs = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    left_out: tuple[SkippedFile, ...] = ()
-    left_out_counts: Mapping[str, int] = field(default_factory=dict)
+    skipped: tuple[SkippedFile, ...] = ()
+    skipped_counts: Mapping[str, int] = field(default_factory=dict)
     problem: StorageError | None = None
 
     def files(self) -> list[SpanFile]:
@@ -62,53 +62,53 @@ class Contents:
 
 
 class Catalog:
-    """Runs of one or more places, and the traces that are open."""
+    """The runs of one or more roots, and the open traces."""
 
     def __init__(
         self,
-        places: Sequence[Place],
+        roots: Sequence[TraceRoot],
         *,
         cache: CacheFolder | None,
         store: TraceStore | None = None,
         rescan_s: float = RESCAN_S,
     ) -> None:
-        self.places = tuple(places)
+        self.roots = tuple(roots)
         self.store = store if store is not None else TraceStore(cache=cache)
         self._contents = Contents()
         self._lock = threading.Lock()
-        self._watched = [WatchedPlace(place, rescan_s, self._renew) for place in self.places]
+        self._watched = [WatchedRoot(root, rescan_s, self._merge) for root in self.roots]
 
     @property
     def discovering(self) -> bool:
-        """True until the first scan of every place is over."""
+        """True until the first scan of every root is complete."""
         return not all(watched.was_scanned for watched in self._watched)
 
     @property
-    def silences(self) -> list[Silence]:
-        """The places that do not answer; of those that did before, the runs are still known."""
-        return [silence for watched in self._watched if (silence := watched.silence)]
+    def outages(self) -> list[Outage]:
+        """The roots that do not respond; runs that were discovered before remain known."""
+        return [outage for watched in self._watched if (outage := watched.outage)]
 
     def contents(self, wait_s: float | None = None) -> Contents:
-        """What is known now; starts a scan of each place that is due.
+        """The contents as known now; starts a scan of each root that is due.
 
         Args:
             wait_s: How long to wait for the first scans; None for as long as they take.
         """
         for watched in self._watched:
             if wait_s is None:
-                watched.be_patient()
+                watched.wait_for_all()
             watched.scan_if_due()
         _wait([(watched, 1) for watched in self._watched], wait_s)
         return self._contents
 
     def refresh(self) -> Contents:
-        """Scan now, whenever the last scan was, and return what it found."""
+        """Scan now, whenever the last scan was, and return the contents."""
         _wait([(watched, watched.scan()) for watched in self._watched], None)
         return self._contents
 
-    def problem_of(self, place: Place) -> StorageError | None:
-        """Why nothing is known of a place; None when something is."""
-        return next(watched.problem for watched in self._watched if watched.place == place)
+    def problem_of(self, root: TraceRoot) -> StorageError | None:
+        """Why nothing is known of a root; None when something is."""
+        return next(watched.problem for watched in self._watched if watched.root == root)
 
     def file(
         self,
@@ -118,7 +118,7 @@ class Catalog:
         *,
         wait_s: float | None = None,
     ) -> SpanFile:
-        """The file of a run, worker and span; what is None or empty means the first there is.
+        """The file of a run, worker and span; None or empty selects the first one.
 
         Args:
             run: Name of the run.
@@ -127,9 +127,9 @@ class Catalog:
             wait_s: How long to wait for a scan; None for as long as it takes.
 
         Raises:
-            UnknownError: there is none of that name.
-            OpenError: the places hold nothing at all.
-            NotReadyError: the first scan is not over when the time is up.
+            UnknownError: nothing has that name.
+            OpenError: the roots hold no trace at all.
+            NotReadyError: the first scan is not complete in time.
         """
         _, workers = self._run(run, wait_s)
         if not worker and "" not in workers:
@@ -150,25 +150,25 @@ class Catalog:
         chosen = _pick("span", span, known)[0]
         return {worker: spans[chosen] for worker, spans in workers.items() if chosen in spans}
 
-    def opened(self, name: str, wait_s: float | None = None) -> SpanFile:
-        """The span of a file that was left out, which is taken from now on.
+    def open_skipped(self, name: str, wait_s: float | None = None) -> SpanFile:
+        """The span of a skipped file, which counts as a trace from now on.
 
         Args:
-            name: Its path, as it was listed; nothing else is opened.
+            name: Its path as listed; only listed files can be opened.
             wait_s: How long to wait for a scan; None for as long as it takes.
 
         Raises:
-            UnknownError: none of that name was left out, or it is gone.
-            NotReadyError: the scan is not over when the time is up.
+            UnknownError: no skipped file has that name, or it no longer exists.
+            NotReadyError: the scan is not complete in time.
         """
         contents = self.contents(wait_s)
         by_path = {file.path: file for file in contents.files()}
         if name in by_path:
             return by_path[name]
-        alone = len(self._watched) == 1
+        is_single = len(self._watched) == 1
         for watched in self._watched:
-            prefix = "" if alone else f"{watched.shown_name}/"
-            if not name.startswith(prefix) or not watched.choose(name.removeprefix(prefix)):
+            prefix = "" if is_single else f"{watched.shown_name}/"
+            if not name.startswith(prefix) or not watched.select_file(name.removeprefix(prefix)):
                 continue
             is_over = watched.wait(watched.scan(), wait_s)
             by_path = {file.path: file for file in self._contents.files()}
@@ -176,7 +176,7 @@ class Catalog:
                 return by_path[name]
             if not is_over:
                 raise NotReadyError(SpanStatus("", name, None, 0, "queued"))
-        raise unknown("file", name, [each.name for each in contents.left_out if each.can_open])
+        raise unknown("file", name, [each.name for each in contents.skipped if each.can_open])
 
     def statuses(self) -> list[tuple[str, str, SpanStatus]]:
         """Run, worker and status of every span known now."""
@@ -186,7 +186,7 @@ class Catalog:
     def _run(self, run: str | None, wait_s: float | None) -> tuple[str, dict[str, Spans]]:
         contents = self.contents(wait_s)
         if run and run not in contents.runs:
-            aged = [each for each in self._watched if each.silence is None]
+            aged = [each for each in self._watched if each.outage is None]
             aged = [each for each in aged if each.age_s > RETRY_UNKNOWN_S and each.was_scanned]
             _wait([(each, each.scan()) for each in aged], wait_s)
             contents = self._contents
@@ -197,25 +197,24 @@ class Catalog:
             raise OpenError.of(problem)
         return _pick("run", run, contents.runs)
 
-    def _renew(self) -> None:
-        """Join what the places hold; of each scan that ends, in its thread."""
+    def _merge(self) -> None:
+        """Merge the contents of the roots; called after each scan, in its thread."""
         with self._lock:
-            contents = _joined(self._watched)
-            self.store.keep_only(contents.files())
+            contents = _merged(self._watched)
+            self.store.retain_only(contents.files())
             self._contents = contents
 
 
-def _wait(scans: Iterable[tuple[WatchedPlace, int]], wait_s: float | None) -> None:
-    until_s = None if wait_s is None else time.monotonic() + wait_s
+def _wait(scans: Iterable[tuple[WatchedRoot, int]], wait_s: float | None) -> None:
+    deadline_s = None if wait_s is None else time.monotonic() + wait_s
     for watched, number in scans:
-        left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
-        watched.wait(number, left_s)
+        remaining_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+        watched.wait(number, remaining_s)
 
 
 def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
-    """The one of ``known`` that is called ``name``; for None and empty the one without a name (of a
-    file ``.pt.trace.json``), else the first.
-    """
+    """The element of ``known`` named ``name``; for None and empty the one with an empty name (a
+    file ``.pt.trace.json``), else the first."""
     if not known:
         raise UnknownError(f"unknown_{kind}", f"There is no {kind}.")
     if not name:
@@ -225,45 +224,45 @@ def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
     return name, known[name]
 
 
-def _joined(watched: Sequence[WatchedPlace]) -> Contents:
+def _merged(watched: Sequence[WatchedRoot]) -> Contents:
     runs: Runs = {}
     notes: list[str] = []
     problem: StorageError | None = None
     unfinished: list[str] = []
     undecided = 0
-    left_out: list[SkippedFile] = []
+    skipped: list[SkippedFile] = []
     counts: Counter[str] = Counter()
-    alone = len(watched) == 1
+    is_single = len(watched) == 1
     for each in watched:
-        look, problem = each.look, each.problem or problem
-        discovery = look.discovery
+        result, problem = each.result, each.problem or problem
+        discovery = result.discovery
         if discovery is None:
-            notes += [] if look.problem is None else [look.problem.message]
+            notes += [] if result.problem is None else [result.problem.message]
             continue
         notes.extend(discovery.skipped.sentences)
         unfinished.extend(discovery.unfinished)
         undecided += discovery.undecided
         counts += discovery.skipped.counts
-        prefix = "" if alone else f"{each.shown_name}/"
+        prefix = "" if is_single else f"{each.shown_name}/"
         listed = discovery.skipped.listed
-        left_out += [replace(one, name=f"{prefix}{one.name}") for one in listed]
+        skipped += [replace(one, name=f"{prefix}{one.name}") for one in listed]
         for file in discovery.files:
-            shown = _shown(file, each.shown_name, runs, alone=alone)
+            shown = _shown(file, each.shown_name, runs, is_single=is_single)
             runs.setdefault(shown.run, {}).setdefault(shown.worker, {})[shown.span] = shown
     if unfinished:
         more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
-        notes.append(f"Being written, shown when done: {unfinished[0]}{more}.")
+        notes.append(f"Being written, shown when complete: {unfinished[0]}{more}.")
     if undecided:
-        notes.append(f"Not looked into yet, shown if they are traces: {undecided} files.")
-    left_out.sort(key=lambda one: one.reason == NOT_A_TRACE)
+        notes.append(f"Not inspected yet, shown if they are traces: {undecided} files.")
+    skipped.sort(key=lambda one: one.reason == NOT_A_TRACE)
     return Contents(
-        runs, tuple(notes), tuple(left_out[:MAX_LISTED]), counts, None if runs else problem
+        runs, tuple(notes), tuple(skipped[:MAX_LISTED]), counts, None if runs else problem
     )
 
 
-def _shown(file: SpanFile, place: str, runs: Runs, *, alone: bool) -> SpanFile:
-    """``file`` under a run name that tells its place from the others."""
-    run = file.run if alone else f"{place}/{file.run}"
+def _shown(file: SpanFile, root: str, runs: Runs, *, is_single: bool) -> SpanFile:
+    """``file`` under a run name that distinguishes its root from the others."""
+    run = file.run if is_single else f"{root}/{file.run}"
     while file.span in runs.get(run, {}).get(file.worker, {}):
         run += "+"
-    return replace(file, run=run, path=file.path if alone else f"{place}/{file.path}")
+    return replace(file, run=run, path=file.path if is_single else f"{root}/{file.path}")

@@ -1,8 +1,10 @@
-"""How far a span is: queued, parsing, ready or failed, with speed and time left."""
+"""The status of a span: queued, parsing, ready or failed, with speed and remaining time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from torch_tb_profiler.requests.runs import SpanState, SpanStatus
 
@@ -10,8 +12,15 @@ READING_SHARE = 0.9
 """Part of the work that is reading; the rest (linking and summing) reports no progress."""
 
 
+POLL_S = 0.1
+"""Time between two progress reports; the answer itself is not delayed."""
+
+T = TypeVar("T")
+
+
 class NotReadyError(Exception):
-    """The answer needs what is not known or parsed yet; looking or parsing has begun."""
+    """The answer needs data that is not discovered or parsed yet; scanning or parsing has
+    started."""
 
     def __init__(self, status: SpanStatus) -> None:
         super().__init__(status.state)
@@ -27,7 +36,7 @@ def reading_status(
         base: Name, file and size.
         done_bytes: Bytes read so far.
         read_s: How long reading those took.
-        elapsed_s: How long the parsing has taken; after the last byte there is more to do.
+        elapsed_s: How long the parsing has taken; work remains after the last byte.
     """
     size_bytes = base.size_bytes
     part = min(1.0, done_bytes / size_bytes) if size_bytes > 0 else 1.0
@@ -43,11 +52,11 @@ def reading_status(
     )
 
 
-def joined(name: str, parts: list[SpanStatus]) -> SpanStatus:
+def combined_status(name: str, parts: list[SpanStatus]) -> SpanStatus:
     """One status for all workers of a span; ``parts`` is not empty.
 
-    It is ready when nothing is left to do (failed workers are left out of run views), and failed
-    when all of them are.
+    It is ready when all workers are done (run views leave failed workers out), and failed when all
+    of them have failed.
     """
     size_bytes = sum(part.size_bytes for part in parts)
     states = {part.state for part in parts}
@@ -82,3 +91,25 @@ def joined(name: str, parts: list[SpanStatus]) -> SpanStatus:
         else None,
         version=parts[0].version if len(parts) == 1 else None,
     )
+
+
+def when_ready(ask: Callable[[float], T], progress: Callable[[SpanStatus], object]) -> T:
+    """The result of ``ask``, however long its traces take to parse.
+
+    Args:
+        ask: Called with how long it may wait, in seconds; raises NotReadyError when that was too
+            short, and is called again.
+        progress: Called with the parsing status about ten times a second.
+    """
+    while True:
+        answered = _once(ask, progress)
+        if answered is not None:
+            return answered[0]
+
+
+def _once(ask: Callable[[float], T], progress: Callable[[SpanStatus], object]) -> tuple[T] | None:
+    try:
+        return (ask(POLL_S),)
+    except NotReadyError as pending:
+        progress(pending.status)
+        return None

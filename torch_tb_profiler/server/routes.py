@@ -36,7 +36,7 @@ CSV_TYPE = "text/csv; charset=utf-8"
 
 def about(site: Site, request: Request, _rest: str) -> Response:
     """Who answers, and what it looks at."""
-    logdir = ", ".join(place.shown_url for place in site.catalog.places)
+    logdir = ", ".join(place.shown_url for place in site.catalog.roots)
     return json_response(request, AboutAnswer(version=__version__, logdir=logdir, face=site.face))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from urllib.parse import quote
 
 from torch_tb_profiler.importers import ReadOptions
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.requests.errors import OpenError
@@ -53,8 +53,8 @@ def make_app_server(
             file_state(location)
     except StorageError as error:
         raise OpenError.of(error) from error
-    store = TraceStore(cache=cache, parser=Parser(workers, takes_part=False))
-    place = Place(url, options=options or ReadOptions(), follows_links=follows_links)
+    store = TraceStore(cache=cache, parser=Parser(workers, parses_in_process=False))
+    place = TraceRoot(url, options=options or ReadOptions(), follows_links=follows_links)
     catalog = Catalog([place], cache=cache, store=store)
     app = standalone_app(
         Site(catalog, "standalone"),

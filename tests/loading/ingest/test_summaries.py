@@ -23,7 +23,7 @@ from tests.helpers.traces import trace as hand_built
 from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.loading.queries.views import run_view, view_spec
 from torch_tb_profiler.loading.store.trace_memory import memory_of
@@ -38,7 +38,7 @@ RUNS = ("cpu_ddp4_gloo", "dlrm_8_ranks", "kineto_resnet50_nw0")
 
 @pytest.fixture(scope="module", params=RUNS, name="traces")
 def traces_of_a_run(request: pytest.FixtureRequest, samples: Path) -> dict[str, Trace]:
-    contents = Catalog([Place(os.fspath(samples / request.param))], cache=None).contents()
+    contents = Catalog([TraceRoot(os.fspath(samples / request.param))], cache=None).contents()
     workers = next(iter(contents.runs.values()))
     return {
         worker: open_file(next(iter(spans.values())).location, cache=None)

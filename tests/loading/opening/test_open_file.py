@@ -145,9 +145,9 @@ def test_a_file_that_is_half_written_is_read_when_it_is_whole(
     file.write_bytes(content[: len(content) // 2])
 
     def finish_during(wait_s: float) -> None:
-        assert wait_s == opening.QUIET_S
-        with file.open("ab") as rest:
-            rest.write(content[len(content) // 2 :])
+        assert wait_s == opening.GROWTH_WAIT_S
+        with file.open("ab") as retire_workers:
+            retire_workers.write(content[len(content) // 2 :])
 
     monkeypatch.setattr(opening, "time", SimpleNamespace(time=time.time, sleep=finish_during))
     trace = open_file(open_location(str(file)), cache=None)

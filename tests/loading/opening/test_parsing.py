@@ -19,13 +19,13 @@ import pytest
 
 from tests.helpers.discovered import discover
 from tests.helpers.opening import open_file
-from torch_tb_profiler.loading.ingest.rank import Job, Part, ingest_file
+from torch_tb_profiler.loading.ingest.job import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.opening.measure import WORKER_BYTES, MemoryBudget
-from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
+from torch_tb_profiler.loading.opening.memory_budget import WORKER_BYTES, MemoryBudget
+from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_trace_file
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
-from torch_tb_profiler.loading.processes.resources import FIRST_TO_GO
+from torch_tb_profiler.loading.processes.resources import OOM_SCORE_ADJUSTMENT
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -39,7 +39,7 @@ Writer = Callable[..., Path]
 @pytest.fixture(name="parser")
 def two_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Parser]:
     monkeypatch.setattr(parsing, "SMALL_BYTES", 0)
-    parser = Parser(2, takes_part=False)
+    parser = Parser(2, parses_in_process=False)
     yield parser
     parser.close()
 
@@ -79,7 +79,7 @@ def test_a_file_that_may_not_fit_is_parsed_where_the_system_may_kill(
 ) -> None:
     (file,) = files_of(tmp_path, write_trace, 1)
     monkeypatch.setattr(parsing, "MemoryBudget", lambda: MemoryBudget(lambda: WORKER_BYTES))
-    monkeypatch.setattr(parsing, "open_in_state", None)  # whoever parses here fails
+    monkeypatch.setattr(parsing, "open_trace_file", None)  # whoever parses here fails
     parser = Parser(1)
     try:
         assert_same(parser.open(file.location, file.state, cache=None).trace, file)
@@ -92,7 +92,7 @@ def test_workers_are_the_first_that_the_system_kills() -> None:
     executor = LocalExecutor(1)
     try:
         read = executor.submit(Path.read_text, Path("/proc/self/oom_score_adj"))
-        assert read.result(30).strip() == FIRST_TO_GO
+        assert read.result(30).strip() == OOM_SCORE_ADJUSTMENT
     finally:
         executor.shutdown(wait=False)
 
@@ -114,9 +114,9 @@ def test_several_files_are_parsed_in_other_processes(
 
     def opening(location: Location, known: FileState | None, **options: Any) -> OpenedFile:
         here.append(location.name)
-        return open_in_state(location, known, **options)
+        return open_trace_file(location, known, **options)
 
-    monkeypatch.setattr(parsing, "open_in_state", opening)
+    monkeypatch.setattr(parsing, "open_trace_file", opening)
     traces = opened(TraceStore(cache=folder, parser=parser), files)
     assert len(traces) == 4
     for trace, file in zip(traces, files, strict=True):
@@ -224,10 +224,10 @@ def test_what_was_damaged_on_the_way_is_not_taken(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     ingest_file(Job(file.location, file.state, None, scratch=scratch, part=part))
-    assert parsing._handed_over(scratch, part) is not None
+    assert parsing._load_from_scratch(scratch, part) is not None
     for path in sorted((scratch / part).iterdir()):
         content = path.read_bytes()
         path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert parsing._handed_over(scratch, part) is None
+        assert parsing._load_from_scratch(scratch, part) is None
         path.write_bytes(content)
-    assert parsing._handed_over(scratch, part) is not None
+    assert parsing._load_from_scratch(scratch, part) is not None

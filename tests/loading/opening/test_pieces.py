@@ -20,7 +20,7 @@ from tests.importers.kineto.reference import assert_same_columns
 from torch_tb_profiler.importers import PieceReader, Reading, read_in_turn
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.loading.opening import pieces
-from torch_tb_profiler.loading.opening.pieces import read_with
+from torch_tb_profiler.loading.opening.pieces import shared_reader
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
 from torch_tb_profiler.trace.columns import EventColumns
 
@@ -53,12 +53,12 @@ def columns(text: bytes, read_pieces: PieceReader = read_in_turn) -> EventColumn
 
 
 def test_a_file_cut_in_the_middle(executor: LocalExecutor, text: bytes) -> None:
-    assert_same_columns(columns(text), columns(text, read_pieces=read_with(executor, 1)))
+    assert_same_columns(columns(text), columns(text, read_pieces=shared_reader(executor, 1)))
 
 
 def test_damage_in_a_piece(executor: LocalExecutor, text: bytes) -> None:
     hurt = text[:1_000_000] + b'"\x00}' + text[1_000_300:]
-    assert_same_columns(columns(hurt), columns(hurt, read_pieces=read_with(executor, 1)))
+    assert_same_columns(columns(hurt), columns(hurt, read_pieces=shared_reader(executor, 1)))
 
 
 def test_data_behind_the_events(executor: LocalExecutor, text: bytes) -> None:
@@ -66,7 +66,7 @@ def test_data_behind_the_events(executor: LocalExecutor, text: bytes) -> None:
     after = json.dumps({"trailing": ["x" * 100] * 40_000}).encode()
     for tail in (b"\n]}", b'\n], "distributedInfo": {"rank": 3}}', b"\n]}" + after):
         expected = columns(whole + tail)
-        assert_same_columns(expected, columns(whole + tail, read_pieces=read_with(executor, 1)))
+        assert_same_columns(expected, columns(whole + tail, read_pieces=shared_reader(executor, 1)))
     assert expected.quality.counts["trailing_data"] == 1
 
 
@@ -89,6 +89,6 @@ class KilledOnTheWay(Executor):
 def test_a_killed_worker_loses_no_event(text: bytes) -> None:
     inner = LocalExecutor(1, ahead=2)
     killing = KilledOnTheWay(inner)
-    assert_same_columns(columns(text), columns(text, read_pieces=read_with(killing, 1)))
+    assert_same_columns(columns(text), columns(text, read_pieces=shared_reader(killing, 1)))
     assert killing.count > 6
     inner.shutdown(wait=False)

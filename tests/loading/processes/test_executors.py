@@ -1,6 +1,6 @@
 """Cases: results and errors come back; a killed worker fails its own task only and is replaced;
 processes rest when they are done or idle;
-nothing is imported from the host's ``__main__``; what cannot be handed over is an error;
+nothing is imported from the host's ``__main__``; a result that cannot be returned is an error;
 cancelling; one thread imports modules; Ctrl-C does not reach workers; they end with the process
 that started them, however it ends.
 """
@@ -64,7 +64,7 @@ def test_a_killed_worker_fails_its_task_only(executor: LocalExecutor) -> None:
 def test_what_cannot_be_pickled_is_an_error(executor: LocalExecutor) -> None:
     with pytest.raises(Exception, match="pickle"):
         executor.submit(lambda: 1).result(10)
-    with pytest.raises(RuntimeError, match="cannot be handed over"):
+    with pytest.raises(RuntimeError, match="cannot be returned"):
         executor.submit(tasks.unpicklable).result(10)
     assert executor.submit(tasks.squared, 3).result(10) == 9
 
@@ -83,7 +83,7 @@ def test_a_task_that_waits_can_be_cancelled() -> None:
 def test_a_process_that_rests_ends_and_the_next_task_has_another() -> None:
     executor = LocalExecutor(1, ahead=2)
     first = executor.submit(tasks.process_id).result(10)
-    executor.rest()
+    executor.retire_workers()
     assert executor.submit(tasks.process_id).result(10) != first
     executor.shutdown(wait=False)
 
@@ -95,7 +95,7 @@ def test_every_process_rests_when_it_is_done_also_one_that_is_busy(
     busy = executor.submit(tasks.waited_for, tmp_path / "may end")
     wait_until((tmp_path / "may end.begun").exists)
     idle_pid = executor.submit(tasks.process_id).result(10)
-    executor.rest()
+    executor.retire_workers()
     wait_until(lambda: not _is_running(idle_pid))
     (tmp_path / "may end").touch()
     busy_pid = busy.result(10)
@@ -118,20 +118,20 @@ def test_a_process_that_is_just_being_started_ends_with_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, may_start = threading.Event(), threading.Event()
-    child = executors._Child
+    child = executors._Worker
 
-    def slow(on_answer: Callable[[], object]) -> executors._Child:
+    def slow(on_answer: Callable[[], object]) -> executors._Worker:
         begun.set()
         assert may_start.wait(10)
         return child(on_answer)
 
-    monkeypatch.setattr(executors, "_Child", slow)
+    monkeypatch.setattr(executors, "_Worker", slow)
     executor = LocalExecutor(1)
     running = executor.submit(tasks.slept, 60)
     assert begun.wait(10)
     ending = threading.Thread(target=executor.shutdown, args=(False,))
     ending.start()
-    wait_until(lambda: executor._work.is_over)
+    wait_until(lambda: executor._work.is_killed)
     may_start.set()
     ending.join(10)
     assert not ending.is_alive()

@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from torch_tb_profiler.importers import kineto, registry
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.loading.queries import arguments
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
@@ -28,7 +28,7 @@ def document(**args: Any) -> str:
 
 
 def opened(folder: Path, cache: CacheFolder | None = None) -> Catalog:
-    catalog = Catalog([Place(str(folder))], cache=cache, rescan_s=3600)
+    catalog = Catalog([TraceRoot(str(folder))], cache=cache, rescan_s=3600)
     file = catalog.file(None, None, None)
     catalog.store.request(file)
     catalog.store.wait([file], None)
@@ -86,7 +86,7 @@ def test_there_is_no_such_slice(tmp_path: Path) -> None:
 def test_far_away_no_more_is_fetched_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = fsspec.filesystem("memory")
     memory.pipe("/far/w.pt.trace.json", document(n=1).encode())
-    catalog = Catalog([Place("memory://far")], cache=None)
+    catalog = Catalog([TraceRoot("memory://far")], cache=None)
     monkeypatch.setattr(arguments, "MAX_REMOTE_BYTES", 10)
     answer = ask(catalog)
     assert answer.problem is not None

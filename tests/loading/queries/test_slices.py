@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.slices import slice_answer
 from torch_tb_profiler.requests.errors import UnknownError
 from torch_tb_profiler.requests.questions import Subject
@@ -19,7 +19,7 @@ Writer = Callable[..., Path]
 @pytest.fixture
 def catalog(tmp_path: Path, write_trace: Writer) -> Catalog:
     write_trace(tmp_path / "w.pt.trace.json", ("a", "b"))
-    return Catalog([Place(str(tmp_path))], cache=None)
+    return Catalog([TraceRoot(str(tmp_path))], cache=None)
 
 
 def test_the_answer_names_the_trace(catalog: Catalog) -> None:

@@ -11,7 +11,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tests.helpers.waiting import wait_until
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
@@ -39,7 +39,7 @@ def answers_of(catalog: Catalog) -> Answer:
 
 def catalog_of(folder: Path, cache: CacheFolder, limit_bytes: int) -> Catalog:
     store = TraceStore(cache=cache, memory_limit_bytes=limit_bytes)
-    return Catalog([Place(str(folder))], cache=cache, store=store)
+    return Catalog([TraceRoot(str(folder))], cache=cache, store=store)
 
 
 @pytest.mark.parametrize("traces", [100.0, 2.2, 0.5])

@@ -16,7 +16,7 @@ import pytest
 from tests.helpers.views import use_views
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.queries.views import view_result, with_rows
 from torch_tb_profiler.loading.status import NotReadyError
@@ -86,7 +86,7 @@ def catalog(tmp_path: Path, write_trace: Writer) -> Catalog:
     write_trace(tmp_path / "one" / "w0.pt.trace.json", ("aten::mm", "aten::add"))
     write_trace(tmp_path / "one" / "w1.pt.trace.json", ("aten::mul",))
     write_trace(tmp_path / "two" / "w0.pt.trace.json", ("other",))
-    return Catalog([Place(str(tmp_path))], cache=None, rescan_s=0.0)
+    return Catalog([TraceRoot(str(tmp_path))], cache=None, rescan_s=0.0)
 
 
 def rows(view: View) -> list[tuple[object, ...]]:
@@ -218,7 +218,7 @@ def test_of_a_pair_the_side_that_lacks_something_is_told(catalog: Catalog) -> No
 def test_asking_starts_the_parsing_and_does_not_wait(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "open_in_state", _never)
+    monkeypatch.setattr(parsing, "open_trace_file", _never)
     catalog.contents()
     with pytest.raises(NotReadyError) as caught:
         view_result(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)

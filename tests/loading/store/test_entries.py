@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tests.helpers.traces import op, trace
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
-from torch_tb_profiler.loading.store.entries import Entry, queued
+from torch_tb_profiler.loading.store.entries import Entry, queued_status
 from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.locations import FileState, Location
@@ -30,31 +30,31 @@ def opened_entry() -> Entry:
 
 def test_until_the_next_look_it_is_both_what_was_found_and_what_was_read() -> None:
     entry = opened_entry()
-    assert [entry.is_of(file) for file in (FOUND, READ, OTHER)] == [True, True, False]
-    assert entry.settle_on(READ)
-    assert [entry.is_of(file) for file in (FOUND, READ, OTHER)] == [False, True, False]
+    assert [entry.matches(file) for file in (FOUND, READ, OTHER)] == [True, True, False]
+    assert entry.update_file(READ)
+    assert [entry.matches(file) for file in (FOUND, READ, OTHER)] == [False, True, False]
 
 
 def test_another_file_or_none_ends_it() -> None:
-    assert not opened_entry().settle_on(FOUND)
-    assert not opened_entry().settle_on(OTHER)
-    assert not opened_entry().settle_on(None)
+    assert not opened_entry().update_file(FOUND)
+    assert not opened_entry().update_file(OTHER)
+    assert not opened_entry().update_file(None)
     waiting = Entry(FOUND, "trace", 100)
-    assert waiting.settle_on(FOUND)
-    assert not waiting.settle_on(READ)
+    assert waiting.update_file(FOUND)
+    assert not waiting.update_file(READ)
 
 
 def test_only_what_may_be_over_is_due_again() -> None:
     entry = Entry(FOUND, "trace", 100, state="failed")
-    assert not entry.is_due_again
+    assert not entry.is_retry_due
     entry.backoff = Backoff()
-    assert entry.is_due_again
+    assert entry.is_retry_due
     entry.backoff.next_try_s = float("inf")
-    assert not entry.is_due_again
+    assert not entry.is_retry_due
 
 
 def test_the_status_is_of_the_file_asked_for() -> None:
-    assert queued(FOUND).state == "queued"
+    assert queued_status(FOUND).state == "queued"
     status = opened_entry().status(FOUND)
     assert (status.state, status.progress, status.format) == ("ready", 1.0, "kineto")
     assert (status.name, status.file, status.size_bytes) == ("1", "w.json", 10)

@@ -19,15 +19,15 @@ import pytest
 from tests.helpers.discovered import discover
 from tests.helpers.opening import open_file
 from tests.helpers.waiting import wait_until
-from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
+from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_trace_file
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.loading.store import open_traces
 from torch_tb_profiler.loading.store.trace_memory import memory_of
-from torch_tb_profiler.loading.store.trace_store import Gathered, TraceStore
+from torch_tb_profiler.loading.store.trace_store import GatheredTrace, TraceStore
 from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -91,7 +91,7 @@ def stores(cache: CacheFolder, parser: Parser, size_bytes: int) -> Iterator[Stor
 
 def asked(
     store: TraceStore, files: list[SpanFile], wait_s: float = WAIT_S, part: Part = "trace"
-) -> list[Gathered]:
+) -> list[GatheredTrace]:
     return store.gather([(file, part) for file in files], wait_s)
 
 
@@ -167,13 +167,13 @@ def test_a_question_that_is_too_large_gets_what_fits(
 def test_a_run_view_names_the_workers_there_is_no_room_for(
     store_for: Stores, samples: Path, cache: CacheFolder
 ) -> None:
-    place = Place(str(samples / "cpu_ddp4_gloo"))
+    place = TraceRoot(str(samples / "cpu_ddp4_gloo"))
     catalog = Catalog([place], cache=cache, store=store_for(0.01))
     view = view_result(catalog, ViewRequest("distributed"), wait_s=WAIT_S).view
     left_out = [note for note in view.notes if note.code == "worker_left_out"]
     assert len(left_out) == 3
     assert all(note.evidence["code"] == "no_room" for note in left_out)
-    assert "kept for open traces" in left_out[0].text
+    assert "reserved for open traces" in left_out[0].text
 
 
 def test_a_pair_is_always_opened(store_for: Stores, files: list[SpanFile]) -> None:
@@ -207,9 +207,9 @@ def test_what_fits_passes_what_waits_for_room(
     def slow(location: Location, *arguments: Any, **options: Any) -> OpenedFile:
         if location == files[0].location:
             assert may_end.wait(WAIT_S)
-        return open_in_state(location, *arguments, **options)
+        return open_trace_file(location, *arguments, **options)
 
-    monkeypatch.setattr(parsing, "open_in_state", slow)
+    monkeypatch.setattr(parsing, "open_trace_file", slow)
     monkeypatch.setattr(open_traces, "FIRST_TRACE_BYTES", {"trace": 3 << 20, "summary": 1})
     write_trace(tmp_path / "small.1.pt.trace.json")
     (small,) = discover(open_location(str(tmp_path))).files
@@ -230,20 +230,20 @@ def test_questions_that_come_again_take_turns(
 ) -> None:
     # Each fits alone, no two fit together; asked as pages do, which never wait.
     store = store_for(2.5)
-    questions = [files[0:2], files[2:4], files[4:6], files[6:8]]
-    answered: set[int] = set()
+    trace_requests = [files[0:2], files[2:4], files[4:6], files[6:8]]
+    complete: set[int] = set()
 
     def all_answered() -> bool:
-        for number, question in enumerate(questions):
-            if number not in answered:
-                gathered = asked(store, question, wait_s=0.0)
+        for number, trace_request in enumerate(trace_requests):
+            if number not in complete:
+                gathered = asked(store, trace_request, wait_s=0.0)
                 if all(each.trace is not None for each in gathered):
-                    answered.add(number)
+                    complete.add(number)
         assert store.used_bytes <= 3.6 * size_bytes
-        return len(answered) == len(questions)
+        return len(complete) == len(trace_requests)
 
     for _ in range(3):
-        answered.clear()
+        complete.clear()
         wait_until(all_answered)
 
 
@@ -269,20 +269,20 @@ def test_many_threads_stay_within_the_limit_and_are_all_answered(
             if used_bytes > limit + largest:
                 over.append(used_bytes)
 
-    def ask(seed: int) -> int:
+    def register(seed: int) -> int:
         chosen = random.Random(seed)
         answers = 0
         for _ in range(8):
-            question = chosen.sample(files, chosen.randint(1, 5))
+            trace_request = chosen.sample(files, chosen.randint(1, 5))
             part: Part = chosen.choice(["trace", "trace", "summary"])
-            gathered = asked(store, question, WAIT_S, part)
+            gathered = asked(store, trace_request, WAIT_S, part)
             if chosen.random() < 0.5:  # as a page, that comes again
                 while not all(each.is_settled for each in gathered):
-                    gathered = asked(store, question, 0.0, part)
+                    gathered = asked(store, trace_request, 0.0, part)
             assert all(each.is_settled for each in gathered)
             opened = [each.trace for each in gathered if each.trace is not None]
             problems = [each.status.error for each in gathered if each.trace is None]
-            assert len(opened) >= min(len(question), 2), problems
+            assert len(opened) >= min(len(trace_request), 2), problems
             for trace in opened:
                 half_a_trace(trace)
             store.settle()
@@ -293,7 +293,7 @@ def test_many_threads_stay_within_the_limit_and_are_all_answered(
     watcher.start()
     try:
         with ThreadPoolExecutor(6) as pool:
-            assert sum(pool.map(ask, range(6))) == 48
+            assert sum(pool.map(register, range(6))) == 48
     finally:
         is_over.set()
         watcher.join()
@@ -303,7 +303,7 @@ def test_many_threads_stay_within_the_limit_and_are_all_answered(
 def test_a_view_of_a_trace_is_answered_however_small_the_memory(
     store_for: Stores, folder: Path, cache: CacheFolder
 ) -> None:
-    catalog = Catalog([Place(str(folder))], cache=cache, store=store_for(0.01))
+    catalog = Catalog([TraceRoot(str(folder))], cache=cache, store=store_for(0.01))
     for worker in ("w0", "w1", "w0"):
         request = ViewRequest("operators", Subject(worker=worker))
         view = view_result(catalog, request, wait_s=WAIT_S).view

@@ -85,21 +85,21 @@ MEASURE = """
 import gc, json, sys, time
 from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.requests.questions import Subject, ViewRequest
-from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.processes.freeing import give_back
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.processes.memory_release import release_free_memory
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.timeline.index import timeline
 
 def taken_bytes():
     gc.collect()
-    give_back()
+    release_free_memory()
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 def ask_everything(path):
     store = TraceStore(cache=None, memory_limit_bytes=1 << 40)
-    catalog = Catalog([Place(path)], cache=None, store=store)
+    catalog = Catalog([TraceRoot(path)], cache=None, store=store)
     file = catalog.file(None, None, None)
     store.wait([file], None)
     trace = store.trace(file)
@@ -111,18 +111,18 @@ def ask_everything(path):
     return catalog
 
 small, large = sys.argv[1:]
-ask_everything(small).store.close()  # what is loaded and made once is there now
+ask_everything(small).store.close()  # one-time initialization is done
 before = taken_bytes()
-kept = ask_everything(large)
-said = kept.store.used_bytes
-# Allocators give back what they have for a while: wait for it, as long as it makes a difference.
+opened = ask_everything(large)
+estimated = opened.store.used_bytes
+# Allocators return memory with a delay: wait for it.
 until_s = time.monotonic() + 20
 while True:
     measured = taken_bytes() - before
-    if abs(measured - said) < float(TOLERANCE) * said or time.monotonic() > until_s:
+    if abs(measured - estimated) < float(TOLERANCE) * estimated or time.monotonic() > until_s:
         break
     time.sleep(0.1)
-print(json.dumps([said, measured]))
+print(json.dumps([estimated, measured]))
 """
 
 

@@ -19,13 +19,13 @@ from polars.exceptions import PanicException
 
 from tests.helpers.discovered import discover, file_as_span
 from tests.helpers.waiting import wait_until
-from torch_tb_profiler.loading.ingest.rank import Job, ingest_file
+from torch_tb_profiler.loading.ingest.job import Job, ingest_file
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
+from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_trace_file
 from torch_tb_profiler.loading.opening.parsing import Parser
-from torch_tb_profiler.loading.opening.reading import Result, reading_result
-from torch_tb_profiler.loading.store import questions, trace_store
+from torch_tb_profiler.loading.store import trace_requests, trace_store
 from torch_tb_profiler.loading.store.entries import Entry
+from torch_tb_profiler.loading.store.entry_loading import Result, load_entry
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage import backoff
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -85,7 +85,7 @@ def test_a_fault_of_ours_is_a_failed_span(
     def faulty(*_arguments: object, **_options: object) -> None:
         raise fault
 
-    monkeypatch.setattr(parsing, "open_in_state", faulty)
+    monkeypatch.setattr(parsing, "open_trace_file", faulty)
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.json"))
     store.request(file)
@@ -106,7 +106,7 @@ def test_deleted_and_changed_files_are_forgotten(tmp_path: Path, write_trace: Wr
     store.wait(files, 10)
     write_trace(tmp_path / "b.pt.trace.json", ("other",))
     (tmp_path / "c.pt.trace.json").unlink()
-    store.keep_only(discover(open_location(str(tmp_path))).files)
+    store.retain_only(discover(open_location(str(tmp_path))).files)
     assert [store.status(file).state for file in files] == ["ready", "queued", "queued"]
 
 
@@ -123,7 +123,7 @@ def test_a_file_replaced_since_it_was_found_is_shown_as_it_is(
     assert trace.slices.height == 2
     now = span_file(path)
     assert store.trace(now) is trace  # not opened again when the catalog knows better
-    store.keep_only([now])
+    store.retain_only([now])
     assert store.trace(now) is trace
     assert store.trace(found) is None  # that file is not there any more
 
@@ -136,7 +136,7 @@ def test_a_file_replaced_before_the_scan_ended_is_opened_again_once(
     write_trace(path, ("new", "newer"))
     store = TraceStore(cache=None)
     store.wait([found], 10)
-    store.keep_only([found])  # a scan that began before
+    store.retain_only([found])  # a scan that began before
     assert store.status(found).state == "queued"
     store.wait([found], 10)
     trace = store.trace(found)
@@ -199,10 +199,10 @@ def test_summaries_that_are_kept_are_loaded_and_only_the_others_are_made(
 
     def counting(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Result:
         made.append(entry.file.worker)
-        return reading_result(parser, cache, entry)
+        return load_entry(parser, cache, entry)
 
-    monkeypatch.setattr(trace_store, "reading_result", counting)
-    monkeypatch.setattr(trace_store, "SETTLED_AT_ONCE", 4)
+    monkeypatch.setattr(trace_store, "load_entry", counting)
+    monkeypatch.setattr(trace_store, "BATCH_SIZE", 4)
     store = TraceStore(cache=cache)
     gathered = store.gather([(file, "summary") for file in files], 30)
     for each in gathered:
@@ -220,16 +220,16 @@ def test_what_nobody_asks_for_any_more_is_not_opened(
     def slow(location: Location, *arguments: Any, **options: Any) -> OpenedFile:
         opened.append(location.url)
         assert may_end.wait(30)
-        return open_in_state(location, *arguments, **options)
+        return open_trace_file(location, *arguments, **options)
 
-    monkeypatch.setattr(parsing, "open_in_state", slow)
+    monkeypatch.setattr(parsing, "open_trace_file", slow)
     monkeypatch.setattr(trace_store, "LEAST_THREADS", 1)
     store = TraceStore(cache=None, parser=Parser(1))
     first, left, ahead = (span_file(write_trace(tmp_path / f"{name}.json")) for name in "abc")
     store.gather([(first, "trace")], 0)
     store.gather([(left, "trace")], 0)
     store.request(ahead)
-    monkeypatch.setattr(questions, "ABANDONED_S", -1.0)
+    monkeypatch.setattr(trace_requests, "ABANDONED_S", -1.0)
     may_end.set()
     wait_until(lambda: store.status(ahead).state == "ready")
     assert opened == [first.location.url, ahead.location.url]
@@ -253,7 +253,7 @@ def test_closing_stops_a_reading_in_the_middle(
         finally:
             stopped.set()
 
-    monkeypatch.setattr(parsing, "open_in_state", endless)
+    monkeypatch.setattr(parsing, "open_trace_file", endless)
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.json"))
     store.request(file)
@@ -278,7 +278,7 @@ def test_dropping_a_store_stops_a_reading_in_the_middle(
         finally:
             stopped.set()
 
-    monkeypatch.setattr(parsing, "open_in_state", endless)
+    monkeypatch.setattr(parsing, "open_trace_file", endless)
     store = TraceStore(cache=None)
     store.request(span_file(write_trace(tmp_path / "w.json")))
     assert begun.wait(10)

@@ -14,8 +14,8 @@ from torch_tb_profiler.requests.errors import RequestError
 
 CONNECT_S = 20
 
-LOST_S = 10.0
-"""A scheduler that was away for so long is gone: Dask's client would wait for another for ever."""
+SCHEDULER_LOST_S = 10.0
+"""A scheduler without connection for so long is lost: Dask's client would wait for ever."""
 
 POLL_S = 0.5
 
@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 
 class SchedulerLostError(Exception):
-    """The scheduler went away with a task."""
+    """The scheduler was lost with a task."""
 
 
 @contextmanager
 def dask_executor(scheduler: str) -> Iterator[Executor]:
-    """The workers behind the scheduler at an address like ``tcp://10.0.0.1:8786``.
+    """The workers of the scheduler at an address like ``tcp://10.0.0.1:8786``.
 
-    A task whose worker dies is given to another one by the scheduler, three times. When the
-    scheduler itself goes away, every task that is left fails with :class:`SchedulerLostError`.
+    The scheduler passes a task whose worker dies to another one, three times. When the scheduler
+    itself is lost, every remaining task fails with :class:`SchedulerLostError`.
 
     Raises:
         RequestError: Dask is not installed, or there is no scheduler at that address.
@@ -53,18 +53,20 @@ def dask_executor(scheduler: str) -> Iterator[Executor]:
             f"There is no Dask scheduler at {scheduler}.",
             "Start one with 'dask scheduler', and workers with 'dask worker ADDRESS'.",
         ) from error
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell what it lost
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report lost tasks
     with client:
-        # Not pure: a changed file must be looked at again, whatever was computed before.
-        watched = _Watched(client.get_executor(pure=False), lambda: client.status == "running")
+        # Not pure: a changed file must be parsed again, whatever was computed before.
+        watched = _WatchedExecutor(
+            client.get_executor(pure=False), lambda: client.status == "running"
+        )
         try:
             yield watched
         finally:
             watched.shutdown(wait=False)
 
 
-class _Watched(Executor):
-    """An executor whose tasks end when it is gone."""
+class _WatchedExecutor(Executor):
+    """An executor whose tasks fail when it is lost."""
 
     def __init__(self, executor: Executor, is_there: Callable[[], bool]) -> None:
         self._executor = executor
@@ -84,7 +86,7 @@ class _Watched(Executor):
         return answer
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """Stop watching and give up what is left; the cluster itself goes on."""
+        """Stop watching and cancel the remaining tasks; the cluster keeps running."""
         self._end.set()
         with self._lock:
             tasks = list(self._left)
@@ -106,7 +108,7 @@ class _Watched(Executor):
         away_s = 0.0
         while not self._end.wait(POLL_S):
             away_s = 0.0 if self._is_there() else away_s + POLL_S
-            if away_s >= LOST_S:
+            if away_s >= SCHEDULER_LOST_S:
                 self._give_up()
 
     def _give_up(self) -> None:

@@ -1,4 +1,4 @@
-"""Parsing every file of a logdir into the cache: on this machine, or on any executor."""
+"""Parse all files of a logdir into the cache, on this machine or on any executor."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 
-from torch_tb_profiler.loading.ingest.rank import Ingested, Job, ingest_file, summary_key
+from torch_tb_profiler.loading.ingest.job import IngestResult, Job, ingest_file, summary_key
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import WorkerDiedError
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 
-Submit = Callable[[SpanFile], "Future[Ingested]"]
+Submit = Callable[[SpanFile], "Future[IngestResult]"]
 
 _DIED = ("WorkerDiedError", "KilledWorker", "BrokenProcessPool")
-"""Names of the errors of executors that say that the process of a task ended."""
+"""Names of executors' errors for a task whose process ended."""
 
 _LOST = ("SchedulerLostError", "FutureCancelledError", "FuturesCancelledError")
-"""The same for tasks that an executor gave up because it lost its scheduler."""
+"""The same for tasks that an executor dropped because it lost its scheduler."""
 
 
-def ingest_all(files: Sequence[SpanFile], submit: Submit) -> Iterator[tuple[SpanFile, Ingested]]:
-    """Ingest ``files``, in the order in which they are done. What fails is told, not raised."""
+def ingest_all(
+    files: Sequence[SpanFile], submit: Submit
+) -> Iterator[tuple[SpanFile, IngestResult]]:
+    """Ingest ``files`` and yield them in order of completion. Failures are returned, not raised."""
     futures = {submit(file): file for file in files}
     try:
         for future in as_completed(futures):
@@ -40,12 +42,12 @@ def on_this_machine(
 ) -> Iterator[Submit]:
     """Parse with the cores of this machine, as many files at once as memory allows.
 
-    All in worker processes: this one tells how far they are.
+    All files are parsed in worker processes: this one reports progress.
     """
-    parser = Parser(workers, takes_part=False)
+    parser = Parser(workers, parses_in_process=False)
     parser.announce(sum(file.state.size_bytes for file in files))
 
-    def parse(file: SpanFile) -> Ingested:
+    def parse(file: SpanFile) -> IngestResult:
         try:
             return parser.ingest(file.location, file.state, cache)
         finally:
@@ -60,16 +62,16 @@ def on_this_machine(
 
 
 def on_executor(executor: Executor, cache: CacheFolder) -> Submit:
-    """Parse wherever ``executor`` does, which must see the files and the cache."""
+    """Parse on ``executor``, whose workers must have access to the files and the cache."""
     return lambda file: executor.submit(ingest_file, Job(file.location, file.state, cache))
 
 
 def is_visible(file: SpanFile, cache: CacheFolder) -> bool:
-    """Whether what was made of ``file`` is in the cache as this machine sees it."""
+    """Whether the summary of ``file`` is in the cache as this machine sees it."""
     return cache.holds(summary_key(file.location, file.state))
 
 
-def _result(file: SpanFile, future: Future[Ingested]) -> Ingested:
+def _result(file: SpanFile, future: Future[IngestResult]) -> IngestResult:
     try:
         return future.result()
     except Exception as error:
@@ -77,12 +79,12 @@ def _result(file: SpanFile, future: Future[Ingested]) -> Ingested:
         url = file.location.url
         if isinstance(error, WorkerDiedError) or name in _DIED:
             message = f"{url} was not parsed: its worker process died ({error})."
-            hint = "If that was for lack of memory, give each worker more of it."
-            return Ingested(problem=Problem("worker_died", message[:600], hint))
+            hint = "If it ran out of memory, give each worker more."
+            return IngestResult(problem=Problem("worker_died", message[:600], hint))
         if name in _LOST:
-            message = f"{url} was not parsed: the scheduler does not answer any more."
-            hint = "Start it again and repeat the command: what is parsed already is kept."
-            return Ingested(problem=Problem("scheduler_lost", message[:600], hint))
+            message = f"{url} was not parsed: the scheduler no longer responds."
+            hint = "Start it again and repeat the command: files already parsed are cached."
+            return IngestResult(problem=Problem("scheduler_lost", message[:600], hint))
         message = f"{url} could not be parsed ({name}: {error})."
         hint = "Do the workers have the same version of torch-tb-profiler, and see the same files?"
-        return Ingested(problem=Problem("worker_failed", message[:600], hint))
+        return IngestResult(problem=Problem("worker_failed", message[:600], hint))

@@ -1,9 +1,9 @@
-"""What views of a whole run need of one rank: a small trace, kept beside the parsed one.
+"""Summaries: the small trace of one rank that views of a whole run need.
 
-A summary is a :class:`Trace` with the tables those views look at and nothing else; what they would
-compute from the slices is computed before, where the rank was parsed. Every view of scope ``run``
-answers the same from summaries as from traces, with one exception: a time range that cuts into
-merged kernels moves the compute time that advice compares by at most one merged stretch.
+A summary is a :class:`Trace` with only the tables that those views read; values that they would
+compute from the slices are computed in advance, where the rank was parsed. Every view of scope
+``run`` gives the same answer for summaries as for traces, with one exception: a time range that
+cuts merged kernels changes the compute time that advice compares by at most one merged stretch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from torch_tb_profiler.analysis.communication.roles import (
 )
 from torch_tb_profiler.analysis.kernels.durations import CLOCKS, PACES, clocks, kernel_paces
 from torch_tb_profiler.analysis.recording.kernel_kinds import KernelKinds, kernel_kinds
-from torch_tb_profiler.loading.ingest.rank import SUMMARY_VERSION
+from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
@@ -48,9 +48,9 @@ _FRAMES = {
     "clocks": CLOCKS,
 }
 _SIDE = ("recorded_collectives", "links")
-"""The side tables that a summary has."""
+"""The side tables of a summary."""
 _WORK = ("device", "start_ns", "dur_ns")
-"""The columns of ``device_work`` that a summary has."""
+"""The columns of ``device_work`` in a summary."""
 _ARRAYS = {
     "record", "range_start_ns", "range_end_ns", "busy_start_ns", "busy_end_ns",
     *(f"work_{name}" for name in _WORK),
@@ -58,7 +58,7 @@ _ARRAYS = {
 
 
 def save_summary(trace: Trace, folder: Path) -> None:
-    """Write the summary of a whole trace into an existing folder.
+    """Write the summary of a trace into an existing folder.
 
     Raises:
         OSError: the folder cannot be written.
@@ -100,10 +100,10 @@ def save_summary(trace: Trace, folder: Path) -> None:
 
 
 def load_summary(folder: Path) -> Trace:
-    """What :func:`save_summary` wrote.
+    """The summary that :func:`save_summary` wrote.
 
     Raises:
-        BrokenCacheError: the folder holds no whole summary of this version.
+        BrokenCacheError: the folder holds no complete summary of this version.
     """
     try:
         summary = msgspec.msgpack.decode((folder / _FILE).read_bytes())
@@ -116,8 +116,8 @@ def load_summary(folder: Path) -> Trace:
         return _small_trace(summary, frames, arrays)
     except BrokenCacheError:
         raise
-    except Exception as error:  # whatever is wrong with an entry, it can be made again
-        raise BrokenCacheError(f"{folder} holds no whole summary: {error}") from error
+    except Exception as error:  # whatever is wrong with an entry, it can be created again
+        raise BrokenCacheError(f"{folder} holds no complete summary: {error}") from error
 
 
 def _small_trace(
@@ -140,7 +140,7 @@ def _small_trace(
         frames["records"], arrays["record"], arrays["range_start_ns"], arrays["range_end_ns"]
     )
     intervals = dict.fromkeys(TIMED_ROLES, empty())
-    # Computation is kernels, or without any the host's work: a summary need not tell which.
+    # Computation is kernels, or the host's work without any: a summary need not distinguish them.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
     kernel_kinds.provide(trace, kinds)
     records.provide(trace, calls)
@@ -152,7 +152,7 @@ def _small_trace(
 
 
 def _side(packed: dict[str, Any]) -> dict[str, SideTable]:
-    """The side tables; a frame that is none of the declared ones is an error."""
+    """The side tables; a frame with other columns than declared is an error."""
     return {
         name: SideTable(name, str(source), pl.read_ipc_stream(io.BytesIO(frame)))
         for name, (source, frame) in packed.items()
@@ -161,14 +161,16 @@ def _side(packed: dict[str, Any]) -> dict[str, SideTable]:
 
 @lru_cache(maxsize=1)
 def _empty_tables() -> dict[str, Any]:
-    """The tables that a summary lacks; all summaries share them."""
-    kept = {"steps", "devices", "device_work"}
-    return {name: pl.DataFrame(schema=schema_of(name)) for name in TABLE_NAMES if name not in kept}
+    """The tables that a summary does not have; all summaries share them."""
+    present = {"steps", "devices", "device_work"}
+    return {
+        name: pl.DataFrame(schema=schema_of(name)) for name in TABLE_NAMES if name not in present
+    }
 
 
 def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
-    """Device, start and duration of the kernels that compute, merged where those of one device
-    and step touch; ordered by start."""
+    """Device, start and duration of the compute kernels, merged where those of one device and step
+    touch; ordered by start."""
     kinds, work = kernel_kinds(trace), trace.device_work
     device = indices(work["device"])
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication & (device >= 0))
@@ -178,10 +180,10 @@ def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
     step_end = steps["end_ns"].to_numpy()
     step = np.searchsorted(steps["start_ns"].to_numpy(), start, "right") - 1
     inside = (step >= 0) & (start < step_end[step]) if len(step_end) else np.zeros(len(rows), bool)
-    groups, place = np.unique(
+    groups, group_index = np.unique(
         np.stack((device[rows], np.where(inside, step, -1))), axis=1, return_inverse=True
     )
-    merged = [union(start[chosen], end[chosen]) for chosen in _members(place.ravel())]
+    merged = [union(start[chosen], end[chosen]) for chosen in _members(group_index.ravel())]
     gpu = np.repeat(groups[0], [len(part.start_ns) for part in merged])
     starts = np.concatenate([empty().start_ns, *(part.start_ns for part in merged)])
     ends = np.concatenate([empty().end_ns, *(part.end_ns for part in merged)])
@@ -197,8 +199,8 @@ def _members(group: Int64) -> list[Int64]:
 
 def _packed(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    # A clone: polars locks what it writes, and whoever looks at a locked frame holds Python's lock,
-    # which writing into a buffer needs.
+    # A clone: polars locks the frame it writes, and a reader of it holds Python's lock, which
+    # writing into a buffer needs.
     frame.clone().write_ipc_stream(buffer, compression="uncompressed")
     return buffer.getvalue()
 

@@ -1,4 +1,4 @@
-"""A place in, a trace out: reading, importing, building and the cache joined."""
+"""Open one file: read, import, build and cache its trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from torch_tb_profiler.importers import (
     read_in_turn,
     source_of,
 )
-from torch_tb_profiler.loading.processes.freeing import give_back, keep_little
+from torch_tb_profiler.loading.processes.memory_release import (
+    release_free_memory,
+    release_large_blocks,
+)
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import (
@@ -44,8 +47,8 @@ _LOGGER = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 """Called with the bytes read so far and the size of the file; may raise to stop the reading."""
 
-QUIET_S = 0.25
-"""A fresh file that ends in the middle and does not grow for so long was cut off."""
+GROWTH_WAIT_S = 0.25
+"""A fresh file that ends in the middle and does not grow for so long is truncated."""
 
 _CUT_OFF = frozenset(
     {
@@ -60,33 +63,32 @@ _CUT_OFF = frozenset(
 )
 
 ATTEMPTS = 3
-"""Readings of a file that changes meanwhile, before we say so."""
+"""Readings of a file that changes meanwhile, before an error is raised."""
 
-_UNTOLD_VERSION = remote_state({}).version
-"""Of files in a list that tells nothing but names, as those of web servers."""
+_UNKNOWN_VERSION = remote_state({}).version
+"""Version of files in a listing that has only names, as those of web servers."""
 
 LARGE_SLICES = 200_000
-"""From here on it is worth the time to give freed memory back after each stage."""
+"""From this number on it pays to return freed memory to the system after each stage."""
 
 _WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
-"""Writes cache entries one after the other, beside whoever looks at the trace already."""
+"""Writes cache entries one after the other, while the trace is already in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A trace (or its summary) and the file it was made from.
+    """A trace (or its summary) and the state of its file.
 
     Attributes:
         trace: The tables.
-        state: What the file was when they were read from it; not always what it was when it was
-            found.
+        state: State of the file when they were read; may differ from its state at discovery.
     """
 
     trace: Trace
     state: FileState
 
 
-def open_in_state(
+def open_trace_file(
     location: Location,
     known: FileState | None,
     *,
@@ -94,32 +96,32 @@ def open_in_state(
     progress: Progress | None = None,
     read_pieces: PieceReader = read_in_turn,
 ) -> OpenedFile:
-    """The trace of one file, from the cache when it is there, and the state it belongs to.
+    """The trace of one file, from the cache if it is there, and the state it belongs to.
 
-    A trace that had to be parsed is put into the cache in the background; a process that ends
-    finishes that first (:func:`wait_until_cached` waits for it). A file that changed while it was
+    A trace that had to be parsed is stored in the cache in the background; a process that ends
+    completes that first (:func:`wait_until_cached` waits for it). A file that changed while it was
     read is read again.
 
     Args:
         location: The file.
-        known: What it was when it was found; None asks.
-        cache: Where parsed traces are kept, or None.
-        progress: Told how far the reading is.
-        read_pieces: Reads the pieces that a large file is cut into.
+        known: Its state at discovery; None requests it.
+        cache: Where parsed traces are stored, or None.
+        progress: Called with the progress of the reading.
+        read_pieces: Reads the pieces that a large file is split into.
 
     Raises:
         OpenError: the file cannot be read, holds no trace, or changes faster than it is read.
     """
     try:
-        state = first_state(location, known)
+        state = lookup_state(location, known)
         for _ in range(ATTEMPTS):
             key = trace_key(location, state)
-            kept = None if cache is None else cache.load(key, load_trace)
-            if kept is not None:
-                return OpenedFile(kept, state)
+            cached = None if cache is None else cache.load(key, load_trace)
+            if cached is not None:
+                return OpenedFile(cached, state)
             trace = _read(location, state, progress, read_pieces)
-            if _may_be_half(trace):
-                _let_write(location)
+            if _may_be_incomplete(trace):
+                _wait_for_writer(location)
             before, state = state, file_state(location)
             if state == before:
                 break
@@ -130,21 +132,21 @@ def open_in_state(
     except (StorageError, TraceFormatError) as error:
         raise OpenError.of(error) from error
     if cache is not None:
-        _WRITER.submit(_keep, cache, key, trace, location.url)
+        _WRITER.submit(_store_trace, cache, key, trace, location.url)
     return OpenedFile(trace, state)
 
 
-def first_state(location: Location, known: FileState | None) -> FileState:
-    """The state to look a file up by, before it is read.
+def lookup_state(location: Location, known: FileState | None) -> FileState:
+    """The state for looking a file up in the cache, before it is read.
 
-    Of a remote file what its listing told: asking costs a request. A local file is looked at
-    again: that is cheap, and by now it may be a link that leads out of its root.
+    For a remote file the state from its listing: requesting it costs a round trip. A local file is
+    checked again: that is cheap, and it may have become a link that leads out of its root.
 
     Raises:
         StorageError: as :func:`~torch_tb_profiler.storage.locations.file_state`.
     """
-    is_told = known is not None and known.version != _UNTOLD_VERSION
-    if known is not None and is_told and location.filesystem is not None:
+    is_known = known is not None and known.version != _UNKNOWN_VERSION
+    if known is not None and is_known and location.filesystem is not None:
         return known
     try:
         return file_state(location)
@@ -161,20 +163,20 @@ def wait_until_cached() -> None:
 
 
 def trace_key(location: Location, state: FileState, part: str = "") -> str:
-    """The key of what the cache keeps of a file: its trace, or another ``part`` made from it."""
+    """The cache key of a file's trace, or of another ``part`` derived from it."""
     maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}{location.variant}"
     return cache_key(location.url, state.version, str(state.size_bytes), maker)
 
 
 def cached_trace(location: Location, state: FileState, cache: CacheFolder | None) -> Path | None:
-    """The folder of a file's trace in the cache; None when it is not there."""
+    """The folder of a file's trace in the cache; None if it is not cached."""
     return None if cache is None else cache.find(trace_key(location, state))
 
 
 def _read(
     location: Location, state: FileState, progress: Progress | None, read_pieces: PieceReader
 ) -> Trace | StorageError | TraceFormatError:
-    """The trace, or what is wrong with the file: maybe only that it is not all there yet."""
+    """The trace, or what is wrong with the file: possibly only that it is incomplete."""
 
     def report(done_bytes: int) -> None:
         if progress is not None:
@@ -191,12 +193,12 @@ def _read(
     rows = columns.tables["slices"]["start_ns"].size + columns.tables["memory"]["time_ns"].size
     is_large = rows > LARGE_SLICES
     if is_large:
-        keep_little()
-        give_back()
+        release_large_blocks()
+        release_free_memory()
     trace = build_trace(columns)
     del columns
     if is_large:
-        give_back()
+        release_free_memory()
     return trace
 
 
@@ -215,19 +217,19 @@ def _columns(
         raise from_os_error(error, location.url) from error
 
 
-def _may_be_half(trace: Trace | StorageError | TraceFormatError) -> bool:
+def _may_be_incomplete(trace: Trace | StorageError | TraceFormatError) -> bool:
     if isinstance(trace, Trace):
         return not _CUT_OFF.isdisjoint(trace.quality.counts)
     return trace.code in _CUT_OFF
 
 
-def _let_write(location: Location) -> None:
-    """Give whoever is just writing a local file the time to show it."""
+def _wait_for_writer(location: Location) -> None:
+    """Give a process that is just writing a local file time to continue."""
     if location.filesystem is None and time.time() - os.stat(location.path).st_mtime < SETTLED_S:
-        time.sleep(QUIET_S)
+        time.sleep(GROWTH_WAIT_S)
 
 
-def _keep(cache: CacheFolder, key: str, trace: Trace, url: str) -> None:
+def _store_trace(cache: CacheFolder, key: str, trace: Trace, url: str) -> None:
     def write(folder: Path) -> None:
         save_trace(trace, folder)
 

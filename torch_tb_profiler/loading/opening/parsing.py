@@ -1,8 +1,8 @@
-"""How a file is parsed on this machine: here, here with helpers, or in a worker process.
+"""Decide where a file is parsed: in this process, here with helpers, or in a worker process.
 
-A small file is parsed where it is asked for: starting a process costs more. A large file that is
-alone is read in pieces by all cores. Several files are parsed each in a process of its own, which
-hands the tables over as Arrow files; if it dies, its file fails and nothing else.
+A small file is parsed in this process: starting a worker costs more. A large file alone is read in
+pieces by all cores. Of several files each is parsed in a worker process, which passes the tables on
+as Arrow files; if it dies, only its file fails.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from dataclasses import replace
 from pathlib import Path
 
 from torch_tb_profiler.importers import PieceReader, read_in_turn
-from torch_tb_profiler.loading.ingest.rank import (
+from torch_tb_profiler.loading.ingest.job import (
     SUMMARY_FOLDER,
     TRACE_FOLDER,
-    Ingested,
+    IngestResult,
     Job,
     Part,
+    cache_summary,
     ingest_file,
-    keep_summary,
     load_summary,
     read_summary,
     save_summary,
 )
-from torch_tb_profiler.loading.opening.beside import with_beside
-from torch_tb_profiler.loading.opening.measure import MemoryBudget, text_bytes
+from torch_tb_profiler.loading.opening.memory_budget import MemoryBudget, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
     OpenedFile,
     Progress,
     cached_trace,
-    first_state,
-    open_in_state,
+    lookup_state,
+    open_trace_file,
 )
-from torch_tb_profiler.loading.opening.pieces import AHEAD, MOST_HELPERS, read_with
+from torch_tb_profiler.loading.opening.pieces import AHEAD, MAX_HELPERS, shared_reader
+from torch_tb_profiler.loading.opening.sidecars import add_sidecars
 from torch_tb_profiler.loading.processes.executors import LocalExecutor, WorkerDiedError
+from torch_tb_profiler.loading.processes.progress_file import ProgressFile
 from torch_tb_profiler.loading.processes.resources import usable_cores
-from torch_tb_profiler.loading.processes.signals import Signals
 from torch_tb_profiler.once import once
 from torch_tb_profiler.requests.errors import OpenError, Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -51,32 +51,32 @@ from torch_tb_profiler.trace.cache import load_trace
 from torch_tb_profiler.trace.model import Trace
 
 SMALL_BYTES = 32 << 20
-"""Text that one core reads while a process starts and hands over its tables."""
+"""Text that one core reads while a process starts and passes its tables on."""
 
 LARGE_BYTES = 64 << 20
 """Text from which reading in pieces pays."""
 
-MOST_WORKERS = 16
-"""More processes would wait for the disk and for whoever hands their tables on."""
+MAX_WORKERS = 16
+"""More processes would wait for the disk and for the process that takes their tables."""
 
 POLL_S = 0.05
 
 
 class Parser:
-    """Parses files with up to ``workers`` cores; callable from many threads at once."""
+    """Parses files with up to ``workers`` cores; thread-safe."""
 
-    def __init__(self, workers: int | None = None, *, takes_part: bool = True) -> None:
+    def __init__(self, workers: int | None = None, *, parses_in_process: bool = True) -> None:
         """Start nothing yet.
 
         Args:
             workers: Cores to use; None takes those this process may use.
-            takes_part: Whether this process parses one of several files itself. A server does
-                not: it has pages to answer meanwhile.
+            parses_in_process: Whether this process parses one of several files itself. A server
+                does not: it has to answer requests meanwhile.
         """
-        self.workers = workers or min(usable_cores(), MOST_WORKERS)
-        self._own_turn = threading.Semaphore(1 if takes_part else 0)
-        self._processes = LocalExecutor(max(1, self.workers - int(takes_part)))
-        self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
+        self.workers = workers or min(usable_cores(), MAX_WORKERS)
+        self._own_turn = threading.Semaphore(1 if parses_in_process else 0)
+        self._processes = LocalExecutor(max(1, self.workers - int(parses_in_process)))
+        self._helpers = max(0, min(self.workers - 1, MAX_HELPERS))
         self._pieces = LocalExecutor(max(1, self._helpers), ahead=AHEAD)
         self._budget = MemoryBudget()
         self._lock = threading.Lock()
@@ -96,15 +96,14 @@ class Parser:
         part: Part = "trace",
         progress: Progress | None = None,
     ) -> OpenedFile:
-        """The trace of one file, with what stands beside it, or its summary; from the cache when it
-        is there.
+        """The trace of one file with its sidecars, or its summary; from the cache if it is there.
 
         Args:
             location: The file.
-            known: What it was when it was found; None asks.
-            cache: Where traces and summaries are kept, or None.
-            part: Which of them is wanted.
-            progress: Told how far the reading is.
+            known: Its state at discovery; None requests it.
+            cache: Where traces and summaries are stored, or None.
+            part: Which of them is needed.
+            progress: Called with the progress of the reading.
 
         Raises:
             OpenError: the file cannot be read or holds no trace, or its worker died.
@@ -112,7 +111,7 @@ class Parser:
         opened = self._open(location, known, cache=cache, part=part, progress=progress)
         if part == "summary":
             return opened
-        return OpenedFile(with_beside(opened.trace, location), opened.state)
+        return OpenedFile(add_sidecars(opened.trace, location), opened.state)
 
     def _open(
         self,
@@ -124,41 +123,41 @@ class Parser:
         progress: Progress | None,
     ) -> OpenedFile:
         try:
-            state = first_state(location, known)
+            state = lookup_state(location, known)
             job = Job(location, state, cache, part=part)
             if part == "summary":
                 summary = read_summary(location, state, cache)
                 if summary is not None:
                     return OpenedFile(summary, state)
-            kept = cached_trace(location, state, cache)
-            if kept is not None:
-                self._check_room(job, kept)
-                return self._here(job, progress)
+            cached = cached_trace(location, state, cache)
+            if cached is not None:
+                self._check_memory(job, cached)
+                return self._parse_here(job, progress)
             size = text_bytes(location, state)
             with self._budget.reading(size):
-                if self._budget.is_short(size):  # the system ends the other process then, not us
+                if self._budget.is_short(size):  # then the system kills the worker, not this one
                     return self._in_worker(job, progress)
-                if self.workers > 1 and self._pays_a_process(size, state.size_bytes):
-                    return self._beside(job, progress)
-                return self._here(job, progress, is_large=size >= LARGE_BYTES)
+                if self.workers > 1 and self._is_worth_a_process(size, state.size_bytes):
+                    return self._parse_one_of_several(job, progress)
+                return self._parse_here(job, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
             raise OpenError.of(error) from error
 
-    def ingest(self, location: Location, known: FileState, cache: CacheFolder) -> Ingested:
-        """Put the trace of one file and its summary into the cache; nothing stays open."""
+    def ingest(self, location: Location, known: FileState, cache: CacheFolder) -> IngestResult:
+        """Store the trace of one file and its summary in the cache; nothing stays open."""
         try:
-            state = first_state(location, known)
+            state = lookup_state(location, known)
             size = text_bytes(location, state)
         except StorageError as error:
-            return Ingested(problem=Problem.of(error))
+            return IngestResult(problem=Problem.of(error))
         job = Job(location, state, cache)
         with self._budget.reading(size):
-            is_one_of_many = self.workers > 1 and self._pays_a_process(size, state.size_bytes)
+            is_one_of_many = self.workers > 1 and self._is_worth_a_process(size, state.size_bytes)
             if is_one_of_many or self._budget.is_short(size):
                 try:
                     done = self._processes.submit(ingest_file, job).result()
                 except WorkerDiedError as error:
-                    return Ingested(problem=_died(location, error).problem)
+                    return IngestResult(problem=_died(location, error).problem)
                 self._budget.learn(done.text_bytes, done.peak_bytes)
                 return done
             if size >= LARGE_BYTES and self._helpers:
@@ -166,10 +165,10 @@ class Parser:
             return ingest_file(job)
 
     def _reader(self) -> PieceReader:
-        return read_with(self._pieces, self._helpers)
+        return shared_reader(self._pieces, self._helpers)
 
-    def _pays_a_process(self, text: int, size_bytes: int) -> bool:
-        """Whether so much else waits to be parsed that a process for this file alone pays."""
+    def _is_worth_a_process(self, text: int, size_bytes: int) -> bool:
+        """Whether enough other files wait to be parsed that a process for this file alone pays."""
         others = max(0, self._waiting_bytes - size_bytes) * text // max(1, size_bytes)
         return others > max(text // 4, SMALL_BYTES - text)
 
@@ -178,35 +177,37 @@ class Parser:
         self._processes.shutdown(wait=False)
         self._pieces.shutdown(wait=False)
 
-    def _beside(self, job: Job, progress: Progress | None) -> OpenedFile:
-        """Parse one of several files: here when it is our turn, else in a process of its own."""
+    def _parse_one_of_several(self, job: Job, progress: Progress | None) -> OpenedFile:
+        """Parse one of several files: in this process if it is free, else in a worker process."""
         if not self._own_turn.acquire(blocking=False):
             return self._in_worker(job, progress)
         try:
-            return self._here(job, progress)
+            return self._parse_here(job, progress)
         finally:
             self._own_turn.release()
 
-    def _here(self, job: Job, progress: Progress | None, *, is_large: bool = False) -> OpenedFile:
+    def _parse_here(
+        self, job: Job, progress: Progress | None, *, is_large: bool = False
+    ) -> OpenedFile:
         reader = self._reader() if is_large and self._helpers else read_in_turn
-        opened = open_in_state(
+        opened = open_trace_file(
             job.location, job.state, cache=job.cache, progress=progress, read_pieces=reader
         )
         if job.part == "trace":
             return opened
-        keep_summary(opened, job.location, job.cache)
+        cache_summary(opened, job.location, job.cache)
         summary = read_summary(job.location, opened.state, job.cache)
-        return OpenedFile(summary or _summarised(opened.trace), opened.state)
+        return OpenedFile(summary or _summarize(opened.trace), opened.state)
 
     def _in_worker(self, job: Job, progress: Progress | None) -> OpenedFile:
         with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
             scratch = Path(folder)
-            signals = Signals(scratch / "signals")
-            signals.make()
-            handed_job = replace(job, scratch=scratch, signals=signals)
+            progress_file = ProgressFile(scratch / "signals")
+            progress_file.make()
+            handed_job = replace(job, scratch=scratch, progress_file=progress_file)
             future = self._processes.submit(ingest_file, handed_job)
             try:
-                done = self._awaited(future, signals, job.state.size_bytes, progress)
+                done = self._await_result(future, progress_file, job.state.size_bytes, progress)
             except WorkerDiedError as error:
                 raise _died(job.location, error) from error
             if done.problem is not None:
@@ -216,33 +217,33 @@ class Parser:
             if job.part == "trace":
                 own = scratch / TRACE_FOLDER
                 in_cache = cached_trace(job.location, state, job.cache)
-                self._check_room(job, own if own.is_dir() else in_cache)
-            handed = _handed_over(scratch, job.part)
+                self._check_memory(job, own if own.is_dir() else in_cache)
+            handed = _load_from_scratch(scratch, job.part)
         if handed is None and job.part == "summary":
             handed = read_summary(job.location, state, job.cache)
         if handed is not None:
             return OpenedFile(handed, state)
-        # What the worker kept is in the cache; what nobody could keep is parsed again, here.
-        return self._here(replace(job, state=state), progress)
+        # The worker's result is in the cache; if it could not be stored, parse again here.
+        return self._parse_here(replace(job, state=state), progress)
 
-    def _check_room(self, job: Job, tables: Path | None) -> None:
-        """Refuse tables that do not fit into memory, also without workers that wait for tasks.
+    def _check_memory(self, job: Job, tables: Path | None) -> None:
+        """Refuse tables that do not fit into memory, even after idle workers have ended.
 
         Raises:
             OpenError: they do not.
         """
         usage = None if tables is None else usage_of(tables)
         if usage is not None:
-            release = self._processes.rest
+            release = self._processes.retire_workers
             self._budget.check_tables(job.location.url, usage.size_bytes, release)
 
-    def _awaited(
+    def _await_result(
         self,
-        future: Future[Ingested],
-        signals: Signals,
+        future: Future[IngestResult],
+        progress_file: ProgressFile,
         size_bytes: int,
         progress: Progress | None,
-    ) -> Ingested:
+    ) -> IngestResult:
         while True:
             try:
                 return future.result(POLL_S)
@@ -251,9 +252,9 @@ class Parser:
                     raise
             try:
                 if progress is not None:
-                    progress(signals.done_bytes(), size_bytes)
+                    progress(progress_file.done_bytes(), size_bytes)
             except BaseException:
-                signals.stop()
+                progress_file.stop()
                 future.cancel()
                 raise
 
@@ -262,11 +263,11 @@ def _died(location: Location, error: WorkerDiedError) -> OpenError:
     return OpenError(
         "worker_died",
         f"{location.url} was not parsed: its worker process died ({error}).",
-        "If that was the system for lack of memory, close other programs or use fewer --workers.",
+        "If it ran out of memory, close other programs or use fewer --workers.",
     )
 
 
-def _handed_over(scratch: Path, part: Part) -> Trace | None:
+def _load_from_scratch(scratch: Path, part: Part) -> Trace | None:
     is_whole = part == "trace"
     name, read = (TRACE_FOLDER, load_trace) if is_whole else (SUMMARY_FOLDER, load_summary)
     if not (scratch / name).is_dir():
@@ -277,8 +278,8 @@ def _handed_over(scratch: Path, part: Part) -> Trace | None:
         return None
 
 
-def _summarised(trace: Trace) -> Trace:
-    """A summary that no cache could take."""
+def _summarize(trace: Trace) -> Trace:
+    """The summary of a trace that no cache could store."""
     with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
         save_summary(trace, Path(folder))
         return load_summary(Path(folder))
@@ -286,5 +287,5 @@ def _summarised(trace: Trace) -> Trace:
 
 @once
 def shared_parser() -> Parser:
-    """The parser of whoever chooses none."""
+    """The default parser of this process."""
     return Parser()

@@ -1,4 +1,4 @@
-"""One large file in several pieces at once: some in worker processes, some here."""
+"""Read one large file in several pieces at once: some in worker processes, some in this thread."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from torch_tb_profiler.importers import PieceReader
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
 
 AHEAD = 2
-"""Pieces given to a helper at once: one is read while the next travels."""
+"""Pieces sent to a worker at once: one is read while the next is in transit."""
 
-MOST_HELPERS = 3
-"""One thread cuts and joins the pieces; it cannot keep more helpers busy."""
+MAX_HELPERS = 3
+"""One thread splits the file and joins the pieces; it cannot keep more workers busy."""
 
 WINDOW = 32
-"""Pieces that may be read before their turn: covers the start of the workers, and bounds memory."""
+"""Pieces that may be read ahead of their turn: covers the start of the workers, and bounds
+memory."""
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-def read_with(executor: Executor, workers: int) -> PieceReader:
-    """A reader that shares the pieces between ``workers`` workers of ``executor`` and this thread.
+def shared_reader(executor: Executor, workers: int) -> PieceReader:
+    """A reader that splits the pieces between ``workers`` workers of ``executor`` and this thread.
 
-    Nothing is lost with a worker: what it was given is read here.
+    Nothing is lost with a worker: its pieces are read here.
 
     Args:
         executor: Reads pieces.
-        workers: How many tasks it works on at once.
+        workers: Number of tasks it runs at once.
     """
 
     def read_pieces(pieces: Iterator[P], read_piece: Callable[[P], R], /) -> Iterator[tuple[P, R]]:
-        return _Shared(executor, workers, read_piece).read(pieces)
+        return _SharedReading(executor, workers, read_piece).read(pieces)
 
     return read_pieces
 
 
-class _Shared(Generic[P, R]):
-    """One file's pieces: those that are read, or being read, in order."""
+class _SharedReading(Generic[P, R]):
+    """The pieces of one file that are read or in progress, in order."""
 
     def __init__(self, executor: Executor, workers: int, read_piece: Callable[[P], R]) -> None:
         self.executor = executor
@@ -62,7 +63,7 @@ class _Shared(Generic[P, R]):
             for _, result in self.pending:
                 result.cancel()
             if isinstance(self.executor, LocalExecutor):
-                self.executor.rest()  # the memory of the helpers is needed for what comes next
+                self.executor.retire_workers()  # building the trace needs their memory
 
     def _give(self, pieces: Iterator[P]) -> None:
         """Keep the workers busy."""
@@ -76,7 +77,7 @@ class _Shared(Generic[P, R]):
             given += 1
 
     def _read_one(self, pieces: Iterator[P]) -> bool:
-        """Read a piece here; False when there is none left."""
+        """Read a piece in this thread; False if there is none left."""
         try:
             piece = next(pieces)
         except StopIteration:

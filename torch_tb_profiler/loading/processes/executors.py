@@ -1,10 +1,10 @@
-"""Worker processes behind the ``concurrent.futures.Executor`` interface.
+"""Worker processes with the ``concurrent.futures.Executor`` interface.
 
 The standard process pool does not fit: one killed worker breaks it with all its tasks; ``spawn``
 imports the host's ``__main__`` again (TensorBoard's, or a user's script without a guard); and the
-host cannot end before it. Here each worker is a plain child process that knows nothing of its
-parent but two pipes. Any other executor (of ``dask.distributed``, of ``mpi4py.futures``) fits
-where this one does.
+host cannot end before it. Here each worker is a plain child process that shares only two pipes with
+its parent. Any other executor (of ``dask.distributed``, of ``mpi4py.futures``) can replace this
+one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from torch_tb_profiler.loading.processes.pipes import widen, write_message
+from torch_tb_profiler.loading.processes.pipes import enlarge_pipe, write_message
 from torch_tb_profiler.loading.processes.worker_main import Task
 from torch_tb_profiler.safe_path import PACKAGE_FOLDER, safe_path
 
@@ -41,8 +41,8 @@ sys.path[:] = path
 from torch_tb_profiler.loading.processes.worker_main import main
 main()
 """
-"""What a worker runs. Nothing is imported while the current folder is on the path; the package is
-that of the parent, whichever else is installed."""
+"""The program of a worker. Nothing is imported while the current folder is on the path; the package
+is that of the parent, whatever else is installed."""
 
 _ONE_THREAD = ("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -50,18 +50,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Step = tuple[Future[Any], Task] | Literal["rest", "end"]
-"""A task; or: end your process until the next task; or: end for good."""
+"""A task; or "rest": end the process until the next task; or "end": end for good."""
 
 
 class WorkerDiedError(Exception):
-    """A worker process ended in the middle of a task."""
+    """A worker process ended during a task."""
 
 
-class _Child:
-    """One process. Tasks are answered in the order they were sent."""
+class _Worker:
+    """One worker process. Tasks are answered in the order they were sent."""
 
     def __init__(self, on_answer: Callable[[], object]) -> None:
-        with _interrupts_held():
+        with _interrupts_blocked():
             self._process = subprocess.Popen(
                 [sys.executable, *_options(), "-c", _START],
                 stdin=subprocess.PIPE,
@@ -71,42 +71,42 @@ class _Child:
         self._on_answer = on_answer
         self._waiting: deque[Future[Any]] = deque()
         self._lock = threading.Lock()
-        self.is_alive = True
+        self.is_running = True
         for pipe in (self._process.stdin, self._process.stdout):
-            widen(pipe)
+            enlarge_pipe(pipe)
         self._write(pickle.dumps((PACKAGE_FOLDER, safe_path())))
         threading.Thread(target=self._receive, name="worker-answers", daemon=True).start()
 
     def send(self, future: Future[Any], task: Task) -> bool:
-        """Hand over a task; False when the process is gone, and the task was not taken."""
+        """Send a task; False if the process is gone and the task was not taken."""
         data = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
         with self._lock:
-            if not self.is_alive:
+            if not self.is_running:
                 return False
             self._waiting.append(future)
         self._write(data)
         return True
 
     def end(self) -> None:
-        """Close its input, on which it ends at once, whatever it is doing."""
+        """Close its input, which ends it at once, whatever it is doing."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """Stop it when even its input may not be closed: a writer waits in it."""
+        """Kill it where its input cannot be closed because a writer waits in it."""
         self._process.kill()
 
     def _write(self, message: bytes) -> None:
         stream = self._process.stdin
         assert stream is not None
-        with contextlib.suppress(OSError, ValueError):  # the reader of answers sees the end too
+        with contextlib.suppress(OSError, ValueError):  # the receiving thread notices the end too
             write_message(stream, message)
 
     def _receive(self) -> None:
         stream = self._process.stdout
         assert stream is not None
-        with contextlib.suppress(Exception):  # the end, or what is no answer: both end it
+        with contextlib.suppress(Exception):  # end of stream or a malformed answer
             while True:
                 succeeded, value = pickle.load(stream)
                 with self._lock:
@@ -117,7 +117,7 @@ class _Child:
                 else:
                     future.set_exception(value)
         with self._lock:
-            self.is_alive = False
+            self.is_running = False
             lost = list(self._waiting)
         stream.close()
         self.end()
@@ -128,30 +128,30 @@ class _Child:
             future.set_exception(WorkerDiedError(reason))
 
 
-class _Work:
-    """The tasks that nobody has begun, for all feeders of an executor; ``changed`` guards it all.
+class _TaskQueue:
+    """The tasks that no worker has started, shared by all feeders; ``changed`` guards it.
 
     Attributes:
         tasks: Each with the epoch in which it was submitted.
-        epoch: How often the processes were told to rest: one of an older epoch takes no younger
-            task, and ends when it has answered the others.
-        is_shut: No task comes any more.
-        is_over: What runs is killed.
+        epoch: How often the workers were retired: one of an older epoch takes no newer task, and
+            ends when it has answered the others.
+        is_closed: No more tasks are accepted.
+        is_killed: Running workers are killed.
     """
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.tasks: deque[tuple[int, Future[Any], Task]] = deque()
         self.epoch = 0
-        self.is_shut = False
-        self.is_over = False
+        self.is_closed = False
+        self.is_killed = False
 
 
 class LocalExecutor(Executor):
     """Up to ``workers`` child processes on this machine, started when they are needed.
 
-    Functions must be importable by name, arguments and results picklable. A process that dies
-    fails the tasks it was given with :class:`WorkerDiedError`; the next task starts a new one.
+    Functions must be importable by name, arguments and results picklable. A process that dies fails
+    its tasks with :class:`WorkerDiedError`; the next task starts a new one.
     """
 
     def __init__(self, workers: int, *, ahead: int = 1) -> None:
@@ -159,21 +159,21 @@ class LocalExecutor(Executor):
 
         Args:
             workers: Number of processes.
-            ahead: Tasks a process is given at once; 2 lets the next travel while one is done.
+            ahead: Tasks sent to a process at once; 2 lets the next one travel while one runs.
         """
         self.workers = workers
         self._ahead = ahead
-        self._work = _Work()
+        self._work = _TaskQueue()
         self._feeders: list[_Feeder] = []
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Perform ``fn(*args)`` in a worker; keyword arguments are not taken."""
+        """Run ``fn(*args)`` in a worker; keyword arguments are not supported."""
         if kwargs:
             raise TypeError("keyword arguments cannot be handed to a worker")
         future: Future[T] = Future()
         work = self._work
         with work.changed:
-            if work.is_shut:
+            if work.is_closed:
                 raise RuntimeError("the executor was shut down")
             work.tasks.append((work.epoch, future, (fn, args)))
             if len(self._feeders) < self.workers:
@@ -181,19 +181,18 @@ class LocalExecutor(Executor):
             work.changed.notify_all()
         return future
 
-    def rest(self) -> None:
-        """Let the processes end when they have done what they were given; tasks from now on start
-        others."""
+    def retire_workers(self) -> None:
+        """Let the workers end after their current tasks; later tasks start new ones."""
         with self._work.changed:
             self._work.epoch += 1
             self._work.changed.notify_all()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes: with ``wait`` after all tasks, else at once."""
+        """End the workers: with ``wait`` after all tasks, else at once."""
         work = self._work
         with work.changed:
-            work.is_shut = True
-            work.is_over = work.is_over or not wait
+            work.is_closed = True
+            work.is_killed = work.is_killed or not wait
             feeders, self._feeders = self._feeders, []
             if cancel_futures or not wait:
                 for _, future, _ in work.tasks:
@@ -205,92 +204,92 @@ class LocalExecutor(Executor):
 
 
 class _Feeder:
-    """Gives tasks to one process, and replaces it when it dies."""
+    """Sends tasks to one worker, and replaces it when it dies."""
 
-    def __init__(self, work: _Work, ahead: int) -> None:
+    def __init__(self, work: _TaskQueue, ahead: int) -> None:
         self._work = work
         self._ahead = ahead
         self._epoch = work.epoch
-        self._under_way = 0
+        self._in_flight = 0
         self._idle_s = 0.0
-        self._child: _Child | None = None
+        self._worker: _Worker | None = None
         self._thread = threading.Thread(target=self._run, name="worker-feeder", daemon=True)
         self._thread.start()
 
     def finish(self) -> None:
-        """Wait for the end of the process, killed if all is over."""
+        """Wait for the end of the worker, which is killed if the executor was shut down at once."""
         with self._work.changed:
-            self._kill_if_over()
+            self._kill_if_requested()
         self._thread.join()
 
     def _run(self) -> None:
         while (step := self._next()) != "end":
             if step == "rest":
-                self._end_child()
+                self._end_worker()
                 continue
             future, task = step
             if future.set_running_or_notify_cancel():
-                self._give(future, task)
+                self._send_task(future, task)
             else:
                 self._answered()
-        self._end_child()
+        self._end_worker()
 
     def _next(self) -> Step:
-        """Wait for what there is to do. What it says of the process is true until it is done:
-        nobody else gives it tasks."""
+        """Wait for the next step. It stays valid until it is done: only this feeder sends tasks to
+        the worker."""
         work = self._work
         with work.changed:
             while True:
                 if work.tasks and work.tasks[0][0] <= self._epoch:
-                    if self._under_way < self._ahead:
-                        self._under_way += 1
+                    if self._in_flight < self._ahead:
+                        self._in_flight += 1
                         return work.tasks.popleft()[1:]
-                elif not self._under_way:
+                elif not self._in_flight:
                     if work.epoch > self._epoch:
                         self._epoch = work.epoch
                         return "rest"
-                    if work.is_shut:
+                    if work.is_closed:
                         return "end"
-                    left_s = self._idle_s - time.monotonic()
-                    if self._child is not None and left_s <= 0:
+                    remaining_s = self._idle_s - time.monotonic()
+                    if self._worker is not None and remaining_s <= 0:
                         return "rest"
-                    work.changed.wait(None if self._child is None else left_s)
+                    work.changed.wait(None if self._worker is None else remaining_s)
                     continue
                 work.changed.wait()
 
     def _answered(self) -> None:
         with self._work.changed:
-            self._under_way -= 1
+            self._in_flight -= 1
             self._idle_s = time.monotonic() + IDLE_S
             self._work.changed.notify_all()
 
-    def _give(self, future: Future[Any], task: Task) -> None:
+    def _send_task(self, future: Future[Any], task: Task) -> None:
         try:
-            while self._child is None or not self._child.send(future, task):
-                if self._work.is_over:
+            while self._worker is None or not self._worker.send(future, task):
+                if self._work.is_killed:
                     raise WorkerDiedError("it was ended")
-                child = _Child(self._answered)
+                worker = _Worker(self._answered)
                 with self._work.changed:
-                    self._child = child
-                    self._kill_if_over()
+                    self._worker = worker
+                    self._kill_if_requested()
         except Exception as error:  # it cannot be started, or the task cannot be pickled
             self._answered()
             future.set_exception(error)
 
-    def _kill_if_over(self) -> None:
-        if self._work.is_over and self._child is not None:
-            self._child.kill()
+    def _kill_if_requested(self) -> None:
+        if self._work.is_killed and self._worker is not None:
+            self._worker.kill()
 
-    def _end_child(self) -> None:
-        """Let the process end: everything it was given is answered."""
-        if self._child is not None:
-            self._child.end()
-            self._child = None
+    def _end_worker(self) -> None:
+        """Let the worker end: all its tasks are answered."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
 
 
 def _options() -> list[str]:
-    """Options of the interpreter that make a worker read modules and file names as this process
-    does; what the environment says reaches it without them."""
+    """Interpreter options with which a worker resolves modules and file names as this process does;
+    environment variables are inherited without them."""
     options = [f"-Xutf8={sys.flags.utf8_mode}"]
     if sys.version_info >= (3, 11):
         options.append("-P")  # from 3.13 on ``-c`` imports a module before it runs its text
@@ -302,9 +301,9 @@ def _options() -> list[str]:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Start a process that Ctrl-C does not reach, not even before it says so itself: it would
-    complain with a traceback. The thread that starts it is none that Python interrupts."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Start a process that Ctrl-C does not reach, not even before it ignores it itself: it would
+    print a traceback. The starting thread is not one that Python interrupts."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

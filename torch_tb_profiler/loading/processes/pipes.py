@@ -1,4 +1,4 @@
-"""Pipes between processes."""
+"""Messages over pipes between processes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sys
 from typing import IO
 
 PIPE_BYTES = 1 << 20
-"""Room for the answer to one piece of a trace, so that writing it seldom waits for the reader."""
+"""Enough for the answer to one piece of a trace, so that its writer seldom waits for the reader."""
 
 _SIZE_BYTES = 8
 
 
 def write_message(stream: IO[bytes], message: bytes) -> None:
-    """Write bytes that the other end reads as one.
+    """Write bytes that the other end reads as one message.
 
     Raises:
-        OSError: nobody reads any more.
+        OSError: the other end is closed.
     """
     stream.write(len(message).to_bytes(_SIZE_BYTES, "little"))
     stream.write(message)
@@ -23,7 +23,7 @@ def write_message(stream: IO[bytes], message: bytes) -> None:
 
 
 def read_message(stream: IO[bytes]) -> bytes:
-    """What :func:`write_message` wrote; waits for it.
+    """The next message of :func:`write_message`; waits for it.
 
     Raises:
         EOFError: the stream ends before the message does.
@@ -42,8 +42,8 @@ def _read(stream: IO[bytes], size_bytes: int) -> bytes:
 if sys.platform == "linux":
     import fcntl
 
-    def widen(pipe: IO[bytes] | None) -> None:
-        """Let more bytes wait in ``pipe``, where the system allows it."""
+    def enlarge_pipe(pipe: IO[bytes] | None) -> None:
+        """Enlarge the buffer of ``pipe``, where the system allows it."""
         if pipe is not None:
             try:
                 fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -52,5 +52,5 @@ if sys.platform == "linux":
 
 else:
 
-    def widen(pipe: IO[bytes] | None) -> None:
+    def enlarge_pipe(pipe: IO[bytes] | None) -> None:
         """Other systems size their pipes themselves."""

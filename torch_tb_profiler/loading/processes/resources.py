@@ -1,4 +1,4 @@
-"""What this process may use: cores and memory, within its control group."""
+"""Cores and memory available to this process, within its control group."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import os
 from pathlib import Path
 
 UNKNOWN_FREE_BYTES = 4 << 30
-"""Taken for free where the system does not say (neither Linux nor a control group)."""
+"""Assumed free where the system does not report it (neither Linux nor a control group)."""
 
-FIRST_TO_GO = "800"
-"""Part of a thousand of all memory that is added to what a process takes, where the system looks
-for one to kill: a worker goes before the server that started it, and before anybody else."""
+OOM_SCORE_ADJUSTMENT = "800"
+"""Added, in thousandths of all memory, to this process's size when the system selects a process to
+kill: a worker is killed before the server that started it, and before others."""
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _PROC = Path("/proc")
@@ -28,7 +28,7 @@ def usable_cores() -> int:
 
 
 def free_memory_bytes() -> int:
-    """Memory that can be taken without anything being killed or swapped out."""
+    """Memory that can be allocated without anything being killed or swapped out."""
     return max(0, min(_free_on_machine(), _free_in_cgroup()))
 
 
@@ -42,14 +42,14 @@ def total_memory_bytes() -> int:
     return min([total, *limits])
 
 
-def go_first() -> None:
-    """Let the system kill this process first when there is no memory left."""
-    with contextlib.suppress(OSError):  # other systems have no such setting
-        (_PROC / "self" / "oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")
+def prefer_oom_kill() -> None:
+    """Let the system kill this process first when memory runs out."""
+    with contextlib.suppress(OSError):  # not available on other systems
+        (_PROC / "self" / "oom_score_adj").write_text(OOM_SCORE_ADJUSTMENT, encoding="ascii")
 
 
 def _own_cgroup(controller: str) -> list[Path]:
-    """Folders of the control groups this process is in, from its own to the outermost."""
+    """Folders of the control groups of this process, from its own to the outermost."""
     folders: list[Path] = []
     for line in (_text(_PROC / "self" / "cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -84,7 +84,7 @@ def _limit(folder: Path) -> int | None:
 
 
 def _free_in_cgroup() -> int:
-    """The least that any control group leaves; file pages it could give up count as free."""
+    """The least that any control group leaves; reclaimable file pages count as free."""
     free = [1 << 62]
     for folder in _own_cgroup("memory"):
         limit = _limit(folder)
@@ -97,7 +97,7 @@ def _free_in_cgroup() -> int:
 
 
 def _reclaimable(folder: Path) -> int:
-    """File pages, of the groups below too where the system tells them apart (version 1)."""
+    """File pages, including those of subgroups where the system separates them (version 1)."""
     lines = (_text(folder / "memory.stat") or "").splitlines()
     sizes = dict(line.split(" ", 1) for line in lines if " " in line)
     names = ("inactive_file", "active_file")

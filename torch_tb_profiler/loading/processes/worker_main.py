@@ -1,8 +1,8 @@
-"""What runs in a worker process of :mod:`torch_tb_profiler.loading.processes.executors`.
+"""The main loop of a worker process of :mod:`torch_tb_profiler.loading.processes.executors`.
 
-Tasks come as messages with a pickle each on stdin, answers go as pickles to what was stdout; what
-tasks print goes to stderr. The process ends when stdin does, at once and whatever it is doing: no
-worker outlives the process that started it.
+Tasks arrive as messages with a pickle each on stdin, answers are written as pickles to what was
+stdout; output of tasks goes to stderr. The process ends when stdin does, at once and whatever it is
+doing: no worker outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any
 
-from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 from torch_tb_profiler.loading.processes.pipes import read_message
-from torch_tb_profiler.loading.processes.resources import go_first
+from torch_tb_profiler.loading.processes.resources import prefer_oom_kill
 
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A function that can be imported, and its arguments."""
+"""An importable function, and its arguments."""
 
 Reply = tuple[bool, Any]
-"""(True, what the function returned) or (False, the exception)."""
+"""(True, the result) or (False, the exception)."""
 
 
 def main() -> None:
-    """Perform tasks until stdin ends."""
-    keep_buffers()
-    go_first()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
+    """Run tasks until stdin ends."""
+    retain_buffers()
+    prefer_oom_kill()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -43,8 +43,8 @@ def main() -> None:
 def _receive(stream: IO[bytes], tasks: queue.SimpleQueue[bytes]) -> None:
     """Read ahead, so that the next task is here when one is done, and the end is seen at once.
 
-    A task is taken apart by the thread that performs it: that imports modules, and of two threads
-    that import modules of one package each may wait for the other.
+    A task is unpickled by the thread that runs it: unpickling imports modules, and two threads
+    importing modules of one package may wait for each other.
     """
     try:
         while True:
@@ -67,7 +67,7 @@ def _send(stream: IO[bytes], reply: Reply) -> None:
         data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         cause = f"{type(error).__name__}: {error}"
-        data = pickle.dumps((False, RuntimeError(f"The answer cannot be handed over: {cause}")))
+        data = pickle.dumps((False, RuntimeError(f"The result cannot be returned: {cause}")))
     try:
         stream.write(data)
         stream.flush()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.places import Silence
+from torch_tb_profiler.loading.roots import Outage
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.requests.runs import (
     LeftOutPayload,
@@ -30,12 +30,11 @@ def runs_answer(catalog: Catalog, *, wait_s: float | None = 0.0) -> RunsAnswer:
         runs=runs_of(catalog.statuses()),
         notes=contents.notes,
         problem=None if contents.problem is None else Problem.of(contents.problem),
-        silent_places=_silent_places(catalog.silences),
+        silent_places=_silent_places(catalog.outages),
         left_out=[
-            LeftOutPayload(one.name, one.reason, one.text, one.can_open)
-            for one in contents.left_out
+            LeftOutPayload(one.name, one.reason, one.text, one.can_open) for one in contents.skipped
         ],
-        left_out_counts=dict(contents.left_out_counts),
+        left_out_counts=dict(contents.skipped_counts),
     )
 
 
@@ -51,19 +50,19 @@ def open_answer(catalog: Catalog, name: str, *, wait_s: float | None = 0.0) -> O
         UnknownError: nothing of that name was left out.
         NotReadyError: the scan is not over when the time is up.
     """
-    file = catalog.opened(name, wait_s)
+    file = catalog.open_skipped(name, wait_s)
     return OpenAnswer(run=file.run, worker=file.worker, span=file.span)
 
 
-def _silent_places(silences: Iterable[Silence]) -> list[SilentPlacePayload]:
+def _silent_places(outages: Iterable[Outage]) -> list[SilentPlacePayload]:
     """The places that do not answer, with times counted from now."""
     now_s = time.monotonic()
     return [
         SilentPlacePayload(
-            place=silence.place.shown_url,
-            silent_s=round(now_s - silence.since_s, 1),
-            next_try_s=round(max(0.0, silence.next_try_s - now_s), 1),
-            error=Problem.of(silence.problem),
+            place=outage.root.shown_url,
+            silent_s=round(now_s - outage.since_s, 1),
+            next_try_s=round(max(0.0, outage.next_try_s - now_s), 1),
+            error=Problem.of(outage.problem),
         )
-        for silence in silences
+        for outage in outages
     ]

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.ingest.rank import Part
-from torch_tb_profiler.loading.status import NotReadyError, joined
-from torch_tb_profiler.loading.store.trace_store import Wanted
+from torch_tb_profiler.loading.ingest.job import Part
+from torch_tb_profiler.loading.status import NotReadyError, combined_status
+from torch_tb_profiler.loading.store.trace_store import WantedTrace
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import TraceRef
@@ -68,7 +68,7 @@ def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -
 
 
 def open_what_fits(
-    catalog: Catalog, wanted: Sequence[Wanted], wait_s: float | None
+    catalog: Catalog, wanted: Sequence[WantedTrace], wait_s: float | None
 ) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
     """What of ``wanted`` is open, with the traces (or summaries), and what failed: it cannot be
     read, or there is no room for it beside those before it.
@@ -78,7 +78,9 @@ def open_what_fits(
     """
     gathered = catalog.store.gather(wanted, wait_s)
     if not all(each.is_settled for each in gathered):
-        raise NotReadyError(joined(gathered[0].file.span, [each.status for each in gathered]))
+        raise NotReadyError(
+            combined_status(gathered[0].file.span, [each.status for each in gathered])
+        )
     opened: list[tuple[SpanFile, Trace]] = []
     failed: list[tuple[SpanFile, LoadingError]] = []
     for each in gathered:
@@ -106,13 +108,13 @@ def run_traces(
     files = catalog.workers(file.run, file.span, wait_s=wait_s)
     part: Part = "summary" if among is None else "trace"
     chosen = [other for worker, other in files.items() if among is None or worker in among]
-    own: list[Wanted] = [(file, "trace")]
+    own: list[WantedTrace] = [(file, "trace")]
     wanted = own + [(other, "summary") for other in files.values()]
     wanted += [(other, part) for other in chosen]
     wanted = list(dict.fromkeys(wanted))
     gathered = dict(zip(wanted, catalog.store.gather(wanted, wait_s), strict=True))
     if not all(each.is_settled for each in gathered.values()):
-        raise NotReadyError(joined(file.span, [each.status for each in gathered.values()]))
+        raise NotReadyError(combined_status(file.span, [each.status for each in gathered.values()]))
     traces = {other.worker: gathered[other, part].trace for other in chosen}
     return {worker: trace for worker, trace in traces.items() if trace is not None}
 

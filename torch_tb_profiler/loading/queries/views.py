@@ -16,7 +16,7 @@ from torch_tb_profiler.detectors import detect_across_workers, run_detectors
 from torch_tb_profiler.evidence.damage import damage_notes
 from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.queries.phase_choice import without_phase
 from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,

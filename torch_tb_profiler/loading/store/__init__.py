@@ -1,1 +1,5 @@
-"""The open traces of a server: who asked for them, what they take, which go."""
+"""The open traces of a server: which requests need them, what memory they take, which are closed.
+
+The memory rule is described in ``docs/architecture.md`` ("Opening, and what is kept"). Reading a
+file belongs to ``opening``.
+"""

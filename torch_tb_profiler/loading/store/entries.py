@@ -1,4 +1,4 @@
-"""What the store of traces knows of one file: how far it is, its trace, and what that takes."""
+"""One file in the store of traces: its progress, its trace, and the memory it takes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from torch_tb_profiler.importers.registry import label_of
-from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
 from torch_tb_profiler.loading.status import reading_status
 from torch_tb_profiler.loading.store.trace_memory import TraceMemory
@@ -17,7 +17,7 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 
 Key = tuple[str, Part]
-"""URL of a file, and what of it."""
+"""URL of a file, and which part of it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,19 +25,19 @@ class Entry:
     """One file, or its summary.
 
     Attributes:
-        file: It, in the state in which it was found.
-        part: What of it.
-        state: What happens to it.
-        is_wanted: False when nobody wants it any more: reading stops.
-        was_taken: Whether somebody has got the trace.
-        is_ahead: Whether it was begun before a question needed it.
-        may_be_kept: Whether it is a summary that may lie in the cache folder of this machine.
-        estimate_bytes: What the trace is expected to take.
+        file: The file, in the state of its discovery.
+        part: Trace or summary.
+        state: Its progress.
+        is_wanted: False when it is no longer needed: reading stops.
+        was_used: Whether the trace was returned to a request.
+        is_prefetched: Whether it was started before a request needed it.
+        may_be_cached: Whether it is a summary that may be in the local cache folder.
+        estimate_bytes: Expected size of the trace.
         opened: The trace and the state it belongs to, when it is open.
-        memory: What the trace takes.
-        derived_count: How many derived values that includes.
+        memory: Memory of the trace.
+        derived_count: Number of derived values included in that.
         problem: Why it could not be opened.
-        backoff: When that may be tried again, where the file is not to blame.
+        backoff: When that may be retried, if the file is not the cause.
     """
 
     file: SpanFile
@@ -45,9 +45,9 @@ class Entry:
     estimate_bytes: int
     state: SpanState = "queued"
     is_wanted: bool = True
-    was_taken: bool = False
-    is_ahead: bool = False
-    may_be_kept: bool = False
+    was_used: bool = False
+    is_prefetched: bool = False
+    may_be_cached: bool = False
     opened: OpenedFile | None = None
     memory: TraceMemory = field(default_factory=lambda: TraceMemory(0, 0))
     derived_count: int = 0
@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def key(self) -> Key:
-        """Under what the store keeps it."""
+        """Its key in the store."""
         return self.file.location.url, self.part
 
     @property
@@ -69,32 +69,31 @@ class Entry:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing more happens to it by itself."""
+        """Whether its state is final."""
         return self.state in ("ready", "failed")
 
     @property
     def used_bytes(self) -> int:
-        """The memory of its trace, with what is derived from it."""
+        """Memory of its trace, including derived values."""
         return self.memory.content_bytes + self.memory.derived_bytes
 
     @property
-    def is_due_again(self) -> bool:
-        """Whether it failed for something that may be over by now."""
+    def is_retry_due(self) -> bool:
+        """Whether it failed for a temporary reason and may be retried now."""
         if self.state != "failed" or self.backoff is None:
             return False
         return time.monotonic() >= self.backoff.next_try_s
 
-    def is_of(self, file: SpanFile) -> bool:
-        """Whether it is what there is to know of ``file``.
+    def matches(self, file: SpanFile) -> bool:
+        """Whether it belongs to ``file`` in its current state.
 
-        When the file was already another one than was found when it was opened, that is what
-        there is, until the catalog has looked again (:meth:`settle_on`).
+        If the file had already changed when it was opened, the entry matches until the catalog
+        scans again (:meth:`update_file`).
         """
         return file.state == self.file.state or self._is_read_from(file)
 
-    def settle_on(self, file: SpanFile | None) -> bool:
-        """Whether it is still true now that the catalog has found ``file``, and nothing else,
-        under its URL."""
+    def update_file(self, file: SpanFile | None) -> bool:
+        """Whether it is still valid after a scan that found ``file``, or nothing, under its URL."""
         if file is None:
             return False
         if self.opened is None:
@@ -113,7 +112,7 @@ class Entry:
         return self.opened is not None and self.opened.state == file.state
 
     def drop_derived(self) -> int:
-        """Forget what was derived from the trace; returns the bytes that are free for it."""
+        """Drop the values derived from the trace; returns the freed bytes."""
         if self.trace is None:
             return 0
         self.trace.derived.drop()
@@ -123,12 +122,12 @@ class Entry:
         return freed_bytes
 
     def status(self, file: SpanFile) -> SpanStatus:
-        """How far it is, for whoever asks about ``file``."""
-        told = file.format if self.trace is None else self.trace.meta.format
+        """Its status, as shown for ``file``."""
+        format_name = file.format if self.trace is None else self.trace.meta.format
         status = SpanStatus(
             file.span,
             file.location.name,
-            told,
+            format_name,
             file.state.size_bytes,
             self.state,
             progress=1.0 if self.state == "ready" else 0.0,
@@ -138,7 +137,7 @@ class Entry:
             modified_s=file.state.modified_s,
             recorded_s=file.recorded_s,
             path=file.path,
-            format_label=_label(told),
+            format_label=_label(format_name),
         )
         if self.state != "parsing":
             return status
@@ -146,8 +145,8 @@ class Entry:
         return reading_status(status, self.done_bytes, self.read_s, elapsed_s)
 
 
-def queued(file: SpanFile) -> SpanStatus:
-    """The status of a file that nobody has opened yet."""
+def queued_status(file: SpanFile) -> SpanStatus:
+    """The status of a file that was not opened yet."""
     state = file.state
     return SpanStatus(
         file.span,

@@ -1,6 +1,6 @@
-"""What waits to be opened, and what of it comes next.
+"""The entries that wait to be opened, and which of them is next.
 
-The rule stands in docs/architecture.md ("Opening, and what is kept"). Whoever uses this holds the
+The rule is described in docs/architecture.md ("Opening, and what is kept"). Callers hold the
 store's lock.
 """
 
@@ -11,85 +11,86 @@ from itertools import islice
 
 from torch_tb_profiler.loading.store.entries import Entry, Key
 from torch_tb_profiler.loading.store.open_traces import OpenTraces
-from torch_tb_profiler.loading.store.questions import Question, Questions
+from torch_tb_profiler.loading.store.trace_requests import TraceRequest, TraceRequests
 
 Drop = Callable[[Entry], None]
-"""Forgets an entry, and takes it out of the queue."""
+"""Removes an entry from the store and from the queue."""
 
 
 class OpeningQueue:
-    """Entries that wait, in the order in which they were asked for."""
+    """Waiting entries, in the order in which they were requested."""
 
-    def __init__(self, opened: OpenTraces, questions: Questions) -> None:
+    def __init__(self, opened: OpenTraces, trace_requests: TraceRequests) -> None:
         self.entries: dict[Key, Entry] = {}
         self._open = opened
-        self._questions = questions
+        self._requests = trace_requests
 
     def add(self, entry: Entry) -> None:
-        """Let ``entry`` wait."""
+        """Add ``entry``."""
         entry.state = "queued"
         self.entries[entry.key] = entry
 
     def remove(self, entry: Entry) -> bool:
-        """Whether ``entry`` waited; it does no more."""
+        """Remove ``entry``; returns whether it was waiting."""
         return self.entries.pop(entry.key, None) is not None
 
     def take(self, drop: Drop) -> list[Entry]:
-        """Take out what one thread is to read next; nothing when there is no room, or nothing left.
+        """Take the entries that one thread reads next; empty if there is no memory, or nothing
+        left.
 
-        That is one file, or every summary in turn that may lie in the cache: reading one takes
-        half a millisecond of Python, and of two threads each would wait for the other.
+        That is one file, or all consecutive summaries that may be cached: reading one takes half a
+        millisecond of Python, and two threads would wait for each other.
         """
         batch: list[Entry] = []
-        while (entry := self._admitted(drop, only_kept=bool(batch))) is not None:
+        while (entry := self._admitted(drop, only_cached=bool(batch))) is not None:
             del self.entries[entry.key]
             batch.append(entry)
-            if not entry.may_be_kept:
+            if not entry.may_be_cached:
                 break
         return batch
 
-    def _admitted(self, drop: Drop, *, only_kept: bool) -> Entry | None:
-        """The next for which there is room, with the room reserved.
+    def _admitted(self, drop: Drop, *, only_cached: bool) -> Entry | None:
+        """The next entry that is admitted, with its memory reserved.
 
-        Nothing passes what the oldest question needs, but others pass each other: a large trace
-        that waits for another large one does not hold up small ones.
+        Nothing overtakes the entries of the oldest request, but others overtake each other: a large
+        trace that waits for another large one does not delay small ones.
         """
         admission = "never"
         while admission == "never":
-            for entry, question in self._next(drop):
-                if only_kept and not entry.may_be_kept:
+            for entry, trace_request in self._next(drop):
+                if only_cached and not entry.may_be_cached:
                     return None
                 admission = self._open.admit(entry)
                 if admission == "admitted":
                     return entry
-                oldest = self._questions.oldest
+                oldest = self._requests.oldest
                 if admission == "never" and oldest is not None:
                     oldest.left_out.add(entry.key)
                     drop(entry)
                     break
-                if question is not None and question is oldest:
+                if trace_request is not None and trace_request is oldest:
                     return None
             else:
                 return None
         return None
 
-    def _next(self, drop: Drop) -> Iterator[tuple[Entry, Question | None]]:
-        """What may be opened next: of each question the first it needs, the oldest question first;
-        then what was begun ahead. What only abandoned questions needed is dropped."""
-        for question in self._questions:
-            for key in question.keys[question.unopened :]:
+    def _next(self, drop: Drop) -> Iterator[tuple[Entry, TraceRequest | None]]:
+        """Candidates for opening: of each request its first waiting entry, the oldest request
+        first; then prefetched ones. Entries that only abandoned requests needed are dropped."""
+        for trace_request in self._requests:
+            for key in trace_request.keys[trace_request.unopened :]:
                 entry = self.entries.get(key)
-                if entry is not None and key not in question.left_out:
-                    yield entry, question
+                if entry is not None and key not in trace_request.left_out:
+                    yield entry, trace_request
                     break
-                question.unopened += 1
-        needed = self._questions.ranks() if self.entries else {}
+                trace_request.unopened += 1
+        needed = self._requests.ranks() if self.entries else {}
         others = [entry for entry in self.entries.values() if entry.key not in needed]
         for entry in others:
-            if not entry.is_ahead:
+            if not entry.is_prefetched:
                 drop(entry)
-        yield from ((entry, None) for entry in islice(filter(_is_ahead, others), 1))
+        yield from ((entry, None) for entry in islice(filter(_is_prefetched, others), 1))
 
 
-def _is_ahead(entry: Entry) -> bool:
-    return entry.is_ahead
+def _is_prefetched(entry: Entry) -> bool:
+    return entry.is_prefetched

@@ -1,7 +1,7 @@
-"""Threads that read traces: daemons, that end when nothing has to be read for a while.
+"""Threads that read traces: daemons that end when there is nothing to read for a while.
 
-They hold nothing between two tasks, so that whoever gave them tasks can be dropped meanwhile; and
-as daemons they hold nobody up who wants to end, however much is left to read.
+They hold no reference between two tasks, so that the submitter can be garbage collected; as daemons
+they do not delay the end of the process, however much is left to read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Task = Callable[[], object]
 
 
 class ReaderPool:
-    """As many threads as there are tasks: whoever submits bounds them."""
+    """As many threads as there are tasks: the submitter limits them."""
 
     def __init__(self, name: str) -> None:
-        """Start nothing yet; ``name`` is that of the threads."""
+        """Start nothing yet; ``name`` is the name of the threads."""
         self._name = name
         self._changed = threading.Condition()
         self._tasks: deque[Task] = deque()
@@ -28,7 +28,7 @@ class ReaderPool:
         self._closings = 0
 
     def submit(self, task: Task) -> None:
-        """Perform ``task``, which raises nothing, in a thread that is idle or a new one."""
+        """Run ``task``, which raises nothing, in an idle thread or a new one."""
         with self._changed:
             self._tasks.append(task)
             if self._idle >= len(self._tasks):
@@ -37,7 +37,7 @@ class ReaderPool:
         threading.Thread(target=self._run, name=self._name, daemon=True).start()
 
     def close(self) -> None:
-        """Let the idle threads end now, and the others when they are done."""
+        """Let idle threads end now, and the others after their task."""
         with self._changed:
             self._closings += 1
             self._changed.notify_all()

@@ -1,7 +1,7 @@
-"""How much memory an open trace takes: its tables and strings, and what views derived from them.
+"""Estimate the memory of an open trace: its tables and strings, and the values derived from it.
 
-An estimate that costs milliseconds: buffers are counted exactly, each once however many arrays and
-frames share it; of large collections of Python objects a part is measured for all.
+The estimate takes milliseconds: buffers are counted exactly, each once however many arrays and
+frames share it; of large collections of Python objects a part is measured and extrapolated.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import polars as pl
 from torch_tb_profiler.trace.model import Trace
 
 STRING_OVERHEAD_BYTES = 57
-"""What Python keeps beside the characters of one string, with the pointer to it."""
+"""Memory of one Python string besides its characters, including the pointer to it."""
 
 OBJECT_BYTES = 96
-"""What a frame, a column or an array takes beside its buffers, about."""
+"""Approximate memory of a frame, a column or an array besides its buffers."""
 
-MOST_MEASURED = 1000
-"""Elements of a collection that are looked at."""
+MAX_MEASURED = 1000
+"""Elements of a collection that are measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceMemory:
-    """Bytes that a trace takes.
+    """Bytes of a trace.
 
     Attributes:
-        content_bytes: What it consists of.
-        derived_bytes: What views derived from it, which could be dropped.
+        content_bytes: Its content.
+        derived_bytes: Values derived from it, which could be dropped.
     """
 
     content_bytes: int
@@ -42,19 +42,19 @@ class TraceMemory:
 
 
 def memory_of(trace: Trace) -> TraceMemory:
-    """The memory of ``trace``, about."""
+    """The approximate memory of ``trace``."""
     strings = sum(len(text) + STRING_OVERHEAD_BYTES for text in trace.strings)
     tables, derived = _measured(trace)
     return TraceMemory(strings + tables, derived)
 
 
 def derived_bytes_of(trace: Trace) -> int:
-    """The part of :func:`memory_of` that grows; the strings need not be looked at for it."""
+    """The growing part of :func:`memory_of`; the strings need not be measured for it."""
     return _measured(trace)[1]
 
 
 def _measured(trace: Trace) -> tuple[int, int]:
-    """Bytes of what ``trace`` consists of, strings left out, and of what was derived."""
+    """Bytes of the content of ``trace``, without strings, and of its derived values."""
     meter = _Meter(trace)
     derived = trace.derived
     content = [getattr(trace, part.name) for part in fields(trace) if part.name != "derived"]
@@ -63,22 +63,22 @@ def _measured(trace: Trace) -> tuple[int, int]:
 
 
 _LEAVES = (str, bytes, int, float, pl.Series, pl.DataFrame)
-"""What holds nothing beside what is counted of it."""
+"""Values that hold nothing besides what is counted for them."""
 
 _SHARED = (Trace, type, ModuleType, FunctionType)
-"""What is held by others too, or counted for itself."""
+"""Values that others hold too, or that are counted separately."""
 
 
 class _Meter:
-    """Adds up what is held, each object and buffer once."""
+    """Sums the memory of values, each object and buffer once."""
 
     def __init__(self, trace: Trace) -> None:
-        # Strings are counted apart: hundreds of thousands of them.
+        # Strings are counted separately: hundreds of thousands of them.
         self._seen = {id(trace), id(trace.strings)}
         self._buffers: set[int] = set()
 
     def added_bytes(self, value: object) -> int:
-        """The bytes that ``value`` holds and nothing before it held."""
+        """The bytes of ``value`` that no earlier value holds."""
         total = 0.0
         pending: list[tuple[Any, float]] = [(value, 1.0)]
         while pending:
@@ -90,7 +90,7 @@ class _Meter:
             parts = _parts(value)
             if parts:
                 count = len(value) if isinstance(value, Sized) else len(parts)
-                share = weight * max(1.0, count / MOST_MEASURED)
+                share = weight * max(1.0, count / MAX_MEASURED)
                 pending += [(part, share) for part in parts]
         return int(total)
 
@@ -125,15 +125,15 @@ class _Meter:
 
 
 def _parts(value: Any) -> list[Any]:
-    """What ``value`` holds: of a large collection the first part."""
+    """The elements of ``value``; of a large collection the first ones."""
     if isinstance(value, _LEAVES):
         return []
     if isinstance(value, dict):
-        return [each for item in islice(value.items(), MOST_MEASURED) for each in item]
+        return [each for item in islice(value.items(), MAX_MEASURED) for each in item]
     if isinstance(value, (list, tuple, set, frozenset)):
-        return list(islice(value, MOST_MEASURED))
+        return list(islice(value, MAX_MEASURED))
     if isinstance(value, np.ndarray):
-        return value.ravel()[:MOST_MEASURED].tolist() if value.dtype.hasobject else []
+        return value.ravel()[:MAX_MEASURED].tolist() if value.dtype.hasobject else []
     held = list(getattr(value, "__dict__", {}).values())
     slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
     return held + [getattr(value, name, None) for name in slots if name[:2] != "__"]

@@ -1,7 +1,7 @@
-"""The open traces: parsed in the background when somebody looks, kept while memory allows.
+"""The store of open traces: parsed in the background on request, retained while memory allows.
 
-Nothing that runs in the background holds a store: when nobody holds it any more, its traces are
-gone, readings stop and its threads end.
+Nothing that runs in the background holds a reference to a store: when it is garbage collected its
+traces are freed, readings stop and its threads end.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening.parsing import Parser, shared_parser
-from torch_tb_profiler.loading.opening.reading import Result, reading_result
 from torch_tb_profiler.loading.processes.resources import total_memory_bytes
-from torch_tb_profiler.loading.store.entries import Entry, Key, queued
-from torch_tb_profiler.loading.store.kept_summaries import Absent, kept_summary
+from torch_tb_profiler.loading.store.entries import Entry, Key, queued_status
+from torch_tb_profiler.loading.store.entry_loading import (
+    Absent,
+    Result,
+    load_cached_summary,
+    load_entry,
+)
 from torch_tb_profiler.loading.store.open_traces import OpenTraces
 from torch_tb_profiler.loading.store.opening_queue import OpeningQueue
-from torch_tb_profiler.loading.store.questions import Question, Questions
 from torch_tb_profiler.loading.store.reader_pool import ReaderPool
 from torch_tb_profiler.loading.store.trace_memory import derived_bytes_of
+from torch_tb_profiler.loading.store.trace_requests import TraceRequest, TraceRequests
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.backoff import Backoff
@@ -32,28 +36,28 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 
 LEAST_THREADS = 2
-"""Files opened at once, even without worker processes: the second fills the waits for I/O."""
+"""Files opened at once, even without worker processes: the second one fills the waits for I/O."""
 
-SETTLED_AT_ONCE = 64
-"""Summaries that are handed over together: each time, whoever waits for the others looks."""
+BATCH_SIZE = 64
+"""Summaries that are delivered together: each delivery wakes all waiting requests."""
 
 RENEW_S = 1.0
-"""Who waits longer repeats its question, so that it does not count as abandoned."""
+"""A request that waits longer is repeated, so that it does not count as abandoned."""
 
-TRIED_AGAIN = frozenset({"unreachable"})
-"""Problems that the file is not to blame for: it is tried again without having changed."""
+RETRYABLE_CODES = frozenset({"unreachable"})
+"""Problems that the file is not the cause of: it is retried without having changed."""
 
-Wanted = tuple[SpanFile, Part]
+WantedTrace = tuple[SpanFile, Part]
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """One of the traces that a question needs.
+class GatheredTrace:
+    """One of the traces of a request.
 
     Attributes:
-        file: Where it is from.
-        trace: It, when it is open.
-        status: How far it is; its ``error`` says why it is not open.
+        file: Its file.
+        trace: The trace, when it is open.
+        status: Its status; ``error`` is why it is not open.
     """
 
     file: SpanFile
@@ -72,7 +76,7 @@ def default_memory_limit() -> int:
 
 
 class TraceStore:
-    """Traces by file. All methods may be called from any thread; ``gather`` and ``wait`` block."""
+    """Traces by file. All methods are thread-safe; ``gather`` and ``wait`` block."""
 
     def __init__(
         self,
@@ -86,9 +90,9 @@ class TraceStore:
         self._parser = parser or shared_parser()
         self._threads = max(LEAST_THREADS, self._parser.workers)
         self._changed = threading.Condition()
-        self._questions = Questions()
-        self._open = OpenTraces(self._limit_bytes, self._questions)
-        self._queue = OpeningQueue(self._open, self._questions)
+        self._requests = TraceRequests()
+        self._open = OpenTraces(self._limit_bytes, self._requests)
+        self._queue = OpeningQueue(self._open, self._requests)
         self._readings = 0
         self._readers = ReaderPool("trace-reader")
         end = weakref.finalize(
@@ -103,53 +107,52 @@ class TraceStore:
 
     @property
     def used_bytes(self) -> int:
-        """Memory that the open traces take, with what was derived from them when it was last
-        counted (:meth:`settle`)."""
+        """Memory of the open traces, including derived values as last measured (:meth:`settle`)."""
         with self._changed:
             return self._open.used_bytes
 
     def request(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
-        """Start to open ``file`` unless that was done, when there is room without closing what
-        somebody needs; a changed file is opened anew.
+        """Prefetch ``file``: start to open it if there is memory without closing traces that are
+        needed; a changed file is opened again.
 
-        A summary is not made of a trace that is open: that serves as well.
+        An open trace also serves as its summary.
         """
         with self._changed:
             entry = self._wanted_entry(file, part)
-            entry.is_ahead = True
+            entry.is_prefetched = True
             self._open.use(entry)
             self._begin()
             return entry.status(file)
 
-    def gather(self, wanted: Sequence[Wanted], timeout_s: float | None) -> list[Gathered]:
-        """Open what one answer needs, the most important first, and wait for it.
+    def gather(self, wanted: Sequence[WantedTrace], timeout_s: float | None) -> list[GatheredTrace]:
+        """Open the traces of one answer, the most important first, and wait for them.
 
         Args:
-            wanted: Files and what of them.
-            timeout_s: How long to wait; None for as long as it takes. Who asks for the same again
-                keeps its turn.
+            wanted: Files and which part of them.
+            timeout_s: How long to wait; None for as long as it takes. A repeated request keeps its
+                rank.
 
         Returns:
-            All of them in order: each open, or failed (``no_room`` when it does not fit into
-            memory beside those before it), or, when the time was up, still queued or parsed.
+            All of them in order: each open, or failed (``no_room`` if it does not fit into memory
+                next to those before it), or, after the timeout, still queued or being parsed.
         """
-        until_s = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         keys = [(file.location.url, part) for file, part in wanted]
         with self._changed:
             while True:
-                question = self._questions.ask(keys)
-                waiting = self._unsettled(wanted, question)
+                trace_request = self._requests.register(keys)
+                waiting = self._unsettled(wanted, trace_request)
                 if not waiting:
-                    return self._answered(wanted, question)
-                left_s = None if until_s is None else until_s - time.monotonic()
-                if left_s is not None and left_s <= 0:
-                    return [self._gathered(file, part, question) for file, part in wanted]
-                self._wait(waiting, RENEW_S if left_s is None else min(left_s, RENEW_S))
+                    return self._complete(wanted, trace_request)
+                remaining_s = None if deadline_s is None else deadline_s - time.monotonic()
+                if remaining_s is not None and remaining_s <= 0:
+                    return [self._gather_one(file, part, trace_request) for file, part in wanted]
+                self._wait(waiting, RENEW_S if remaining_s is None else min(remaining_s, RENEW_S))
 
     def wait(
         self, files: Iterable[SpanFile], timeout_s: float | None, part: Part = "trace"
     ) -> None:
-        """As :meth:`gather`, for whoever looks at the traces later."""
+        """As :meth:`gather`, for a caller that reads the traces later."""
         self.gather([(file, part) for file in files], timeout_s)
 
     def trace(self, file: SpanFile, part: Part = "trace") -> Trace | None:
@@ -159,22 +162,22 @@ class TraceStore:
             if entry is None:
                 return None
             self._open.use(entry)
-            entry.was_taken = True
+            entry.was_used = True
             return entry.trace
 
     def status(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
-        """How far ``file`` is; does not start anything."""
+        """The status of ``file``; does not start anything."""
         with self._changed:
             entry = self._current(file, part)
-            return queued(file) if entry is None else entry.status(file)
+            return queued_status(file) if entry is None else entry.status(file)
 
     def settle(self) -> None:
-        """Count what answers derived from the open traces, and let go what is too much."""
+        """Measure the values derived from the open traces, and free what exceeds the limit."""
         with self._changed:
-            grown = [(entry, entry.trace) for entry in self._open.grown()]
+            entries_to_measure = [(entry, entry.trace) for entry in self._open.entries_to_measure()]
         counts = [
             (entry, trace.derived.count, derived_bytes_of(trace))
-            for entry, trace in grown
+            for entry, trace in entries_to_measure
             if trace is not None
         ]
         with self._changed:
@@ -182,84 +185,93 @@ class TraceStore:
                 self._open.count(entry, derived_bytes, derived_count)
             self._open.shrink()
 
-    def keep_only(self, files: Collection[SpanFile]) -> None:
-        """Forget what is not among ``files`` as they are now: deleted and changed files."""
+    def retain_only(self, files: Collection[SpanFile]) -> None:
+        """Drop all entries that are not among ``files`` in their current state: deleted and changed
+        files."""
         current = {file.location.url: file for file in files}
         with self._changed:
             for entry in list(self._open.entries.values()):
-                if not entry.settle_on(current.get(entry.file.location.url)):
+                if not entry.update_file(current.get(entry.file.location.url)):
                     self._drop(entry)
             self._begin()
 
     def close(self) -> None:
-        """Stop reading and forget everything."""
+        """Stop reading and drop all entries."""
         with self._changed:
-            self._questions.forget()
+            self._requests.forget()
             for entry in list(self._open.entries.values()):
                 self._drop(entry)
             self._readers.close()
 
     def _current(self, file: SpanFile, part: Part) -> Entry | None:
-        """What there is of the file as it is now; for a summary an open trace is as good."""
+        """The entry of the file in its current state; an open trace also serves as summary."""
         url = file.location.url
         entry = self._open.entries.get((url, "trace"))
-        if entry is not None and entry.is_of(file) and (part == "trace" or entry.trace is not None):
+        if (
+            entry is not None
+            and entry.matches(file)
+            and (part == "trace" or entry.trace is not None)
+        ):
             return entry
         entry = self._open.entries.get((url, part))
-        return entry if entry is not None and entry.is_of(file) else None
+        return entry if entry is not None and entry.matches(file) else None
 
     def _wanted_entry(self, file: SpanFile, part: Part) -> Entry:
-        """What there is of ``file``; what is not there yet, or may be tried again, is queued."""
+        """The entry of ``file``; a missing one, or one whose retry is due, is queued."""
         entry = self._current(file, part)
-        if entry is not None and not entry.is_due_again:
+        if entry is not None and not entry.is_retry_due:
             return entry
         backoff = None if entry is None else entry.backoff
         outdated = self._open.entries.get((file.location.url, part))
         if outdated is not None:
             self._drop(outdated)
         entry = Entry(file, part, self._open.estimate_bytes(file, part), backoff=backoff)
-        entry.may_be_kept = part == "summary" and self._cache is not None
+        entry.may_be_cached = part == "summary" and self._cache is not None
         self._open.entries[entry.key] = entry
         self._queue.add(entry)
         self._parser.announce(file.state.size_bytes)
         return entry
 
-    def _unsettled(self, wanted: Sequence[Wanted], question: Question) -> list[Entry]:
-        """What has to be waited for; what is missing is queued."""
+    def _unsettled(self, wanted: Sequence[WantedTrace], trace_request: TraceRequest) -> list[Entry]:
+        """The entries to wait for; missing ones are queued."""
         entries = [
             self._wanted_entry(file, part)
             for file, part in wanted
-            if (file.location.url, part) not in question.left_out
+            if (file.location.url, part) not in trace_request.left_out
         ]
-        question.unopened = 0
+        trace_request.unopened = 0
         self._begin()
         return [entry for entry in entries if not entry.is_settled]
 
     def _wait(self, waiting: list[Entry], timeout_s: float) -> None:
-        """Wait until all of ``waiting`` are settled, or nobody wants them, or the time is up."""
-        until_s = time.monotonic() + timeout_s
-        while waiting and (left_s := until_s - time.monotonic()) > 0:
+        """Wait until all of ``waiting`` are settled or no longer needed, or until the timeout."""
+        deadline_s = time.monotonic() + timeout_s
+        while waiting and (remaining_s := deadline_s - time.monotonic()) > 0:
             if waiting[-1].is_settled or not waiting[-1].is_wanted:
                 waiting.pop()
             else:
-                self._changed.wait(left_s)
+                self._changed.wait(remaining_s)
 
-    def _answered(self, wanted: Sequence[Wanted], question: Question) -> list[Gathered]:
-        gathered = [self._gathered(file, part, question) for file, part in wanted]
-        self._questions.answered(question)
+    def _complete(
+        self, wanted: Sequence[WantedTrace], trace_request: TraceRequest
+    ) -> list[GatheredTrace]:
+        gathered = [self._gather_one(file, part, trace_request) for file, part in wanted]
+        self._requests.complete(trace_request)
         self._begin()
         return gathered
 
-    def _gathered(self, file: SpanFile, part: Part, question: Question) -> Gathered:
+    def _gather_one(self, file: SpanFile, part: Part, trace_request: TraceRequest) -> GatheredTrace:
         entry = self._current(file, part)
-        if (file.location.url, part) in question.left_out:
+        if (file.location.url, part) in trace_request.left_out:
             problem = _no_room(file, self._limit_bytes)
-            return Gathered(file, None, replace(queued(file), state="failed", error=problem))
+            return GatheredTrace(
+                file, None, replace(queued_status(file), state="failed", error=problem)
+            )
         if entry is None:
-            return Gathered(file, None, queued(file))
+            return GatheredTrace(file, None, queued_status(file))
         self._open.use(entry)
-        entry.was_taken = entry.trace is not None
-        return Gathered(file, entry.trace, entry.status(file))
+        entry.was_used = entry.trace is not None
+        return GatheredTrace(file, entry.trace, entry.status(file))
 
     def _drop(self, entry: Entry) -> None:
         self._open.drop(entry)
@@ -268,7 +280,7 @@ class TraceStore:
         self._changed.notify_all()
 
     def _begin(self) -> None:
-        """Open what is queued, as long as threads and memory allow."""
+        """Open queued entries as long as threads and memory allow."""
         while self._readings < self._threads and (entries := self._queue.take(self._drop)):
             self._readings += 1
             for entry in entries:
@@ -277,7 +289,7 @@ class TraceStore:
             self._readers.submit(task)
 
     def _settle(self, results: Iterable[tuple[Entry, Result | Absent]]) -> None:
-        """Entries were read: with what result, or None for one that nobody wants any more."""
+        """Store the results of entries that were read; None for one that is no longer needed."""
         with self._changed:
             for entry, result in results:
                 self._open.end_opening(entry)
@@ -292,14 +304,14 @@ class TraceStore:
             entry.backoff = _backoff(entry, result)
         elif isinstance(result, tuple) and self._open.keep(entry, *result):
             entry.state, entry.backoff = "ready", None
-        elif result is not None:  # it takes more room than was thought, or has to be made
-            entry.may_be_kept = False
+        elif result is not None:  # it takes more memory than expected, or has to be parsed
+            entry.may_be_cached = False
             self._queue.add(entry)
-            self._questions.look_again()
+            self._requests.reset_unopened()
             self._parser.announce(entry.file.state.size_bytes)
 
     def _end_reading(self) -> None:
-        """A thread has read all that it was given."""
+        """A thread has read all its entries."""
         with self._changed:
             self._readings -= 1
             self._begin()
@@ -307,33 +319,33 @@ class TraceStore:
 
 
 def _read(
-    store: weakref.ref[TraceStore],
+    store_ref: weakref.ref[TraceStore],
     parser: Parser,
     cache: CacheFolder | None,
     entries: Sequence[Entry],
 ) -> None:
-    """Open one file, or load several summaries, in a thread that does not hold the store."""
-    for start in range(0, len(entries), SETTLED_AT_ONCE):
+    """Open one file, or load several summaries, in a thread without a reference to the store."""
+    for start in range(0, len(entries), BATCH_SIZE):
         results: list[tuple[Entry, Result | Absent]] = []
-        for entry in entries[start : start + SETTLED_AT_ONCE]:
-            if cache is not None and entry.may_be_kept:
-                results.append((entry, kept_summary(cache, entry)))
+        for entry in entries[start : start + BATCH_SIZE]:
+            if cache is not None and entry.may_be_cached:
+                results.append((entry, load_cached_summary(cache, entry)))
             else:
-                results.append((entry, reading_result(parser, cache, entry)))
+                results.append((entry, load_entry(parser, cache, entry)))
         parser.announce(-sum(entry.file.state.size_bytes for entry, _ in results))
-        alive = store()
-        if alive is not None:
-            alive._settle(results)
-        del results, alive
-    alive = store()
-    if alive is not None:
-        alive._end_reading()
+        store = store_ref()
+        if store is not None:
+            store._settle(results)
+        del results, store
+    store = store_ref()
+    if store is not None:
+        store._end_reading()
 
 
 def _end(
     entries: dict[Key, Entry], waiting: dict[Key, Entry], parser: Parser, readers: ReaderPool
 ) -> None:
-    """What is left to do when nobody holds a store any more: let readings stop."""
+    """Clean-up when a store was garbage collected: let readings stop."""
     for entry in entries.values():
         entry.is_wanted = False
     parser.announce(-sum(entry.file.state.size_bytes for entry in waiting.values()))
@@ -341,7 +353,7 @@ def _end(
 
 
 def _backoff(entry: Entry, problem: Problem) -> Backoff | None:
-    if problem.code not in TRIED_AGAIN:
+    if problem.code not in RETRYABLE_CODES:
         return None
     backoff = entry.backoff or Backoff()
     backoff.failed(time.monotonic())
@@ -351,7 +363,7 @@ def _backoff(entry: Entry, problem: Problem) -> Backoff | None:
 def _no_room(file: SpanFile, limit_bytes: int) -> Problem:
     return Problem(
         "no_room",
-        f"{file.location.url} is not opened: the traces that are looked at together fill the "
-        f"{limit_bytes / 1e6:,.3g} MB kept for open traces.",
-        "Look at fewer workers at once, or on a machine with more memory.",
+        f"{file.location.url} is not opened: the traces viewed together fill the "
+        f"{limit_bytes / 1e6:,.3g} MB reserved for open traces.",
+        "Select fewer workers, or use a machine with more memory.",
     )

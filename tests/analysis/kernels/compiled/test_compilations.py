@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.kernels.compiled.compilations import PARTS, comp
 from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
 from torch_tb_profiler.analysis.kernels.compiled.regions import REGION, compiled_calls
 from torch_tb_profiler.api import open_trace
-from torch_tb_profiler.loading.opening.open_file import open_in_state
+from torch_tb_profiler.loading.opening.open_file import open_trace_file
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
 
@@ -22,7 +22,7 @@ DATA = Path(__file__).parents[3] / "data" / "compiled" / "trace.json.gz"
 
 @pytest.fixture(scope="module")
 def recorded() -> Trace:
-    return open_in_state(open_location(str(DATA)), None, cache=None).trace
+    return open_trace_file(open_location(str(DATA)), None, cache=None).trace
 
 
 def test_the_recorded_program(recorded: Trace) -> None:

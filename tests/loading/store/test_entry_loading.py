@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from torch_tb_profiler.importers import trace_names
-from torch_tb_profiler.loading.ingest.rank import Job, ingest_file, summary_key
+from torch_tb_profiler.loading.ingest.job import Job, ingest_file, summary_key
 from torch_tb_profiler.loading.store.entries import Entry
-from torch_tb_profiler.loading.store.kept_summaries import Absent, kept_summary
+from torch_tb_profiler.loading.store.entry_loading import Absent, load_cached_summary
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, file_as_span
 from torch_tb_profiler.storage.locations import open_location
@@ -31,13 +31,13 @@ def file(tmp_path: Path, write_trace: Callable[..., Path]) -> SpanFile:
 
 
 def entry_of(file: SpanFile) -> Entry:
-    return Entry(file, "summary", 1000, may_be_kept=True)
+    return Entry(file, "summary", 1000, may_be_cached=True)
 
 
 def test_what_is_here_is_loaded(cache: CacheFolder, file: SpanFile) -> None:
-    assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
+    assert load_cached_summary(cache, entry_of(file)) is Absent.ABSENT
     ingest_file(Job(file.location, file.state, cache))
-    result = kept_summary(cache, entry_of(file))
+    result = load_cached_summary(cache, entry_of(file))
     assert isinstance(result, tuple)
     opened, memory = result
     assert opened.state == file.state
@@ -53,16 +53,16 @@ def test_what_is_damaged_or_gone_is_left_to_whoever_makes_it(
     folder = cache.find(key)
     assert folder is not None
     (folder / "summary.msgpack").write_bytes(b"")
-    assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
+    assert load_cached_summary(cache, entry_of(file)) is Absent.ABSENT
     assert not cache.has_local(key)
     Path(file.location.path).unlink()
-    assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
+    assert load_cached_summary(cache, entry_of(file)) is Absent.ABSENT
 
 
 def test_what_nobody_wants_is_not_looked_at(cache: CacheFolder, file: SpanFile) -> None:
     entry = entry_of(file)
     entry.is_wanted = False
-    assert kept_summary(cache, entry) is None
+    assert load_cached_summary(cache, entry) is None
 
 
 def test_a_bucket_is_not_asked(tmp_path: Path, file: SpanFile) -> None:
@@ -71,4 +71,4 @@ def test_a_bucket_is_not_asked(tmp_path: Path, file: SpanFile) -> None:
     ingest_file(Job(file.location, file.state, there))
     assert there.holds(summary_key(file.location, file.state))
     here = SharedCacheFolder(bucket, tmp_path / "here")
-    assert kept_summary(here, entry_of(file)) is Absent.ABSENT
+    assert load_cached_summary(here, entry_of(file)) is Absent.ABSENT

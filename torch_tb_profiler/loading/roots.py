@@ -1,7 +1,7 @@
-"""One place that is looked at: what it held when it last answered, and when it is asked again.
+"""Roots: the folders and files that a user opens, scanned for traces in the background.
 
-Each place is scanned in a thread of its own, so that one that does not answer delays no other. It
-keeps what it held before, and is asked again after ever longer pauses (``storage.backoff``).
+Each root is scanned in a thread of its own, so that one that does not respond delays no other. It
+keeps its last contents, and is tried again after growing pauses (``storage.backoff``).
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from torch_tb_profiler.storage.secrets import public_url, without_secrets
 _LOGGER = logging.getLogger(__name__)
 
 RESCAN_S = 10.0
-"""Least time between two scans."""
+"""Minimum time between two scans."""
 
 SCAN_SHARE = 20.0
 """A scan that took t seconds is not repeated for 20 t, so that scanning takes 5 % at most."""
 
 UNFINISHED_S = 1.0
-"""Least time between two scans while a trace is being written."""
+"""Minimum time between two scans while a trace is being written."""
 
 FOLLOW_LINKS_VARIABLE = "TORCH_TB_PROFILER_FOLLOW_LINKS"
-"""Set, links that lead out of any place are followed; TensorBoard knows no option of ours."""
+"""If set, links that lead out of any root are followed; TensorBoard has no option for it."""
 
-MAX_CHOSEN = 1000
-"""Files that may be opened by name beside those that are found, while the server lives."""
+MAX_SELECTED = 1000
+"""Maximum number of skipped files that can be opened by name while the server runs."""
 
-NO_ANSWER = frozenset({"unreachable", "internal"})
-"""Codes of errors that say nothing about what the place holds."""
+UNAVAILABLE_CODES = frozenset({"unreachable", "internal"})
+"""Error codes that say nothing about the contents of a root."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One thing to look at.
+class TraceRoot:
+    """A folder or file that is searched for traces.
 
     Attributes:
         url: Path or URL of a folder or a file.
         label: A name for its runs, if any.
-        options: What is wanted of its traces.
+        options: How its traces are read.
         follows_links: Whether links that lead out of it are followed.
     """
 
@@ -74,13 +74,13 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a place answered.
+class ScanResult:
+    """The result of a scan.
 
     Attributes:
-        name: Its name, for its runs.
-        discovery: What it holds.
-        problem: Why that is nothing; None when it is something.
+        name: Name of the root, for its runs.
+        discovery: The traces and skipped files.
+        problem: Why there is no trace; None when there is one.
     """
 
     name: str = ""
@@ -89,40 +89,40 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """A place that does not answer. Times are those of ``time.monotonic``.
+class Outage:
+    """A root that does not respond. Times are those of ``time.monotonic``.
 
     Attributes:
-        place: The place.
-        problem: What the last try met.
-        since_s: When the first try began that met no answer.
-        next_try_s: When it is asked again; the past while it is being asked.
+        root: The root.
+        problem: The error of the last attempt.
+        since_s: Start of the first attempt without an answer.
+        next_try_s: Time of the next attempt; in the past while it runs.
     """
 
-    place: Place
+    root: TraceRoot
     problem: StorageError
     since_s: float
     next_try_s: float
 
 
-class WatchedPlace:
-    """A place with what it held last; all methods may be called from any thread."""
+class WatchedRoot:
+    """A root with the result of its last scan; all methods are thread-safe."""
 
-    def __init__(self, place: Place, rescan_s: float, on_scanned: Callable[[], None]) -> None:
+    def __init__(self, root: TraceRoot, rescan_s: float, on_scanned: Callable[[], None]) -> None:
         """Start nothing yet.
 
         Args:
-            place: The place.
-            rescan_s: Least time between two scans.
-            on_scanned: Called after each, in its thread.
+            root: The root.
+            rescan_s: Minimum time between two scans.
+            on_scanned: Called after each scan, in its thread.
         """
-        self.place = place
-        self.look = Look()
+        self.root = root
+        self.result = ScanResult()
         self._rescan_s = rescan_s
         self._on_scanned = on_scanned
-        self._finished = CompletenessTracker()
-        self._heads = FormatScanner(detect_format)
-        self._chosen: frozenset[str] = frozenset()
+        self._completeness = CompletenessTracker()
+        self._scanner = FormatScanner(detect_format)
+        self._selected: frozenset[str] = frozenset()
         self._location: Location | None = None
         self._backoff = Backoff()
         self._problem: StorageError | None = None
@@ -135,12 +135,12 @@ class WatchedPlace:
 
     @property
     def shown_name(self) -> str:
-        """What tells it from other places."""
-        return self.place.label or self.look.name
+        """The name that distinguishes it from other roots."""
+        return self.root.label or self.result.name
 
     @property
     def was_scanned(self) -> bool:
-        """True when the first scan is over."""
+        """True when the first scan is complete."""
         return self._scans > 0
 
     @property
@@ -150,48 +150,48 @@ class WatchedPlace:
 
     @property
     def problem(self) -> StorageError | None:
-        """Why nothing is known of it: it does not answer, or answers that there is nothing."""
-        return self.look.problem if self._problem is None else self._problem
+        """Why nothing is known of it: it does not respond, or has no trace."""
+        return self.result.problem if self._problem is None else self._problem
 
     @property
-    def silence(self) -> Silence | None:
-        """Since when it does not answer; None when it does."""
+    def outage(self) -> Outage | None:
+        """Since when it does not respond; None when it does."""
         problem, since_s = self._problem, self._backoff.since_s
         if problem is None or since_s is None:
             return None
-        return Silence(self.place, problem, since_s, self._next_scan_s)
+        return Outage(self.root, problem, since_s, self._next_scan_s)
 
-    def be_patient(self) -> None:
-        """From now on a scan takes as long as it needs, rather than leave files for the next."""
-        self._heads.waits_for_all = True
+    def wait_for_all(self) -> None:
+        """From now on a scan inspects all files, rather than leave some for the next."""
+        self._scanner.waits_for_all = True
 
-    def choose(self, name: str) -> bool:
-        """From the next scan on take a file that was left out.
+    def select_file(self, name: str) -> bool:
+        """From the next scan on treat a skipped file as a trace.
 
         Args:
-            name: Its path from the logdir, as it was listed.
+            name: Its path relative to the logdir, as listed.
 
         Returns:
-            Whether there is one; a file that was chosen before is.
+            Whether the file is known; true for a file that was selected before.
         """
-        discovery = self.look.discovery
+        discovery = self.result.discovery
         with self._changed:
-            if name in self._chosen:
+            if name in self._selected:
                 return True
             if discovery is None or name not in discovery.skipped.openable:
                 return False
-            if len(self._chosen) < MAX_CHOSEN:
-                self._chosen |= {name}
+            if len(self._selected) < MAX_SELECTED:
+                self._selected |= {name}
             return True
 
     def scan_if_due(self) -> None:
-        """Start a scan when the pause after the last one is over."""
+        """Start a scan when the pause after the last one has passed."""
         with self._changed:
             if not self._is_scanning and time.monotonic() >= self._next_scan_s:
                 self._start()
 
     def scan(self) -> int:
-        """Start a scan now, or after the one that is running; its number, for :meth:`wait`."""
+        """Start a scan now, or after the running one; returns its number for :meth:`wait`."""
         with self._changed:
             if self._is_scanning:
                 self._scan_again = True
@@ -200,8 +200,8 @@ class WatchedPlace:
             return self._scans + 1
 
     def wait(self, number: int, timeout_s: float | None) -> bool:
-        """Wait for the end of a scan, or until the time is up; whether it ended."""
-        # Ctrl-C ends a wait that has a limit; one without it goes on, once polars is loaded.
+        """Wait for the end of a scan, or until the timeout; returns whether it ended."""
+        # Ctrl-C interrupts a wait with a limit; one without does not end, once polars is loaded.
         limit_s = threading.TIMEOUT_MAX if timeout_s is None else timeout_s
         with self._changed:
             return self._changed.wait_for(lambda: self._scans >= number, limit_s)
@@ -221,7 +221,7 @@ class WatchedPlace:
             try:
                 self._on_scanned()
             except Exception:
-                _LOGGER.exception("what %s holds could not be shown", self.place.shown_url)
+                _LOGGER.exception("the contents of %s could not be shown", self.root.shown_url)
             with self._changed:
                 self._scans += 1
                 is_wanted, self._scan_again = self._scan_again, False
@@ -229,57 +229,59 @@ class WatchedPlace:
                 self._changed.notify_all()
 
     def _scan(self, began_s: float) -> float:
-        """Look once; the pause until the next time, in seconds."""
+        """Scan once; returns the pause until the next scan, in seconds."""
         try:
             if self._location is None:
-                self._location = _opened(self.place)
-            self._finished.begin_scan()
-            self._heads.begin_scan()
-            discovery = self._discovered(self._location)
+                self._location = _open_location(self.root)
+            self._completeness.begin_scan()
+            self._scanner.begin_scan()
+            discovery = self._discover(self._location)
         except StorageError as error:
             problem = error
         except Exception as error:
-            _LOGGER.exception("looking for traces in %s failed", self.place.shown_url)
-            problem = _unexpected(self.place, error)
+            _LOGGER.exception("scanning %s for traces failed", self.root.shown_url)
+            problem = _unexpected_error(self.root, error)
         else:
             nothing = None
             if not discovery.files:
                 nothing = no_traces_error(self._location, trace_names(), discovery)
-            self.look = Look(self._location.name, discovery, nothing)
+            self.result = ScanResult(self._location.name, discovery, nothing)
             is_unfinished = bool(discovery.unfinished or discovery.undecided)
-            return self._answered(began_s, is_unfinished=is_unfinished)
-        self._location = None  # what goes wrong may lie in the client
-        if problem.code in NO_ANSWER:
+            return self._record_success(began_s, is_unfinished=is_unfinished)
+        self._location = None  # the client itself may be broken: connect again
+        if problem.code in UNAVAILABLE_CODES:
             self._problem = problem
             self._backoff.failed(time.monotonic(), began_s)
             return max(self._rescan_s_or_never, self._backoff.next_try_s - time.monotonic())
-        self.look = Look(problem=problem)
-        return min(self._answered(began_s), max(self._rescan_s, MAX_PAUSE_S))
+        self.result = ScanResult(problem=problem)
+        return min(self._record_success(began_s), max(self._rescan_s, MAX_PAUSE_S))
 
-    def _discovered(self, location: Location) -> Discovery:
+    def _discover(self, location: Location) -> Discovery:
         if location.filesystem is None and not is_folder(location):
             return Discovery(files=[file_as_span(location, trace_names())])
         looking = DiscoveryOptions(
             trace_names(),
-            self._finished,
-            None if is_set(NAMES_ONLY_VARIABLE) else self._heads,
-            self._chosen,
-            self.place.follows_links or is_set(FOLLOW_LINKS_VARIABLE),
-            self._show_known,
+            self._completeness,
+            None if is_set(NAMES_ONLY_VARIABLE) else self._scanner,
+            self._selected,
+            self.root.follows_links or is_set(FOLLOW_LINKS_VARIABLE),
+            self._publish_partial,
         )
         return discover(location, looking)
 
-    def _show_known(self, discovery: Discovery) -> None:
-        """What is known before files are looked into is shown, unless it is less than before."""
+    def _publish_partial(self, discovery: Discovery) -> None:
+        """Publish the result before file content is inspected, unless it has no trace."""
         if discovery.files:
-            self.look = Look("" if self._location is None else self._location.name, discovery)
+            self.result = ScanResult(
+                "" if self._location is None else self._location.name, discovery
+            )
             self._on_scanned()
 
     @property
     def _rescan_s_or_never(self) -> float:
         return math.inf if self._rescan_s == math.inf else 0.0
 
-    def _answered(self, began_s: float, *, is_unfinished: bool = False) -> float:
+    def _record_success(self, began_s: float, *, is_unfinished: bool = False) -> float:
         self._problem = None
         self._backoff.succeeded()
         rescan_s = self._rescan_s
@@ -288,15 +290,15 @@ class WatchedPlace:
         return max(rescan_s, SCAN_SHARE * (time.monotonic() - began_s))
 
 
-def _opened(place: Place) -> Location:
+def _open_location(root: TraceRoot) -> Location:
     try:
-        return replace(open_location(place.url), variant=place.options.variant)
-    except OSError as error:  # a relative path, and the current folder is gone
-        raise from_os_error(error, place.shown_url) from error
+        return replace(open_location(root.url), variant=root.options.variant)
+    except OSError as error:  # a relative path, and the current folder no longer exists
+        raise from_os_error(error, root.shown_url) from error
 
 
-def _unexpected(place: Place, error: Exception) -> StorageError:
+def _unexpected_error(root: TraceRoot, error: Exception) -> StorageError:
     cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
-    message = f"{place.shown_url} could not be looked through ({cause[:300]})."
-    hint = "The log has the details; please report them. It is tried again by itself."
+    message = f"{root.shown_url} could not be scanned ({cause[:300]})."
+    hint = "The log has the details; please report them. The scan is retried automatically."
     return StorageError("internal", message, hint)

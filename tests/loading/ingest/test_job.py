@@ -16,7 +16,7 @@ import pytest
 from fsspec import AbstractFileSystem
 
 from tests.helpers.opening import open_file
-from torch_tb_profiler.loading.ingest.rank import Job, ingest_file, read_summary
+from torch_tb_profiler.loading.ingest.job import Job, ingest_file, read_summary
 from torch_tb_profiler.loading.opening.open_file import cached_trace, wait_until_cached
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -83,7 +83,7 @@ def test_a_summary_is_kept_under_the_file_it_was_made_from(
         old = parser.open(location, found, cache=cache, part="summary").state
     else:
         done = parser.ingest(location, found, cache)
-        assert done.is_kept
+        assert done.is_cached
         assert done.state is not None
         old = done.state
     wait_until_cached()

@@ -1,7 +1,7 @@
-"""Progress and the wish to stop, between a worker on this machine and who waits for it.
+"""Progress and stop request between a local worker and the process that waits for it.
 
-A small file, and not a pipe, so that it works with any executor: the worker writes how far it is,
-the other side writes that it should stop.
+A small file, not a pipe, so that it works with any executor: the worker writes its progress, the
+other side writes the stop request.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ _STOP_AT = _DONE.size
 
 
 class StoppedError(Exception):
-    """Raised in a worker whose answer nobody wants any more."""
+    """Raised in a worker whose result is no longer needed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
+class ProgressFile:
     """Both directions in the file ``path``."""
 
     path: Path
 
     def make(self) -> None:
-        """Begin: nothing done, not to be stopped."""
+        """Initialize: no progress, no stop request."""
         self.path.write_bytes(bytes(_DONE.size + 1))
 
     def report(self, done_bytes: int, _size_bytes: int) -> None:
-        """Worker: say how far it is.
+        """Worker: report progress.
 
         Raises:
-            StoppedError: nobody wants the answer.
+            StoppedError: the result is no longer needed.
         """
         try:
             file = os.open(self.path, os.O_RDWR)
-        except OSError as error:  # whoever waited has gone, and has cleaned up
+        except OSError as error:  # the waiting process has ended and removed the file
             raise StoppedError from error
         try:
             os.write(file, _DONE.pack(done_bytes))
@@ -47,11 +47,11 @@ class Signals:
             os.close(file)
 
     def done_bytes(self) -> int:
-        """Waiting side: how far the worker is."""
+        """Waiting side: progress of the worker."""
         return int(_DONE.unpack(self.path.read_bytes()[: _DONE.size])[0])
 
     def stop(self) -> None:
-        """Waiting side: let the worker stop at the next piece."""
+        """Waiting side: ask the worker to stop at the next piece."""
         with self.path.open("r+b") as file:
             file.seek(_STOP_AT)
             file.write(b"\1")

@@ -1,7 +1,7 @@
-"""Files beside a trace of this machine, joined to it when it is opened.
+"""Sidecar files next to a local trace, joined to it when it is opened.
 
-They are no part of what the cache keeps of the trace: it is kept by its own file's state alone, and
-they may come later. Definitions: ``docs/views-compiled.md#files-beside-a-trace``.
+They are not part of the cached trace: its cache key depends on its own file only, and sidecars may
+be added later. Definitions: ``docs/views-compiled.md#files-beside-a-trace``.
 """
 
 from __future__ import annotations
@@ -39,28 +39,30 @@ from torch_tb_profiler.trace.quality import QualityReport
 _LOGGER = logging.getLogger(__name__)
 
 MAX_LISTED = 20_000
-"""Entries of a folder that are looked at."""
+"""Entries of a folder that are inspected."""
 
 MAX_DETAILS_BYTES = 4 << 20
 
 
-def with_beside(trace: Trace, location: Location) -> Trace:
-    """``trace`` with what the files beside its own tell; itself where there are none, where it is
-    not of this machine, or where it has nothing that they tell of."""
+def add_sidecars(trace: Trace, location: Location) -> Trace:
+    """``trace`` with the data of its sidecar files; unchanged if there are none, if it is not
+    local, or if it has nothing that they describe."""
     if location.filesystem is not None or location.is_folder:
         return trace
     try:
-        around = _Around(location)
-        found = around.files()
-        wanted = _wanted(trace) if found else set()
-        return _joined(trace, around, {kind: found[kind] for kind in wanted & found.keys()})
+        folders = _SidecarFolders(location)
+        by_kind = folders.files()
+        wanted = _wanted(trace) if by_kind else set()
+        return _with_sidecars(
+            trace, folders, {kind: by_kind[kind] for kind in wanted & by_kind.keys()}
+        )
     except Exception:
-        _LOGGER.exception("files beside %s were not read", location.url)
+        _LOGGER.exception("sidecar files of %s were not read", location.url)
         return trace
 
 
 def _wanted(trace: Trace) -> set[SidecarKind]:
-    """The kinds of files that tell something of what the trace has."""
+    """The kinds of files that describe something in the trace."""
     wanted: set[SidecarKind] = set()
     if graph_launches(trace).count:
         wanted |= {"annotations", "capture", "provenance"}
@@ -69,24 +71,26 @@ def _wanted(trace: Trace) -> set[SidecarKind]:
     return wanted
 
 
-def _joined(trace: Trace, around: _Around, found: Mapping[SidecarKind, list[str]]) -> Trace:
+def _with_sidecars(
+    trace: Trace, folders: _SidecarFolders, by_kind: Mapping[SidecarKind, list[str]]
+) -> Trace:
     job = trace.meta.info.job
-    rank = job.rank if job is not None and job.rank is not None else rank_of(around.own_name)
-    files = {kind: select_rank(names, rank) for kind, names in found.items()}
+    rank = job.rank if job is not None and job.rank is not None else rank_of(folders.own_name)
+    files = {kind: select_rank(names, rank) for kind, names in by_kind.items()}
     files["capture"] = sorted(
         files.get("capture", ()), key=lambda name: (batch_of(os.path.basename(name)) or 0, name)
     )
     if not any(files.values()):
         return trace
-    beside = read_sidecars(files, around.read, around.details(files["capture"]))
+    sidecars = read_sidecars(files, folders.read, folders.details(files["capture"]))
     quality = QualityReport(dict(trace.quality.counts), dict(trace.quality.examples))
-    quality.merge(beside.quality)
-    side = {**trace.side, **{table.name: table for table in beside.tables}}
+    quality.merge(sidecars.quality)
+    side = {**trace.side, **{table.name: table for table in sidecars.tables}}
     return replace(trace, side=side, quality=quality)
 
 
-class _Around:
-    """The folder of a trace and the one above, as far as the trace may be read there."""
+class _SidecarFolders:
+    """The folder of a trace and its parent, as far as they may be read."""
 
     def __init__(self, location: Location) -> None:
         self._location = location
@@ -94,14 +98,14 @@ class _Around:
         self.own_name = os.path.basename(location.path)
 
     def files(self) -> dict[SidecarKind, list[str]]:
-        """By kind the names of files, as paths from the folder of the trace."""
-        found: dict[SidecarKind, list[str]] = {}
+        """Names of files by kind, as paths relative to the folder of the trace."""
+        by_kind: dict[SidecarKind, list[str]] = {}
         for name, in_captures in self._names():
             kind = sidecar_kind(os.path.basename(name), in_captures=in_captures)
             is_near = os.path.dirname(name) != os.pardir
             if kind is not None and (kind != "provenance" or is_near) and name != self.own_name:
-                found.setdefault(kind, []).append(name)
-        return found
+                by_kind.setdefault(kind, []).append(name)
+        return by_kind
 
     def _names(self) -> Iterator[tuple[str, bool]]:
         for above in ("", os.pardir):
@@ -119,18 +123,19 @@ class _Around:
         return [os.path.join(folder, name) if folder else name for name in sorted(names)]
 
     def read(self, name: str, room_bytes: int) -> bytes:
-        """The unpacked content of a file.
+        """The decompressed content of a file.
 
         Raises:
-            SidecarError: it is larger, leads out of what may be read, or cannot be read.
+            SidecarError: it is too large, leads out of the folders that may be read, or cannot be
+                read.
         """
         path = os.path.normpath(os.path.join(self._folder, name))
-        place = replace(self._location, url=path, path=path)
+        sidecar = replace(self._location, url=path, path=path)
         data = bytearray()
         limits = replace(UnpackLimits.from_environment(), max_bytes=float(room_bytes))
         try:
-            state = file_state(place)
-            for piece in decompressed(read_chunks(place, state=state), limits=limits):
+            state = file_state(sidecar)
+            for piece in decompressed(read_chunks(sidecar, state=state), limits=limits):
                 data += piece
                 if len(data) > room_bytes:
                     raise TooLargeError("too large")
@@ -142,7 +147,7 @@ class _Around:
         return bytes(data)
 
     def details(self, captures: list[str]) -> CaptureDetails:
-        """What stands beside captures of their batch sizes."""
+        """Batch sizes and modes of captures, from the files next to them."""
         known: dict[str, tuple[int | None, str | None]] = {}
         for folder in dict.fromkeys(os.path.dirname(name) for name in captures):
             with suppress(SidecarError):

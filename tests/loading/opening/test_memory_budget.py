@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.opening.measure import WORKER_BYTES, MemoryBudget, text_bytes
+from torch_tb_profiler.loading.opening.memory_budget import WORKER_BYTES, MemoryBudget, text_bytes
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.locations import file_state, open_location
 

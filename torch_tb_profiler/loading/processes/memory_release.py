@@ -1,4 +1,4 @@
-"""When freed memory goes back to the system: at once, later, or now."""
+"""When freed memory returns to the system: at once, later, or on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUFFER_BYTES = 16 << 20
 """Larger than any buffer that reading a piece of a trace takes."""
 
 LARGE_BYTES = 4 << 20
-"""What is larger, columns of a large trace, is given back at once when it is freed."""
+"""Larger blocks, columns of a large trace, return to the system as soon as they are freed."""
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
@@ -20,7 +20,7 @@ _M_MMAP_THRESHOLD = -3
 
 @once
 def _glibc() -> Any:
-    """The C library; None where it is another one."""
+    """The C library; None if it is not glibc."""
     if sys.platform != "linux":
         return None
     try:
@@ -30,17 +30,18 @@ def _glibc() -> Any:
         return None
 
 
-def keep_buffers() -> None:
-    """Let this process use the buffers of one piece again for the next.
+def retain_buffers() -> None:
+    """Let this process reuse the buffers of one piece for the next.
 
-    Else glibc gives them back and gets new pages each time: an eighth of the time of an import.
-    For processes of our own only: it is a setting of the whole process.
+    Otherwise glibc returns them and gets new pages each time: an eighth of the time of an import.
+    Only for processes of this package: it is a process-wide setting.
     """
     _set_limit(BUFFER_BYTES)
 
 
-def keep_little() -> None:
-    """After the import, in a process that kept buffers: building and views free whole columns."""
+def release_large_blocks() -> None:
+    """After the import, in a process that retains buffers: building and views free whole
+    columns."""
     if _limits:
         _set_limit(LARGE_BYTES)
 
@@ -54,14 +55,14 @@ def _set_limit(size_bytes: int) -> None:
 
 
 _limits: list[int] = []
-"""The limit that was set last; empty in a process that is not ours."""
+"""The limit that was set last; empty in other processes."""
 
 
-def give_back() -> None:
+def release_free_memory() -> None:
     """Return freed memory to the system.
 
     Building a trace frees as much as the trace takes, in arrays of a size that glibc learns to
-    keep: of a 1 GB file 360 of 720 MB were free and not given back. Takes some milliseconds.
+    retain: of a 1 GB file 360 of 720 MB were free and not returned. Takes some milliseconds.
     """
     library = _glibc()
     if library is not None:

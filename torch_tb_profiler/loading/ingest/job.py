@@ -1,4 +1,4 @@
-"""The work on one rank's file as one function: may run in any process that sees file and cache."""
+"""The work on one file as a function that runs in any process with access to file and cache."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from torch_tb_profiler.importers import PieceReader, read_in_turn
-from torch_tb_profiler.loading.opening.measure import peak_memory_bytes, text_bytes
+from torch_tb_profiler.loading.opening.memory_budget import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
     OpenedFile,
     cached_trace,
-    first_state,
-    open_in_state,
+    lookup_state,
+    open_trace_file,
     trace_key,
     wait_until_cached,
 )
-from torch_tb_profiler.loading.processes.signals import Signals
+from torch_tb_profiler.loading.processes.progress_file import ProgressFile
 from torch_tb_profiler.requests.errors import OpenError, Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.entry_manifest import seal
@@ -29,15 +29,15 @@ from torch_tb_profiler.trace.cache import save_trace
 from torch_tb_profiler.trace.model import Trace
 
 Part = Literal["trace", "summary"]
-"""What is wanted of a file: all of it, or what views of a whole run need."""
+"""What is needed of a file: the whole trace, or the summary that views of a whole run need."""
 
 TRACE_FOLDER = "trace"
 SUMMARY_FOLDER = "summary"
 SUMMARY_VERSION = 9
-"""Raise with every change of what a summary holds."""
+"""Increase with every change of the content of a summary."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
-"""What tells its key in the cache from that of the trace."""
+"""Distinguishes the cache key of a summary from that of the trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Job:
 
     Attributes:
         location: The file.
-        state: What it was when it was found.
-        cache: Where trace and summary are kept, or None.
-        scratch: Folder on this machine for what the cache does not take; None when there is none,
-            as on a cluster.
-        part: What is wanted.
-        signals: Where progress is told, or None.
+        state: Its state when it was discovered.
+        cache: Where trace and summary are stored, or None.
+        scratch: Local folder for results that the cache does not take; None if there is none, as on
+            a cluster.
+        part: What is needed.
+        progress_file: Where progress is reported, or None.
     """
 
     location: Location
@@ -59,27 +59,27 @@ class Job:
     cache: CacheFolder | None
     scratch: Path | None = None
     part: Part = "trace"
-    signals: Signals | None = None
+    progress_file: ProgressFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
-    """What became of a job.
+class IngestResult:
+    """The result of a job.
 
     Attributes:
         was_cached: Nothing had to be parsed.
-        is_kept: Trace and summary are in the cache now.
-        is_shared: Whoever else uses the cache finds them: a bucket has them.
-        was_sent: They were put into the bucket for it.
-        state: What the file was that they were made from; None when there is no trace.
+        is_cached: Trace and summary are in the cache now.
+        is_shared: Other users of the cache can use them: they are in a bucket.
+        was_sent: They were uploaded to the bucket by this job.
+        state: State of the file that was parsed; None when there is no trace.
         text_bytes: Size of the file after decompression.
-        peak_bytes: The most memory its process took, 0 when an earlier job took more.
-        seconds: How long it took.
+        peak_bytes: Peak memory of its process, 0 if an earlier job needed more.
+        seconds: Duration of the job.
         problem: Why there is no trace, else None.
     """
 
     was_cached: bool = False
-    is_kept: bool = False
+    is_cached: bool = False
     is_shared: bool = False
     was_sent: bool = False
     state: FileState | None = None
@@ -89,25 +89,25 @@ class Ingested:
     problem: Problem | None = None
 
 
-def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> Ingested:
-    """Parse one file unless the cache has it, and keep trace and summary."""
+def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> IngestResult:
+    """Parse one file unless it is cached, and store trace and summary."""
     started_s = time.monotonic()
     peak_before = peak_memory_bytes()
     try:
-        state = first_state(job.location, job.state)
+        state = lookup_state(job.location, job.state)
         size = text_bytes(job.location, state)
-        was_cached = _is_kept(job, state)
+        was_cached = _is_cached(job, state)
         if not was_cached:
             state = _parse(job, state, read_pieces)
     except StorageError as error:
-        return Ingested(problem=Problem.of(error))
+        return IngestResult(problem=Problem.of(error))
     except OpenError as error:
-        return Ingested(problem=error.problem)
+        return IngestResult(problem=error.problem)
     is_shared, was_sent = _share(job, state)
     peak = peak_memory_bytes()
-    return Ingested(
+    return IngestResult(
         was_cached,
-        is_kept=was_cached or _is_kept(job, state),
+        is_cached=was_cached or _is_cached(job, state),
         is_shared=is_shared,
         was_sent=was_sent,
         state=state,
@@ -117,15 +117,15 @@ def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> Ingested:
     )
 
 
-def _is_kept(job: Job, state: FileState) -> bool:
-    """Whether the cache has both; nothing is fetched from a bucket to know it."""
+def _is_cached(job: Job, state: FileState) -> bool:
+    """Whether the cache has both; nothing is downloaded from a bucket for it."""
     return job.cache is not None and all(map(job.cache.holds, _keys(job.location, state)))
 
 
 def _share(job: Job, state: FileState) -> tuple[bool, bool]:
-    """Whether others find trace and summary now, and whether something was sent for it.
+    """Whether other users can use trace and summary now, and whether something was uploaded for it.
 
-    Only where that is the purpose: who opens a file has a folder for what is handed over.
+    Only for jobs with that purpose: opening a file uses a scratch folder for the results.
     """
     if job.cache is None or job.scratch is not None:
         return False, False
@@ -135,23 +135,23 @@ def _share(job: Job, state: FileState) -> tuple[bool, bool]:
 
 
 def _keys(location: Location, state: FileState) -> list[str]:
-    """The keys of what the cache keeps of a file."""
+    """The cache keys of a file's summary and trace."""
     return [summary_key(location, state), trace_key(location, state)]
 
 
 def _parse(job: Job, state: FileState, read_pieces: PieceReader) -> FileState:
-    """Parse and keep; returns what the file was that was read in the end."""
-    report = job.signals.report if job.signals is not None else None
-    opened = open_in_state(
+    """Parse and store; returns the state of the file that was read in the end."""
+    report = job.progress_file.report if job.progress_file is not None else None
+    opened = open_trace_file(
         job.location, state, cache=job.cache, progress=report, read_pieces=read_pieces
     )
-    keep_summary(opened, job.location, job.cache)
+    cache_summary(opened, job.location, job.cache)
     wait_until_cached()
     if job.scratch is not None:
-        kept = cached_trace(job.location, opened.state, job.cache)
-        _put(job, kept, TRACE_FOLDER, save_trace, opened.trace)
-        kept = cached_summary(job.location, opened.state, job.cache)
-        _put(job, kept, SUMMARY_FOLDER, save_summary, opened.trace)
+        cached = cached_trace(job.location, opened.state, job.cache)
+        _put(job, cached, TRACE_FOLDER, save_trace, opened.trace)
+        cached = cached_summary(job.location, opened.state, job.cache)
+        _put(job, cached, SUMMARY_FOLDER, save_summary, opened.trace)
     return opened.state
 
 
@@ -162,7 +162,7 @@ def _put(
     save: Callable[[Trace, Path], None],
     trace: Trace,
 ) -> None:
-    """Save what the cache did not take, if it is what is wanted."""
+    """Save what the cache did not take, if it is what is needed."""
     if cached is not None or job.scratch is None or name != job.part:
         return
     folder = job.scratch / name
@@ -170,29 +170,29 @@ def _put(
     try:
         save(trace, folder)
         seal(folder, name)
-    except OSError:  # no room there either: who waits parses it again
+    except OSError:  # no space there either: the waiting process parses the file again
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def summary_key(location: Location, state: FileState) -> str:
-    """The key of a file's summary in the cache."""
+    """The cache key of a file's summary."""
     return trace_key(location, state, SUMMARY_PART)
 
 
 def cached_summary(location: Location, state: FileState, cache: CacheFolder | None) -> Path | None:
-    """The folder of a file's summary in the cache; None when it is not there."""
+    """The folder of a file's summary in the cache; None if it is not cached."""
     return None if cache is None else cache.find(summary_key(location, state))
 
 
 def read_summary(location: Location, state: FileState, cache: CacheFolder | None) -> Trace | None:
-    """The summary of a file from the cache; None when it has to be made."""
+    """The summary of a file from the cache; None if it has to be created."""
     if cache is None:
         return None
     return cache.load(summary_key(location, state), load_summary)
 
 
-def keep_summary(opened: OpenedFile, location: Location, cache: CacheFolder | None) -> None:
-    """Put the summary of a trace into the cache, under the state that the trace belongs to."""
+def cache_summary(opened: OpenedFile, location: Location, cache: CacheFolder | None) -> None:
+    """Store the summary of a trace in the cache, under the state that the trace belongs to."""
     if cache is None or cached_summary(location, opened.state, cache) is not None:
         return
     key = summary_key(location, opened.state)
@@ -200,14 +200,14 @@ def keep_summary(opened: OpenedFile, location: Location, cache: CacheFolder | No
 
 
 def save_summary(trace: Trace, folder: Path) -> None:
-    """``summaries.save_summary``; the analysis behind it is imported when it is needed."""
+    """``summaries.save_summary``; its imports from ``analysis`` are loaded on demand."""
     from torch_tb_profiler.loading.ingest.summaries import save_summary as save  # noqa: PLC0415
 
     save(trace, folder)
 
 
 def load_summary(folder: Path) -> Trace:
-    """``summaries.load_summary``, likewise."""
+    """``summaries.load_summary``; imported on demand likewise."""
     from torch_tb_profiler.loading.ingest.summaries import load_summary as load  # noqa: PLC0415
 
     return load(folder)

@@ -1,4 +1,5 @@
-"""How much text a file holds, and how much memory reading it takes: measured, not guessed."""
+"""Estimate the text size of a file and the memory that reading it takes, and admit readings by
+it."""
 
 from __future__ import annotations
 
@@ -14,16 +15,18 @@ from torch_tb_profiler.storage.decompress import GZIP_MAGIC
 from torch_tb_profiler.storage.locations import FileState, Location
 
 GZIP_RATIO = 12
-"""Text per byte of a gzipped trace (11 to 16 in the samples), where its end cannot be read."""
+"""Text per byte of a gzipped trace (11 to 16 in the samples), if its end cannot be read."""
 
 WORKER_BYTES = 90 << 20
-"""What a process takes before it reads anything."""
+"""Memory of a process before it reads anything."""
 
 MEMORY_PER_TEXT_BYTE = 1.0
-"""Beginning of what is learned: 0.7 for the samples, and 0.9 with deep python stacks."""
+"""Initial estimate, refined by measurements: 0.7 for the samples, and 0.9 with deep python
+stacks."""
 
 MEMORY_PER_TABLE_BYTE = 2.2
-"""Of an open trace with what views derive from it, against its files."""
+"""Memory of an open trace with the values that views derive from it, relative to its cached
+files."""
 
 RELEASE_S = 1.0
 """The memory of a worker that has just ended is free after this time."""
@@ -38,16 +41,17 @@ _LONGEST = 1 << 32
 
 
 def likely_text_bytes(location: Location, state: FileState) -> int:
-    """Bytes of a file after decompression, by its name and what its store says alone."""
+    """Bytes of a file after decompression, estimated from its name and its store's metadata
+    alone."""
     is_packed = state.is_packed or location.name.endswith(".gz")
     return state.size_bytes * (GZIP_RATIO if is_packed else 1)
 
 
 def text_bytes(location: Location, state: FileState) -> int:
-    """Bytes of a file after decompression, from its own end where that is at hand; of a database
-    the bytes of a text that says as much.
+    """Bytes of a file after decompression, from its own end if it is local; for a database the
+    bytes of text that take as much memory.
 
-    Gzip files say it modulo 4 GiB; more is added where the file is too large for that to be all.
+    Gzip stores them modulo 4 GiB; multiples are added if the file is too large for that.
     """
     size_bytes = state.size_bytes
     if location.filesystem is not None:
@@ -69,22 +73,22 @@ def text_bytes(location: Location, state: FileState) -> int:
 if sys.platform == "win32":
 
     def peak_memory_bytes() -> int:
-        """Not known on this system."""
+        """Unknown on this system."""
         return 0
 
 else:
     import resource
 
     def peak_memory_bytes() -> int:
-        """The most memory this process has had."""
+        """Peak memory of this process."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
 
 
 class MemoryBudget:
-    """Lets readings begin while their memory fits into what is free; one always may.
+    """Admits readings while their memory fits into what is free; one is always admitted.
 
-    What a reading takes per byte of text is learned from those that are done.
+    Memory per byte of text is learned from completed readings.
     """
 
     def __init__(self, free_bytes: Callable[[], int] = free_memory_bytes) -> None:
@@ -96,7 +100,8 @@ class MemoryBudget:
 
     @contextmanager
     def reading(self, text: int) -> Iterator[None]:
-        """Wait until a reading of ``text`` bytes fits beside the others, and count it in."""
+        """Wait until a reading of ``text`` bytes fits next to the others, and reserve its
+        memory."""
         with self._changed:
             need = self._need_bytes(text)
             while not self._fits(need):
@@ -110,7 +115,7 @@ class MemoryBudget:
                 self._changed.notify_all()
 
     def is_short(self, text: int) -> bool:
-        """Whether a reading of ``text`` bytes may take more memory than there is."""
+        """Whether a reading of ``text`` bytes may take more memory than is free."""
         return self._need_bytes(text) > self._free_bytes()
 
     def check_tables(self, url: str, size_bytes: int, release: Callable[[], object]) -> None:
@@ -118,19 +123,19 @@ class MemoryBudget:
 
         Args:
             url: The trace.
-            size_bytes: Of the files of its tables.
-            release: Called when memory is short, to have some of it given back soon.
+            size_bytes: Size of its table files.
+            release: Called when memory is short, to free some of it soon.
 
         Raises:
-            OpenError: they do not fit, with that memory either.
+            OpenError: they do not fit, even after that.
         """
         need_bytes = int(size_bytes * MEMORY_PER_TABLE_BYTE)
         if self._free_bytes() >= need_bytes:
             return
         release()
-        until_s = time.monotonic() + RELEASE_S
+        deadline_s = time.monotonic() + RELEASE_S
         while (free_bytes := self._free_bytes()) < need_bytes:
-            if time.monotonic() > until_s:
+            if time.monotonic() > deadline_s:
                 raise OpenError(
                     "out_of_memory",
                     f"{url} does not fit into memory: it takes some {need_bytes / 1e6:,.0f} MB "
@@ -140,7 +145,7 @@ class MemoryBudget:
             time.sleep(RELEASE_S / 10)
 
     def learn(self, text: int, peak_bytes: int) -> None:
-        """A reading of ``text`` bytes in a process of its own took this much."""
+        """Record that a reading of ``text`` bytes in a separate process took ``peak_bytes``."""
         if text >= WORKER_BYTES and peak_bytes > WORKER_BYTES:
             with self._changed:
                 per_text_byte = (peak_bytes - WORKER_BYTES) / text
