@@ -50,6 +50,7 @@ def at_most_us(code: str, of: Run) -> float:
 
 def saved_us(code: str, program: Program, of: Run) -> float:
     """How much shorter the program is without the cause."""
+    assert code in REMOVALS, f"tests/simulation/removals.py: add {code} to REMOVALS"
     return of.length_us - min(run(without(program)).length_us for without in REMOVALS[code])
 
 

@@ -15,7 +15,7 @@ from tests.detectors.scenes import (
 )
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.detectors.eager_attention import detect
-from torch_tb_profiler.evidence.attention_kernels import eager_attention
+from torch_tb_profiler.evidence.kernel_groups import eager_attention
 
 SOFTMAX = "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, c10::BFloat16, float>"
 LOG_SOFTMAX = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true>"

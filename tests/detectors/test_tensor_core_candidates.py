@@ -19,7 +19,7 @@ from tests.detectors.scenes import (
 )
 from tests.helpers.traces import Event, op
 from torch_tb_profiler.detectors.tensor_core_candidates import detect
-from torch_tb_profiler.evidence.matrix_reasons import why_unused
+from torch_tb_profiler.evidence.matrix_units import why_unused
 from torch_tb_profiler.knowledge import gpus
 
 A100 = gpus.architecture("NVIDIA A100-SXM4-80GB", None, None)

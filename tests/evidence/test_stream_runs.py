@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.detectors.scenes import launched
 from tests.helpers.traces import Event, op, trace
-from torch_tb_profiler.evidence.attention_kernels import eager_attention
+from torch_tb_profiler.evidence.kernel_groups import eager_attention
 from torch_tb_profiler.evidence.stream_runs import FUSABLE, savings_of_runs
 from torch_tb_profiler.knowledge.kernels import classify
 

@@ -233,5 +233,20 @@ REMOVALS: dict[str, tuple[Removal, ...]] = {
     "slow_api": (unchecked,),
     "layout_transposes": (faster_kernels(lambda name: "nchwToNhwc" in name, 0.0),),
 }
-"""Code of a finding → what takes its cause out of a program, the best way counts. Codes without an
-estimate need none."""
+"""Code of a finding → what takes its cause out of a program; the best way counts. Codes without an
+estimated gain need none."""
+
+_WORKERS = "the simulated machine is one worker"
+_SHAPES = "the simulated machine does not change a kernel's time with its launch shape"
+NOT_SIMULATED = {
+    "uneven_steps": "simulated programs repeat the same step",
+    "waiting_ranks": _WORKERS,
+    "small_collectives": "the simulated machine gives a collective its time, not its size",
+    "buffer_broadcasts": "the simulated machine knows one kind of collective",
+    "gpu_imbalance": _WORKERS,
+    "straggler": _WORKERS,
+    "low_occupancy": _SHAPES,
+    "low_sm_efficiency": _SHAPES,
+    "optimizer_not_fused": "simulated programs have no optimizer",
+}
+"""Code of a finding with an estimated gain → why no simulated program has its cause."""

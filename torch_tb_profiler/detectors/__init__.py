@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
@@ -60,7 +60,16 @@ def detector_codes() -> tuple[str, ...]:
     Raises:
         DetectorError: a module has no entry, or an entry no module.
     """
-    modules = {module.name for module in pkgutil.iter_modules(__path__)}
+    return codes_in(__path__)
+
+
+def codes_in(folders: Iterable[str]) -> tuple[str, ...]:
+    """The codes of the detectors in some folders, in the order of ``knowledge/advice.toml``.
+
+    Raises:
+        DetectorError: as :func:`detector_codes`.
+    """
+    modules = {module.name for module in pkgutil.iter_modules(folders)}
     for code in sorted(modules - entries().keys()):
         raise DetectorError(
             f"torch_tb_profiler/detectors/{code}.py has no entry: add one with "

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import intersect, union
-from torch_tb_profiler.evidence.call_waits import timed_calls
+from torch_tb_profiler.evidence.collective_waits import timed_calls
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, worst_stretch
 from torch_tb_profiler.evidence.finding import Finding

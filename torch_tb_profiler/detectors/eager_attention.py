@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.evidence.attention_kernels import eager_attention, is_fallback
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.kernel_groups import eager_attention, is_fallback
 from torch_tb_profiler.evidence.kernel_time import kernel_finding, kernel_table, marked
 from torch_tb_profiler.knowledge.advice import entry
 

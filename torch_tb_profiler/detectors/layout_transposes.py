@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.kernel_groups import layout_conversions
 from torch_tb_profiler.evidence.kernel_time import kernel_finding, kernel_table, marked
-from torch_tb_profiler.evidence.layout_kernels import layout_conversions
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "layout_transposes"

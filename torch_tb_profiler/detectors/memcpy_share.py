@@ -9,16 +9,35 @@ from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.analysis.communication.roles import Role, exclusive_intervals
 from torch_tb_profiler.analysis.idle.waits import Wait, copy_directions
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.copies import copy_evidence, declared
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.sources import heaviest_operator_rows
+from torch_tb_profiler.evidence.tables import (
+    CALLS,
+    TOTAL_BYTES,
+    TOTAL_US,
+    calls_and_time,
+    filled,
+    sum_if_known,
+)
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 CODE = "memcpy_share"
-EVIDENCE = declared(CODE)
+EVIDENCE = TableSpec(
+    CODE,
+    "Copies",
+    "One row per kind of copy, those that took longest first.",
+    (
+        Column("name", "Copy", "string", None, "From which memory to which."),
+        CALLS,
+        TOTAL_US,
+        TOTAL_BYTES,
+    ),
+)
+REASONS = {"total_bytes": "The recording does not give the sizes of these copies."}
 BATCHES = "batches"
 """The variant of uploads in a program that loads batches; others upload something else."""
 VARIANTS = {Wait.UPLOAD: "upload", Wait.FETCH: "fetch", Wait.COPY: "device"}
@@ -46,7 +65,7 @@ def detect(context: Context) -> Finding | None:
         CODE,
         share,
         _gain_us(context, copies, variant) or None,
-        evidence=copy_evidence(context, copies, EVIDENCE),
+        evidence=_rows(context, copies),
         source=by_operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
         architecture=context.architecture_name,
         variant=variant,
@@ -71,3 +90,9 @@ def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
     variant = VARIANTS[max(times, key=lambda way: times[way])]
     is_of_batches = variant == "upload" and context.ranges_of(Category.DATALOADER).height > 0
     return BATCHES if is_of_batches else variant
+
+
+def _rows(context: Context, copies: pl.DataFrame) -> Table:
+    """Copies by their kind (``Memcpy HtoD (Pageable -> Device)``), longest first."""
+    kinds = calls_and_time(copies, "name_code", total_bytes=sum_if_known("bytes"))
+    return filled(EVIDENCE, kinds.with_columns(name=context.texts(kinds["name_code"])), REASONS)

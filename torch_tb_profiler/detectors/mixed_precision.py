@@ -9,9 +9,9 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.kernels.details import input_types_of_slices, types_of_inputs
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.eligible_kernels import MATRIX_KINDS, matrix_units, that_compute
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import kernel_finding, kernel_table
+from torch_tb_profiler.evidence.matrix_units import MATRIX_KINDS, matrix_units, that_compute
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.columns import Int8

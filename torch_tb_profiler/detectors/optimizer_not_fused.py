@@ -9,8 +9,8 @@ from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, un
 from torch_tb_profiler.analysis.idle.gaps import busy as device_busy
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
+from torch_tb_profiler.evidence.kernel_groups import optimizer_kernels, optimizer_steps
 from torch_tb_profiler.evidence.kernel_time import busy, outlook
-from torch_tb_profiler.evidence.optimizer_kernels import optimizer_kernels, optimizer_steps
 from torch_tb_profiler.evidence.sources import clause
 from torch_tb_profiler.evidence.stream_runs import FUSABLE
 from torch_tb_profiler.evidence.tables import (

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.durations import kernel_paces
-from torch_tb_profiler.evidence.clocks import clocks_text
+from torch_tb_profiler.analysis.kernels.durations import clocks, kernel_paces
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.same_kernels import SameKernels, same_kernels
 from torch_tb_profiler.evidence.tables import CALLS, KERNEL, filled
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.columns import Float64
+from torch_tb_profiler.knowledge.kernels import classify
+from torch_tb_profiler.trace.columns import Bools, Float64
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.quality_notes import is_cut_short
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -49,6 +50,28 @@ EVIDENCE = TableSpec(
         Column("slower_pct", "Slower", "number", "pct", "How much longer it takes here."),
     ),
 )
+
+KEY = ["kernel", "grid", "block"]
+WORKER_COLUMNS = ["median_ns", "total_ns", "of_all_pct"]
+COMPUTE = frozenset({"gemm", "convolution", "attention"})
+"""Kinds whose pace the clock of the multiprocessors sets; that of the others memory, mostly."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedKernels:
+    """Kernels by name and launch shape.
+
+    Attributes:
+        kernels: One row each: ``kernel``, ``calls`` (on the first worker).
+        median_ns: Median duration, shape ``(kernels, workers)``.
+        total_ns: Sum of durations, likewise.
+        computes: Per kernel whether the clock sets its pace, rather than memory.
+    """
+
+    kernels: pl.DataFrame
+    median_ns: Float64
+    total_ns: Float64
+    computes: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +115,10 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         return None
     traces = {name: each.trace for name, each in whole.items()}
     least, off = (known.parameters[key] for key in ("min_same_pct", "max_calls_off_pct"))
-    same = same_kernels(list(traces.values()), least, off)
-    if same is None:
+    shared = _shared_kernels(list(traces.values()), least, off)
+    if shared is None:
         return None
-    pace = max((_pace(same, worker) for worker in range(len(whole))), key=Pace.lead_pct)
+    pace = max((_pace(shared, worker) for worker in range(len(whole))), key=Pace.lead_pct)
     if pace.lead_pct() <= known.threshold:
         return None
     if pace.consistent_pct < known.parameters["min_consistent_pct"]:
@@ -112,11 +135,11 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         values={
             "worker": name,
             "consistent": pace.consistent_pct,
-            "clocks": clocks_text(traces, name),
+            "clocks": _clocks_text(traces, name),
         },
-        evidence=filled(EVIDENCE, _rows(same, pace)),
+        evidence=filled(EVIDENCE, _rows(shared, pace)),
         source={"view": "distributed", "table": "overlap", "sort": "-computation_us"},
-        variant=_variant(same, pace, known.threshold),
+        variant=_variant(shared, pace, known.threshold),
         spot=context.spot(kernel["start_ns"], end_ns, kernel["longest"], name),
         at_stake_us=excess_ns / max(context.trace.steps.height, 1) / NS_PER_US,
     )
@@ -127,14 +150,14 @@ def _are_of_one_model(contexts: Mapping[str, Context]) -> bool:
     return len(models) == 1 and None not in models
 
 
-def _pace(same: SameKernels, worker: int) -> Pace:
-    others = np.median(np.delete(same.median_ns, worker, axis=1), axis=1)
-    return Pace(worker, same.median_ns[:, worker] / others, same.total_ns[:, worker])
+def _pace(shared: SharedKernels, worker: int) -> Pace:
+    others = np.median(np.delete(shared.median_ns, worker, axis=1), axis=1)
+    return Pace(worker, shared.median_ns[:, worker] / others, shared.total_ns[:, worker])
 
 
-def _variant(same: SameKernels, pace: Pace, threshold: float) -> str:
+def _variant(shared: SharedKernels, pace: Pace, threshold: float) -> str:
     """What is slow: only kernels that compute, only those that memory limits, or both."""
-    compute, memory = pace.lead_pct(same.computes), pace.lead_pct(~same.computes)
+    compute, memory = pace.lead_pct(shared.computes), pace.lead_pct(~shared.computes)
     if compute > threshold and memory * 2 <= threshold:
         return "compute"
     if memory > threshold and compute * 2 <= threshold:
@@ -142,12 +165,60 @@ def _variant(same: SameKernels, pace: Pace, threshold: float) -> str:
     return "default"
 
 
-def _rows(same: SameKernels, pace: Pace) -> pl.DataFrame:
-    own_us = same.median_ns[:, pace.worker] / NS_PER_US
-    rows = same.kernels.with_columns(
+def _rows(shared: SharedKernels, pace: Pace) -> pl.DataFrame:
+    own_us = shared.median_ns[:, pace.worker] / NS_PER_US
+    rows = shared.kernels.with_columns(
         median_us=pl.Series(own_us),
         others_us=pl.Series(own_us / pace.slower),
         slower_pct=pl.Series((pace.slower - 1) * 100),
         weight=pl.Series(pace.weight),
     )
     return rows.sort("weight", descending=True, maintain_order=True).head(MAX_ROWS)
+
+
+def _shared_kernels(
+    workers: Sequence[Trace], least_pct: float, most_off_pct: float
+) -> SharedKernels | None:
+    """The kernels that all workers launch equally often, but for ``most_off_pct`` at the ends
+    of recordings; None where they are less than ``least_pct`` of the kernel time of one."""
+    joined = kernel_paces(workers[0]).select(*KEY, "calls")
+    for number, worker in enumerate(workers):
+        own = kernel_paces(worker).select(
+            *KEY,
+            pl.col("calls").alias("own"),
+            *(pl.col(key).alias(f"{key}_{number}") for key in WORKER_COLUMNS),
+        )
+        off = (pl.col("own") - pl.col("calls")).abs() * 100
+        joined = (
+            joined.join(own, on=KEY, nulls_equal=True, maintain_order="left")
+            .filter(off <= pl.col("calls") * most_off_pct)
+            .drop("own")
+        )
+    if joined.is_empty():
+        return None
+    median, total, of_all = (
+        np.column_stack([joined[f"{key}_{n}"].to_numpy() for n in range(len(workers))])
+        for key in WORKER_COLUMNS
+    )
+    if of_all.sum(axis=0).min() < least_pct:
+        return None
+    computes = [classify(name).kind in COMPUTE for name in joined["kernel"]]
+    return SharedKernels(
+        joined.select("kernel", "calls"), median, total.astype(np.float64), np.array(computes)
+    )
+
+
+def _clocks_text(traces: Mapping[str, Trace], worker: str) -> str:
+    """``"Its SM clock was 1,200 MHz, that of the others 1,980 MHz."``: of one worker of a run,
+    with the median of the others; empty where not all recorded it."""
+    recorded = {name: dict(clocks(trace).iter_rows()) for name, trace in traces.items()}
+    sentences = []
+    for clock, own in recorded[worker].items():
+        others = [of.get(clock) for name, of in recorded.items() if name != worker]
+        known = [value for value in others if value is not None]
+        if known and len(known) == len(others):
+            usual = median(known)
+            sentences.append(
+                f"Its {clock} was {own:,.0f} MHz, that of the others {usual:,.0f} MHz."
+            )
+    return " ".join(sentences)

@@ -11,10 +11,10 @@ from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.analysis.communication.arrivals import arrivals
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.steps.selected_collectives import selected_matching
+from torch_tb_profiler.evidence.collective_waits import longest_wait
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposure import exposed_time
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.waiting_run import longest_wait
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US

@@ -6,15 +6,6 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.eligible_kernels import (
-    declared,
-    eligible_kernels,
-    has_matrix_units,
-    matrix_units,
-    off_matrix_units,
-    that_compute,
-    used_and_unknown_ns,
-)
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import (
     busy,
@@ -22,6 +13,15 @@ from torch_tb_profiler.evidence.kernel_time import (
     longest,
     outlook,
     step_share_pct,
+)
+from torch_tb_profiler.evidence.matrix_units import (
+    declared,
+    eligible_kernels,
+    has_matrix_units,
+    matrix_units,
+    off_matrix_units,
+    that_compute,
+    used_and_unknown_ns,
 )
 from torch_tb_profiler.knowledge.advice import entry
 

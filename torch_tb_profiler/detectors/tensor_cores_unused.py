@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.eligible_kernels import (
+from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.kernel_time import busy, longest, outlook, step_share_pct
+from torch_tb_profiler.evidence.matrix_units import (
     declared,
     eligible_kernels,
     has_matrix_units,
@@ -13,8 +15,6 @@ from torch_tb_profiler.evidence.eligible_kernels import (
     that_compute,
     used_and_unknown_ns,
 )
-from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.kernel_time import busy, longest, outlook, step_share_pct
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "tensor_cores_unused"

@@ -7,17 +7,19 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
-from torch_tb_profiler.evidence.attention_kernels import eager_attention
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.kernel_groups import (
+    eager_attention,
+    layout_conversions,
+    optimizer_kernels,
+)
 from torch_tb_profiler.evidence.kernel_time import (
     kernel_finding,
     kernel_share_pct,
     kernel_table,
     marked,
 )
-from torch_tb_profiler.evidence.layout_kernels import layout_conversions
-from torch_tb_profiler.evidence.optimizer_kernels import optimizer_kernels
 from torch_tb_profiler.evidence.program import is_compiled
 from torch_tb_profiler.evidence.stream_runs import savings_of_runs
 from torch_tb_profiler.knowledge.advice import entry

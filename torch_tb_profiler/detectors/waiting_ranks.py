@@ -8,12 +8,18 @@ import polars as pl
 
 from torch_tb_profiler.analysis.communication.arrivals import arrivals
 from torch_tb_profiler.analysis.steps.selected_collectives import selected_matching
-from torch_tb_profiler.evidence.call_waits import WAITING, timed_calls, waiting_time
+from torch_tb_profiler.evidence.collective_waits import (
+    WAITING,
+    longest_wait,
+    mean_waits,
+    timed_calls,
+    waiting_calls,
+    waiting_time,
+)
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposure import MOSTLY, exposure, gain_us, worst_stretch
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import filled
-from torch_tb_profiler.evidence.waiting_run import longest_wait, mean_waits, waiting_calls
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE

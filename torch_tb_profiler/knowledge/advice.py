@@ -66,6 +66,11 @@ def entry(code: str) -> AdviceEntry:
     """The entry of a detector.
 
     Raises:
-        KeyError: there is no such advice.
+        KeyError: there is none; the message names the file to edit.
     """
-    return entries()[code]
+    try:
+        return entries()[code]
+    except KeyError:
+        raise KeyError(
+            f'torch_tb_profiler/knowledge/advice.toml has no [[advice]] entry with code = "{code}"'
+        ) from None

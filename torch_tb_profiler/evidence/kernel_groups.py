@@ -1,8 +1,5 @@
-"""Kernels of attention that runs operator by operator: what stands between two batched products.
-
-Attention without a fused kernel is a batched product (queries and keys), scaling and mask,
-softmax, maybe dropout, and a batched product (with the values); its gradient is the same
-backwards. A softmax that is a loss, a router or a sampler stands between other neighbours.
+"""Kernels by their purpose, across operators: attention in separate kernels, layout conversions,
+optimizer steps.
 """
 
 from __future__ import annotations
@@ -10,11 +7,15 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
+from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.stream_runs import begins_stream
+from torch_tb_profiler.knowledge import operators
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -88,3 +89,69 @@ def is_fallback(trace: Trace, owners: Int64) -> bool:
     slices = trace.slices[around]
     operators = slices["name_code"].filter(slices["category"] == Category.OPERATOR).unique()
     return any(trace.text(code) == FALLBACK for code in operators)
+
+
+IMAGES = re.compile("nc(d?)hw|n(d?)hwc|cnhw", re.IGNORECASE)
+"""A name that speaks of the layout of images; a transpose that does not may be of anything."""
+
+CONVOLUTIONS = frozenset({"aten-convolution", "backward-convolution"})
+"""Rules of ``operators.toml``."""
+
+
+@per_trace
+def layout_conversions(trace: Trace) -> Bools:
+    """Per row of ``trace.device_work`` whether it is a layout kernel that names image layouts, or
+    one that a convolution launched."""
+    work = trace.device_work
+    rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
+    names = work["name_code"].to_numpy()[rows]
+    is_layout = kernel_name_kinds(trace).verdicts(names, lambda kind: kind.kind == "layout")
+    rows, names = rows[is_layout == codes.YES], names[is_layout == codes.YES]
+    of_images = codes.map_names(trace, names, lambda name: bool(IMAGES.search(name)), np.bool_)
+    owner = indices(work["owner"])[rows]
+    owned = owner >= 0
+    owner_names = trace.slices["name_code"].to_numpy()[owner[owned]]
+    of_images[owned] |= codes.map_names(trace, owner_names, _is_convolution, np.bool_)
+    found = np.zeros(work.height, np.bool_)
+    found[rows[of_images]] = True
+    return found
+
+
+def _is_convolution(name: str) -> bool:
+    rule = operators.matching_rule(name)
+    return rule is not None and rule.name in CONVOLUTIONS
+
+
+STEP = "Optimizer.step"
+"""Start of the names of the ranges."""
+
+
+def optimizer_steps(context: Context) -> pl.DataFrame:
+    """The ranges ``Optimizer.step…`` that began in the steps, as ``trace.slices``."""
+    ranges = context.ranges_of(Category.OPTIMIZER)
+    return ranges.filter(context.texts(ranges["name_code"]).str.starts_with(STEP))
+
+
+def optimizer_kernels(context: Context) -> pl.DataFrame:
+    """The kernels of ``context.kernels`` launched in them, with ``optimizer``, the id of the
+    range."""
+    around = _optimizer_of_work(context.trace)
+    row = np.searchsorted(
+        context.trace.device_work["slice"].to_numpy(), context.kernels["slice"].to_numpy()
+    )
+    inside = around[row]
+    steps = optimizer_steps(context)["id"].to_numpy()
+    chosen = np.flatnonzero(np.isin(inside, steps))
+    return context.kernels[chosen].with_columns(optimizer=pl.Series(inside[chosen]))
+
+
+@per_trace
+def _optimizer_of_work(trace: Trace) -> Int64:
+    """Per row of ``trace.device_work`` the range ``Optimizer.step…`` that its launch lies in, -1
+    for none."""
+    ranges = trace.slices.filter(pl.col("category") == Category.OPTIMIZER)
+    names = ranges["name_code"].to_numpy()
+    is_step = codes.map_names(trace, names, lambda name: name.startswith(STEP), np.bool_)
+    steps = ranges["id"].to_numpy()[is_step]
+    launch = indices(trace.device_work["launch"])
+    return np.where(launch >= 0, innermost_around_start(trace, steps, launch), -1)
