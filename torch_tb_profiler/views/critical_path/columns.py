@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.idle.critical_path.parts import Part
+from torch_tb_profiler.analysis.idle.critical_path.parts import PathPart
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 TITLES = {
-    Part.COMPUTE: "Compute kernels",
-    Part.COMMUNICATION: "Communication",
-    Part.COPY: "Copies and sets",
-    Part.OPERATOR: "Operators on the host",
-    Part.PYTHON: "Python between operators",
-    Part.RUNTIME: "Runtime calls",
-    Part.LAUNCH: "Launch latency",
-    Part.KERNEL_GAP: "Kernel to kernel",
-    Part.STREAM_WAIT: "Between streams",
-    Part.SYNC_RETURN: "Return of synchronization",
-    Part.HAND_OVER: "Between host threads",
-    Part.DATA_LOADING: "Data loading",
-    Part.UNKNOWN: "Not known",
+    PathPart.COMPUTE: "Compute kernels",
+    PathPart.COMMUNICATION: "Communication",
+    PathPart.COPY: "Copies and sets",
+    PathPart.OPERATOR: "Operators on the host",
+    PathPart.PYTHON: "Python between operators",
+    PathPart.RUNTIME: "Runtime calls",
+    PathPart.LAUNCH: "Launch latency",
+    PathPart.KERNEL_GAP: "Kernel to kernel",
+    PathPart.STREAM_WAIT: "Between streams",
+    PathPart.SYNC_RETURN: "Return of synchronization",
+    PathPart.HAND_OVER: "Between host threads",
+    PathPart.DATA_LOADING: "Data loading",
+    PathPart.UNKNOWN: "Not known",
 }
 
 MEANINGS = {
-    Part.COMPUTE: "A kernel runs, and what follows waits for it. Faster or fewer kernels help.",
-    Part.COMMUNICATION: "A collective runs, or waits for other ranks. Overlap it, or find the rank "
-    "that is late.",
-    Part.COPY: "A copy or set runs on the device.",
-    Part.OPERATOR: "The host prepares work inside operators. torch.compile, CUDA graphs or a "
+    PathPart.COMPUTE: "A kernel runs, and what follows waits for it. Faster or fewer kernels help.",
+    PathPart.COMMUNICATION: "A collective runs, or waits for other ranks. Overlap it, or find the "
+    "rank that is late.",
+    PathPart.COPY: "A copy or set runs on the device.",
+    PathPart.OPERATOR: "The host prepares work inside operators. torch.compile, CUDA graphs or a "
     "larger batch help.",
-    Part.PYTHON: "The host runs Python between operators. The same helps.",
-    Part.RUNTIME: "The host is in a call of the device's runtime: launches, allocations, events.",
-    Part.LAUNCH: "A launched kernel is on its way to a stream that has nothing else to do.",
-    Part.KERNEL_GAP: "The stream goes from one kernel to the next, which was launched already.",
-    Part.STREAM_WAIT: "From the end of work of another stream to what waited for it (inferred).",
-    Part.SYNC_RETURN: "The device is done, and the call that waited for it comes back.",
-    Part.HAND_OVER: "One host thread goes on after another: forward to backward, and back.",
-    Part.DATA_LOADING: "The host waits for the next batch, or makes it.",
-    Part.UNKNOWN: "Nothing recorded tells what was waited for.",
+    PathPart.PYTHON: "The host runs Python between operators. The same helps.",
+    PathPart.RUNTIME: "The host is in a call of the device's runtime: launches, allocations, "
+    "events.",
+    PathPart.LAUNCH: "A launched kernel is on its way to a stream that has nothing else to do.",
+    PathPart.KERNEL_GAP: "The stream goes from one kernel to the next, which was launched already.",
+    PathPart.STREAM_WAIT: "From the end of work of another stream to what waited for it "
+    "(inferred).",
+    PathPart.SYNC_RETURN: "The device is done, and the call that waited for it comes back.",
+    PathPart.HAND_OVER: "One host thread goes on after another: forward to backward, and back.",
+    PathPart.DATA_LOADING: "The host waits for the next batch, or makes it.",
+    PathPart.UNKNOWN: "Nothing recorded tells what was waited for.",
 }
 
 _US = "Time on the path."

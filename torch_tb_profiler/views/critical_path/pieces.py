@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.idle.critical_path.node_names import node_keys, short_texts
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.idle.critical_path.rows import node_keys, short_texts
 from torch_tb_profiler.analysis.recording.module_tree import modules_around
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -54,9 +54,9 @@ def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.Data
     node, part = pieces.node[:limit], pieces.part[:limit]
     start, end = pieces.start_ns[:limit], pieces.end_ns[:limit]
     known = np.maximum(node, 0)
-    keys, key = np.unique(node_keys(trace, path.of)[known], return_inverse=True)
-    slices = np.where(node >= 0, path.of.slice[known], -1)
-    tracks, track = np.unique(path.of.track[known], return_inverse=True)
+    keys, key = np.unique(node_keys(trace, path.step_graph)[known], return_inverse=True)
+    slices = np.where(node >= 0, path.step_graph.slice[known], -1)
+    tracks, track = np.unique(path.step_graph.track[known], return_inverse=True)
     parts = pl.Series([PART_TITLES[each] for each in sorted(PART_TITLES)], dtype=pl.String)
     modules, module = np.unique(_modules(trace, slices), return_inverse=True)
     return pl.DataFrame(

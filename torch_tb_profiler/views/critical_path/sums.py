@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, Part
+from torch_tb_profiler.analysis.idle.critical_path.node_names import (
+    key_texts,
+    node_keys,
+    short_texts,
+)
+from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, PathPart
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.idle.critical_path.rows import key_texts, node_keys, short_texts
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -17,7 +21,7 @@ from torch_tb_profiler.views.critical_path.columns import CATEGORIES, MEANINGS, 
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 
-BOTH_SIDES = (Part.LAUNCH, Part.SYNC_RETURN)
+BOTH_SIDES = (PathPart.LAUNCH, PathPart.SYNC_RETURN)
 """Parts that lie between host and device."""
 
 PART_TITLES = {int(part): title for part, title in TITLES.items()}
@@ -28,7 +32,7 @@ class NameSums:
     """Names on the paths of some steps, those with most time on the path first.
 
     Attributes:
-        key: Keys of rows (``analysis.idle.critical_path.rows``).
+        key: Keys of rows (``analysis.idle.critical_path.node_names``).
         path_ns: Time on the path.
         total_ns: Time of all nodes.
         pieces: Pieces on the path.
@@ -42,30 +46,30 @@ class NameSums:
     part: Int64
 
 
-def side_of(part: Part) -> str:
+def side_of(part: PathPart) -> str:
     """On which side a part lies."""
     if part in BOTH_SIDES:
         return "both"
-    if part == Part.UNKNOWN:
+    if part == PathPart.UNKNOWN:
         return "unknown"
     return "device" if part in ON_DEVICE else "host"
 
 
-def part_times(paths: list[CriticalPath]) -> dict[Part, int]:
+def part_times(paths: list[CriticalPath]) -> dict[PathPart, int]:
     """Nanoseconds of the paths per part."""
-    times = dict.fromkeys(Part, 0)
+    times = dict.fromkeys(PathPart, 0)
     for path in paths:
         length = path.pieces.end_ns - path.pieces.start_ns
-        for part in Part:
+        for part in PathPart:
             times[part] += int(length[path.pieces.part == part].sum())
     return times
 
 
 def categories_table(paths: list[CriticalPath]) -> Table:
     """The rows of ``CATEGORIES``: the categories that the paths have."""
-    whole = sum(path.of.graph.length_ns for path in paths)
+    whole = sum(path.step_graph.graph.length_ns for path in paths)
     rows = []
-    for part in Part:
+    for part in PathPart:
         lengths = np.concatenate(
             [np.empty(0, np.int64)]
             + [(p.pieces.end_ns - p.pieces.start_ns)[p.pieces.part == part] for p in paths]
@@ -92,7 +96,7 @@ def name_sums(trace: Trace, paths: list[CriticalPath]) -> NameSums:
     """The names of the nodes of some steps."""
     frames = []
     for path in paths:
-        graph, pieces = path.of.graph, path.pieces
+        graph, pieces = path.step_graph.graph, path.pieces
         own = pieces.is_between == 0
         node, length = pieces.node[own], (pieces.end_ns - pieces.start_ns)[own]
         count = len(graph.chain)
@@ -101,11 +105,11 @@ def name_sums(trace: Trace, paths: list[CriticalPath]) -> NameSums:
         frames.append(
             pl.DataFrame(
                 {
-                    "key": node_keys(trace, path.of),
+                    "key": node_keys(trace, path.step_graph),
                     "path_ns": on_path,
                     "total_ns": graph.end_ns - graph.start_ns,
                     "pieces": (on_path > 0).astype(np.int64),
-                    "part": path.of.part,
+                    "part": path.step_graph.part,
                 }
             )
         )
@@ -117,7 +121,7 @@ def name_sums(trace: Trace, paths: list[CriticalPath]) -> NameSums:
         both.sort("total_ns", "part", descending=[True, False])
         .group_by("key", maintain_order=True)
         .agg(pl.col("path_ns", "total_ns", "pieces").sum(), pl.col("part").first())
-        .filter((pl.col("path_ns") > 0) | (pl.col("part") != Part.UNKNOWN))
+        .filter((pl.col("path_ns") > 0) | (pl.col("part") != PathPart.UNKNOWN))
         .sort("path_ns", "total_ns", "key", descending=[True, True, False])
     )
     return NameSums(

@@ -9,10 +9,10 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.idle.critical_path.chosen import chosen_steps
-from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, Part
+from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, PathPart
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
 from torch_tb_profiler.analysis.idle.critical_path.path import critical_path as path_of_step
+from torch_tb_profiler.analysis.idle.critical_path.selected_steps import select_steps
 from torch_tb_profiler.analysis.operators.calls import no_operators
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
@@ -52,7 +52,7 @@ def critical_path(trace: Trace, selection: Selection) -> View:
         SelectionError: steps that are malformed or not in this trace, or a what-if that names
             nothing of them.
     """
-    names, steps, left_out = chosen_steps(trace, selection)
+    names, steps, left_out = select_steps(trace, selection)
     paths = [path_of_step(trace, step) for step in steps]
     told = _told(trace, names, paths)
     facts, notes = told.facts, (*told.notes, *_left_out(left_out))
@@ -92,7 +92,7 @@ def _told(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
 
 def _made(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
     sums = name_sums(trace, paths)
-    whole = sum(path.of.graph.length_ns for path in paths)
+    whole = sum(path.step_graph.graph.length_ns for path in paths)
     tables = (
         categories_table(paths),
         operators_table(trace, sums, whole),
@@ -105,10 +105,10 @@ def _made(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
     )
 
 
-def _facts(names: list[str], times: dict[Part, int], whole: int) -> tuple[Fact, ...]:
+def _facts(names: list[str], times: dict[PathPart, int], whole: int) -> tuple[Fact, ...]:
     device = sum(times[part] for part in ON_DEVICE)
     between = sum(times[part] for part in BOTH_SIDES)
-    known = whole - times[Part.UNKNOWN]
+    known = whole - times[PathPart.UNKNOWN]
     host = known - device - between
     main = max(times, key=lambda part: times[part])
     said = f"{TITLES[main]}: {100 * times[main] / whole:.0f} %" if whole else None

@@ -8,10 +8,19 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.idle.critical_path.parts import Part
+from torch_tb_profiler.analysis.idle.critical_path.node_names import (
+    key_texts,
+    node_keys,
+    short_texts,
+)
+from torch_tb_profiler.analysis.idle.critical_path.parts import PathPart
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.idle.critical_path.rows import key_texts, node_keys, short_texts
-from torch_tb_profiler.analysis.idle.critical_path.what_if import WAYS, Change, Way, changed_ns
+from torch_tb_profiler.analysis.idle.critical_path.what_if import (
+    CHANGES,
+    ChangeKind,
+    WhatIf,
+    estimate_step_ns,
+)
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
@@ -38,35 +47,35 @@ _SHOWN = 60
 
 
 def saved_ns(
-    paths: list[CriticalPath], of: Callable[[CriticalPath], list[Change]], count: int
+    paths: list[CriticalPath], of: Callable[[CriticalPath], list[WhatIf]], count: int
 ) -> list[int]:
     """Per change what all steps together would save, ns."""
     saved = [0] * count
     for path in paths:
-        for place, time in enumerate(changed_ns(path, of(path))):
-            saved[place] += path.of.graph.length_ns - time
+        for place, time in enumerate(estimate_step_ns(path, of(path))):
+            saved[place] += path.step_graph.graph.length_ns - time
     return saved
 
 
 def what_if_table(trace: Trace, paths: list[CriticalPath], sums: NameSums) -> Table:
     """The rows of ``WHAT_IF``."""
     frame = pl.DataFrame(schema=WHAT_IF.polars_schema())
-    if sum(len(path.of.graph.edge_to) for path in paths) > MAX_EDGES:
+    if sum(len(path.step_graph.graph.edge_to) for path in paths) > MAX_EDGES:
         return Table(replace(WHAT_IF, when_empty=TOO_LARGE), frame)
     keys = sums.key[:ROWS][sums.path_ns[:ROWS] > 0].tolist()
 
-    def changes(path: CriticalPath) -> list[Change]:
-        of_node = node_keys(trace, path.of)
+    def changes(path: CriticalPath) -> list[WhatIf]:
+        of_node = node_keys(trace, path.step_graph)
         masks = (of_node == key for key in keys)
-        return [Change(mask, None, way) for mask in masks for way in WAYS]
+        return [WhatIf(mask, None, way) for mask in masks for way in CHANGES]
 
-    saved = np.array(saved_ns(paths, changes, len(keys) * len(WAYS))).reshape(-1, len(WAYS))
-    whole = max(sum(path.of.graph.length_ns for path in paths), 1)
+    saved = np.array(saved_ns(paths, changes, len(keys) * len(CHANGES))).reshape(-1, len(CHANGES))
+    whole = max(sum(path.step_graph.graph.length_ns for path in paths), 1)
     frame = pl.DataFrame(
         {
             "name": short_texts(trace, keys, PART_TITLES),
             "path_us": sums.path_ns[: len(keys)] / NS_PER_US,
-            **{f"{way}_us": saved[:, place] / NS_PER_US for place, way in enumerate(WAYS)},
+            **{f"{way}_us": saved[:, place] / NS_PER_US for place, way in enumerate(CHANGES)},
             "halve_pct": 100 * saved[:, 0] / whole,
             "remove_pct": 100 * saved[:, 1] / whole,
             "full_name": key_texts(trace, keys, PART_TITLES),
@@ -85,18 +94,18 @@ def asked(
         SelectionError: the text is none, or names no row of the path.
     """
     row, _, named = text.rpartition(":")
-    way: Way | None = next((each for each in WAYS if each == named.strip()), None)
+    way: ChangeKind | None = next((each for each in CHANGES if each == named.strip()), None)
     if way is None or not row:
         raise SelectionError(
             f"what_if: {text[:_SHOWN]!r} is not a name with :halve, :remove or :overlap behind it"
         )
     matches, kind = _matching(trace, sums, row.strip())
 
-    def changes(path: CriticalPath) -> list[Change]:
-        return [Change(matches(path), kind, way)]
+    def changes(path: CriticalPath) -> list[WhatIf]:
+        return [WhatIf(matches(path), kind, way)]
 
     saved = saved_ns(paths, changes, 1)[0]
-    whole = sum(path.of.graph.length_ns for path in paths)
+    whole = sum(path.step_graph.graph.length_ns for path in paths)
     said = f"{row.strip()[:_SHOWN]}: {way}"
     return (
         Fact("what_if", "What If", said, None, None, "The change that was asked for."),
@@ -132,9 +141,11 @@ def _matching(
     trace: Trace, sums: NameSums, row: str
 ) -> tuple[Callable[[CriticalPath], Bools], int | None]:
     """Which nodes a row means, and the kind of edges where it is a category."""
-    chosen = next((each for each in Part if row in (each.name.lower(), PART_TITLES[each])), None)
+    chosen = next(
+        (each for each in PathPart if row in (each.name.lower(), PART_TITLES[each])), None
+    )
     if chosen is not None:
-        return (lambda path: path.of.part == chosen), int(chosen)
+        return (lambda path: path.step_graph.part == chosen), int(chosen)
     keys = sums.key.tolist()
     names = zip(
         keys,
@@ -148,4 +159,4 @@ def _matching(
         raise SelectionError(
             f"what_if: nothing in these steps is called {row[:_SHOWN]!r}; most time have {have}"
         )
-    return (lambda path: np.isin(node_keys(trace, path.of), wanted)), None
+    return (lambda path: np.isin(node_keys(trace, path.step_graph), wanted)), None

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.idle.critical_path.chosen import chosen_steps
 from torch_tb_profiler.analysis.idle.critical_path.path import critical_path
+from torch_tb_profiler.analysis.idle.critical_path.selected_steps import select_steps
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.index import Timeline
@@ -50,13 +50,13 @@ def path_on_timeline(
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    names, steps, _ = chosen_steps(cut, selection)
+    names, steps, _ = select_steps(cut, selection)
     origin = shown.origin_ns
     ids, starts, ends = ([np.empty(0, np.int64)] for _ in range(3))
     for step in steps:
         path = critical_path(cut, step)
         pieces = path.pieces
-        slices = np.append(path.of.slice, -1)[pieces.node]
+        slices = np.append(path.step_graph.slice, -1)[pieces.node]
         seen = (pieces.is_between == 0) & (slices >= 0)
         seen &= (pieces.start_ns - origin < end_ns) & (pieces.end_ns - origin > start_ns)
         ids.append(slices[seen])

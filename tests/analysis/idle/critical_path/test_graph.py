@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.analysis.idle.critical_path.graph import (
     SOURCE,
+    EdgeCosts,
     PathGraph,
-    Ties,
-    arrivals,
-    heads,
-    longest,
-    plan,
-    ties,
-    walk,
+    arrival_times,
+    chain_starts,
+    edge_costs,
+    longest_paths,
+    order_edges,
+    walk_back,
 )
 
 
@@ -41,7 +41,7 @@ def graphs(draw: st.DrawFn) -> PathGraph:
         if chain[a] != chain[b] and end[a] <= start[b]
     ]  # fmt: skip
     edges = draw(st.lists(st.sampled_from(pairs), max_size=8)) if pairs else []
-    first = np.flatnonzero(heads(np.array(chain)))
+    first = np.flatnonzero(chain_starts(np.array(chain)))
     edges += [(SOURCE, int(node)) for node in first]
     kinds = draw(st.lists(st.integers(0, 2), min_size=len(edges), max_size=len(edges)))
     return PathGraph(
@@ -58,14 +58,14 @@ def graphs(draw: st.DrawFn) -> PathGraph:
     )
 
 
-def every_path(graph: PathGraph, weight: list[int], tied: Ties) -> int:
+def every_path(graph: PathGraph, weight: list[int], costs: EdgeCosts) -> int:
     """The longest of all paths to a last node, each followed by itself."""
     into: dict[int, list[tuple[int, int]]] = {node: [] for node in range(len(graph.chain))}
     for node in range(1, len(graph.chain)):
         if graph.chain[node] == graph.chain[node - 1]:
-            into[node].append((node - 1, int(tied.chain_lag_ns[node])))
+            into[node].append((node - 1, int(costs.chain_lag_ns[node])))
     for edge, (a, b) in enumerate(zip(graph.edge_from, graph.edge_to, strict=True)):
-        into[int(b)].append((int(a), int(tied.edge_lag_ns[edge])))
+        into[int(b)].append((int(a), int(costs.edge_lag_ns[edge])))
 
     @cache
     def finish(node: int) -> int:
@@ -79,37 +79,39 @@ def every_path(graph: PathGraph, weight: list[int], tied: Ties) -> int:
 @settings(max_examples=150, deadline=None)
 @given(graphs(), st.data())
 def test_the_longest_path_is_that_of_all_paths(graph: PathGraph, data: st.DataObject) -> None:
-    tied = ties(graph)
+    costs = edge_costs(graph)
     count = len(graph.chain)
     weights = data.draw(st.lists(st.integers(0, 9), min_size=count, max_size=count))
     lengths = (graph.end_ns - graph.start_ns).tolist()
-    lags = tied.chain_lag_ns, tied.edge_lag_ns
-    ways = [(np.array(weights), *lags), (np.array(lengths), *lags)]
-    planned = plan(graph)
-    paths, sums = longest(graph, planned, ways)
-    for way, weight in enumerate((weights, lengths)):
-        ends = paths.at(graph.last, sums[way], way)
-        assert ends.max() == every_path(graph, weight, tied)
-        # One way beside others is the same as alone.
-        alone, own = longest(graph, planned, [ways[way]])
+    lags = costs.chain_lag_ns, costs.edge_lag_ns
+    weightings = [(np.array(weights), *lags), (np.array(lengths), *lags)]
+    edge_order = order_edges(graph)
+    paths, sums = longest_paths(graph, edge_order, weightings)
+    for weighting, weight in enumerate((weights, lengths)):
+        ends = paths.at(graph.last, sums[weighting], weighting)
+        assert ends.max() == every_path(graph, weight, costs)
+        # One weighting among others is the same as alone.
+        alone, own = longest_paths(graph, edge_order, [weightings[weighting]])
         assert (alone.at(graph.last, own[0], 0) == ends).all()
 
 
 @settings(max_examples=150, deadline=None)
 @given(graphs())
 def test_with_its_own_times_every_node_ends_when_it_did(graph: PathGraph) -> None:
-    tied = ties(graph)
+    costs = edge_costs(graph)
     weight = graph.end_ns - graph.start_ns
-    paths, sums = longest(graph, plan(graph), [(weight, tied.chain_lag_ns, tied.edge_lag_ns)])
+    paths, sums = longest_paths(
+        graph, order_edges(graph), [(weight, costs.chain_lag_ns, costs.edge_lag_ns)]
+    )
     assert (paths.at(np.arange(len(weight)), sums[0], 0) == graph.end_ns).all()
 
 
 @settings(max_examples=150, deadline=None)
 @given(graphs())
 def test_the_walk_follows_what_arrived_last(graph: PathGraph) -> None:
-    tied = ties(graph)
-    path = walk(graph, tied)
-    at = arrivals(graph)
+    costs = edge_costs(graph)
+    path = walk_back(graph, costs)
+    at = arrival_times(graph)
     for index, node in enumerate(path.node.tolist()):
         into = [int(at[edge]) for edge in np.flatnonzero(graph.edge_to == node)]
         if node and graph.chain[node] == graph.chain[node - 1]:
@@ -125,5 +127,5 @@ def test_a_graph_without_an_end_has_no_path() -> None:
         np.array([0]), np.array([0]), np.array([5]), np.array([SOURCE]), np.array([0]),
         np.array([0]), np.array([0]), np.array([True]), none, 5,
     )  # fmt: skip
-    assert not len(walk(graph, ties(graph)).node)
-    assert walk(replace(graph, last=np.array([0])), ties(graph)).node.tolist() == [0]
+    assert not len(walk_back(graph, edge_costs(graph)).node)
+    assert walk_back(replace(graph, last=np.array([0])), edge_costs(graph)).node.tolist() == [0]

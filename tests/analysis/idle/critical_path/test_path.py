@@ -10,16 +10,16 @@ from hypothesis import given, settings
 
 from tests.helpers.traces import Event, call, frame, kernel, memcpy, op, step, trace
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.idle.critical_path.build import StepBounds
-from torch_tb_profiler.analysis.idle.critical_path.graph import longest
-from torch_tb_profiler.analysis.idle.critical_path.parts import Part
+from torch_tb_profiler.analysis.idle.critical_path.graph import longest_paths
+from torch_tb_profiler.analysis.idle.critical_path.parts import PathPart
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath, critical_path
-from torch_tb_profiler.analysis.idle.critical_path.what_if import Change, changed_ns
+from torch_tb_profiler.analysis.idle.critical_path.step_graph import StepBounds
+from torch_tb_profiler.analysis.idle.critical_path.what_if import WhatIf, estimate_step_ns
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.model import Trace
 
-Told = list[tuple[float, float, str]]
+Parts = list[tuple[float, float, str]]
 
 
 def path_of(recording: Trace, number: int = 0) -> CriticalPath:
@@ -29,10 +29,10 @@ def path_of(recording: Trace, number: int = 0) -> CriticalPath:
     return critical_path(recording, StepBounds(start, end, tuple(rows.tolist())))
 
 
-def told(path: CriticalPath) -> Told:
+def parts(path: CriticalPath) -> Parts:
     pieces = path.pieces
     return [
-        (start / 1000, end / 1000, Part(part).name)
+        (start / 1000, end / 1000, PathPart(part).name)
         for start, end, part in zip(
             pieces.start_ns.tolist(), pieces.end_ns.tolist(), pieces.part.tolist(), strict=True
         )
@@ -52,7 +52,7 @@ def test_a_device_that_works_hides_the_host() -> None:
         step(1, 0, 100), op("aten::mm", 10, 20), *launched(1, 15, 22, 100),
         op("aten::mm", 40, 20), *launched(2, 45, 123, 50),
     ])  # fmt: skip
-    assert told(path_of(recording)) == [
+    assert parts(path_of(recording)) == [
         (0, 10, "PYTHON"), (10, 15, "OPERATOR"), (15, 20, "RUNTIME"), (20, 22, "LAUNCH"),
         (22, 122, "COMPUTE"), (122, 123, "KERNEL_GAP"), (123, 173, "COMPUTE"),
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_late_launch_brings_the_path_back_to_the_host() -> None:
         step(1, 0, 60), op("aten::mm", 10, 20), *launched(1, 15, 22, 10),
         op("aten::mm", 40, 20), *launched(2, 45, 53, 50),
     ])  # fmt: skip
-    assert told(path_of(recording))[3:] == [
+    assert parts(path_of(recording))[3:] == [
         (20, 30, "OPERATOR"), (30, 40, "PYTHON"), (40, 45, "OPERATOR"), (45, 50, "RUNTIME"),
         (50, 53, "LAUNCH"), (53, 103, "COMPUTE"),
     ]  # fmt: skip
@@ -71,7 +71,7 @@ def test_a_late_launch_brings_the_path_back_to_the_host() -> None:
 
 def test_a_kernel_that_starts_during_its_call_waits_for_the_begin_of_the_call() -> None:
     recording = trace([step(1, 0, 30), op("aten::mm", 10, 20), *launched(1, 15, 17, 100)])
-    assert told(path_of(recording)) == [
+    assert parts(path_of(recording)) == [
         (0, 10, "PYTHON"), (10, 15, "OPERATOR"), (15, 17, "LAUNCH"), (17, 117, "COMPUTE"),
     ]  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_a_synchronization_is_the_work_it_waits_for() -> None:
         step(1, 0, 200), *launched(1, 15, 22, 100),
         call("cudaDeviceSynchronize", 30, 100), op("aten::add", 140, 60),
     ])  # fmt: skip
-    assert told(path_of(recording)) == [
+    assert parts(path_of(recording)) == [
         (0, 15, "PYTHON"), (15, 20, "RUNTIME"), (20, 22, "LAUNCH"), (22, 122, "COMPUTE"),
         (122, 130, "SYNC_RETURN"), (130, 140, "PYTHON"), (140, 200, "OPERATOR"),
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_copy_to_the_host_waits_for_its_own_copy() -> None:
         call("cudaMemcpy", 30, 90, corr=2), memcpy(103, 10, name="Memcpy DtoH", corr=2),
         *launched(3, 150, 160, 10, stream=9), op("aten::add", 170, 30),
     ])  # fmt: skip
-    assert told(path_of(recording))[3:] == [
+    assert parts(path_of(recording))[3:] == [
         (22, 102, "COMPUTE"), (102, 103, "KERNEL_GAP"), (103, 113, "COPY"),
         (113, 120, "SYNC_RETURN"), (120, 150, "PYTHON"), (150, 155, "RUNTIME"),
         (155, 170, "PYTHON"), (170, 200, "OPERATOR"),
@@ -108,12 +108,12 @@ def test_backward_on_its_own_thread_is_on_the_path() -> None:
         op("MmBackward0", 60, 90, tid=2, **backward),
         op("aten::add_", 160, 30),
     ])  # fmt: skip
-    assert told(path_of(recording)) == [
+    assert parts(path_of(recording)) == [
         (0, 10, "PYTHON"), (10, 30, "OPERATOR"), (30, 60, "PYTHON"), (60, 150, "OPERATOR"),
         (150, 160, "PYTHON"), (160, 190, "OPERATOR"), (190, 200, "PYTHON"),
     ]  # fmt: skip
     pieces = path_of(recording)
-    tids = pieces.of.track[pieces.pieces.node]
+    tids = pieces.step_graph.track[pieces.pieces.node]
     assert len(set(tids.tolist())) == 2
 
 
@@ -121,7 +121,7 @@ def test_another_stream_is_waited_for() -> None:
     recording = trace([
         step(1, 0, 60), *launched(1, 10, 20, 100, stream=7), *launched(2, 30, 123, 40, stream=9),
     ])  # fmt: skip
-    assert told(path_of(recording))[2:] == [
+    assert parts(path_of(recording))[2:] == [
         (15, 20, "LAUNCH"), (20, 120, "COMPUTE"), (120, 123, "STREAM_WAIT"), (123, 163, "COMPUTE"),
     ]  # fmt: skip
 
@@ -129,8 +129,10 @@ def test_another_stream_is_waited_for() -> None:
 def saved(path: CriticalPath, name: str, recording: Trace, way: Any) -> float:
     code = recording.strings.tolist().index(name)
     names = recording.slices["name_code"].to_numpy()
-    nodes = np.where(path.of.slice >= 0, names[path.of.slice], -1) == code
-    return (path.of.graph.length_ns - changed_ns(path, [Change(nodes, None, way)])[0]) / 1000
+    nodes = np.where(path.step_graph.slice >= 0, names[path.step_graph.slice], -1) == code
+    return (
+        path.step_graph.graph.length_ns - estimate_step_ns(path, [WhatIf(nodes, None, way)])[0]
+    ) / 1000
 
 
 def test_what_would_be_saved() -> None:
@@ -151,14 +153,14 @@ def test_what_would_be_saved() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(recordings())
-def test_pieces_part_the_step_and_are_its_longest_path(recording: Recording) -> None:
+def test_pieces_cover_the_step_and_are_its_longest_path(recording: Recording) -> None:
     built = trace(recording.events)
     windows = step_windows(built, Selection())
     for number in range(len(windows.names)):
         if windows.end_ns[number] <= windows.start_ns[number]:
             continue
         path = path_of(built, number)
-        pieces, graph = path.pieces, path.of.graph
+        pieces, graph = path.pieces, path.step_graph.graph
         assert pieces.start_ns[0] == windows.start_ns[number]
         assert pieces.end_ns[-1] == windows.end_ns[number]
         assert (pieces.start_ns[1:] == pieces.end_ns[:-1]).all()
@@ -166,26 +168,26 @@ def test_pieces_part_the_step_and_are_its_longest_path(recording: Recording) -> 
         weight = graph.end_ns - graph.start_ns
         assert (weight > 0).all()
         if not len(weight):  # nothing but the step itself
-            assert told(path)[0][2] == "UNKNOWN"
+            assert parts(path)[0][2] == "UNKNOWN"
             continue
-        costs = (weight, path.tied.chain_lag_ns, path.tied.edge_lag_ns)
-        paths, sums = longest(graph, path.planned, [costs])
+        costs = (weight, path.costs.chain_lag_ns, path.costs.edge_lag_ns)
+        paths, sums = longest_paths(graph, path.edge_order, [costs])
         ends = paths.at(np.arange(len(weight)), sums[0], 0)
         assert (ends == graph.end_ns).all()
-        nothing = Change(np.zeros(len(weight), np.bool_), None, "halve")
-        everything = Change(np.ones(len(weight), np.bool_), None, "remove")
-        same, less = changed_ns(path, [nothing, everything])
+        nothing = WhatIf(np.zeros(len(weight), np.bool_), None, "halve")
+        everything = WhatIf(np.ones(len(weight), np.bool_), None, "remove")
+        same, less = estimate_step_ns(path, [nothing, everything])
         assert same == graph.length_ns >= less
 
 
 def test_a_step_in_which_nothing_was_recorded() -> None:
     recording = trace([step(1, 0, 100), op("aten::mm", 0, 100), step(2, 100, 100)])
     path = critical_path(recording, StepBounds(120_000, 180_000, ()))
-    assert told(path) == [(120, 180, "UNKNOWN")]
+    assert parts(path) == [(120, 180, "UNKNOWN")]
 
 
 @pytest.mark.parametrize("count", [1, 12])
-def test_only_the_last_paths_are_kept(count: int) -> None:
+def test_only_the_last_paths_are_cached(count: int) -> None:
     recording = trace(
         [step(n, 100 * n, 100) for n in range(count)] + [op("aten::mm", 0, 100 * count)]
     )

@@ -1,1 +1,1 @@
-"""The critical path of a step: the chain of work, each waiting for the one before, that it is."""
+"""The critical path of a step: the chain of work in which each piece waits for the one before."""

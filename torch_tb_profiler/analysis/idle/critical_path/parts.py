@@ -1,11 +1,11 @@
-"""What a piece of a critical path is. Definitions: ``docs/views-critical-path.md#categories``."""
+"""The categories of a critical path. Definitions: ``docs/views-critical-path.md#categories``."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
 
-class Part(IntEnum):
+class PathPart(IntEnum):
     """What a moment of the path was spent on."""
 
     COMPUTE = 0
@@ -15,36 +15,42 @@ class Part(IntEnum):
     COPY = 2
     """A copy or set on a device."""
     OPERATOR = 3
-    """An operator's own time on the host."""
+    """Self time of an operator on the host."""
     PYTHON = 4
-    """Python code, or what lies between operators of a thread."""
+    """Python code, or time between operators of a thread."""
     RUNTIME = 5
     """A call into the device's runtime: launches, allocations."""
     LAUNCH = 6
-    """From a call until the work starts that it launched, on a stream that waits for it."""
+    """From a launch call until its work starts, on a stream that waits for it."""
     KERNEL_GAP = 7
-    """Between two pieces of work of a stream, the second launched already."""
+    """Between two pieces of work of a stream, the second already launched."""
     STREAM_WAIT = 8
-    """From the end of work of another stream to work that started behind it."""
+    """From the end of work of another stream to the work that waited for it."""
     SYNC_RETURN = 9
-    """A call that waited for the device comes back."""
+    """Return latency of a call that waited for the device."""
     HAND_OVER = 10
-    """From one host thread to another: forward to backward, and back."""
+    """Handoff from one host thread to another: forward to backward, and back."""
     DATA_LOADING = 11
-    """The host waits for, or makes, a batch."""
+    """The host waits for a batch, or loads it."""
     UNKNOWN = 12
-    """Nothing recorded tells what was waited for."""
+    """What was waited for is not recorded."""
 
 
 EDGES = (
-    Part.LAUNCH,
-    Part.KERNEL_GAP,
-    Part.STREAM_WAIT,
-    Part.SYNC_RETURN,
-    Part.HAND_OVER,
-    Part.UNKNOWN,
+    PathPart.LAUNCH,
+    PathPart.KERNEL_GAP,
+    PathPart.STREAM_WAIT,
+    PathPart.SYNC_RETURN,
+    PathPart.HAND_OVER,
+    PathPart.UNKNOWN,
 )
-"""The parts that lie between two pieces of work."""
+"""The parts between two pieces of work."""
 
-ON_DEVICE = (Part.COMPUTE, Part.COMMUNICATION, Part.COPY, Part.KERNEL_GAP, Part.STREAM_WAIT)
-"""The parts in which the device, not the host, is what the step waits for."""
+ON_DEVICE = (
+    PathPart.COMPUTE,
+    PathPart.COMMUNICATION,
+    PathPart.COPY,
+    PathPart.KERNEL_GAP,
+    PathPart.STREAM_WAIT,
+)
+"""The parts in which the step waits for the device, not the host."""

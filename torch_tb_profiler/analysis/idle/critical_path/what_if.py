@@ -1,4 +1,4 @@
-"""How long a step would take if something of it were faster: the longest path of the same graph.
+"""What if some work of a step were faster: the longest path of the same graph with less weight.
 
 Definitions: ``docs/views-critical-path.md#what-if``.
 """
@@ -10,74 +10,76 @@ from typing import Literal
 
 import numpy as np
 
-from torch_tb_profiler.analysis.idle.critical_path.graph import longest, slack_at_end
+from torch_tb_profiler.analysis.idle.critical_path.graph import longest_paths, slack_at_end
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
 from torch_tb_profiler.trace.columns import Bools, Int64
 
-Way = Literal["halve", "remove", "overlap"]
-WAYS: tuple[Way, ...] = ("halve", "remove", "overlap")
+ChangeKind = Literal["halve", "remove", "overlap"]
+CHANGES: tuple[ChangeKind, ...] = ("halve", "remove", "overlap")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Change:
-    """What is made faster.
+class WhatIf:
+    """A hypothetical change.
 
     Attributes:
-        nodes: Mask of nodes.
+        nodes: Mask of the nodes that become faster.
         kind: The kind of edges that cost less too, None for none.
         way: ``halve`` their time, ``remove`` it, or ``overlap`` it with everything else.
     """
 
     nodes: Bools
     kind: int | None
-    way: Way
+    way: ChangeKind
 
 
-def changed_ns(path: CriticalPath, changes: list[Change]) -> list[int]:
-    """How long the step would take with each of the changes, ns."""
+def estimate_step_ns(path: CriticalPath, changes: list[WhatIf]) -> list[int]:
+    """Estimated length of the step with each of the changes, ns."""
     if not changes:
         return []
-    graph = path.of.graph
+    graph = path.step_graph.graph
     weight = graph.end_ns - graph.start_ns
-    # What is hidden weighs as little as what is removed: such ways are computed once.
-    asked = [(id(change.nodes), change.kind, change.way == "halve") for change in changes]
-    distinct = dict(zip(asked, changes, strict=True))
-    place = {key: number for number, key in enumerate(distinct)}
-    finish, sums = longest(graph, path.planned, [_way(path, each) for each in distinct.values()])
+    # Overlapped work weighs as little as removed work: both are computed once.
+    keys = [(id(change.nodes), change.kind, change.way == "halve") for change in changes]
+    distinct = dict(zip(keys, changes, strict=True))
+    weighting_of = {key: number for number, key in enumerate(distinct)}
+    finish, sums = longest_paths(
+        graph, path.edge_order, [_weighting(path, each) for each in distinct.values()]
+    )
     slack = slack_at_end(graph).astype(np.int64)
     times = []
-    for key, change in zip(asked, changes, strict=True):
-        way = place[key]
-        ends = finish.at(graph.last, sums[way], way) + slack
+    for key, change in zip(keys, changes, strict=True):
+        weighting = weighting_of[key]
+        ends = finish.at(graph.last, sums[weighting], weighting) + slack
         time = int(ends.max(initial=0))
         if change.way == "overlap":
             rows = np.flatnonzero(change.nodes)
-            alone = _alone(finish.at(rows, sums[way], way), weight[rows])
-            # What several threads do beside each other takes no longer than it does now.
+            alone = _alone(finish.at(rows, sums[weighting], weighting), weight[rows])
+            # What several threads do in parallel takes no longer than it does now.
             time = max(time, min(alone, graph.length_ns))
         times.append(time if len(graph.last) else graph.length_ns)
     return times
 
 
-def _way(path: CriticalPath, change: Change) -> tuple[Int64, Int64, Int64]:
-    """What nodes, edges in chains and edges between them weigh with a change."""
-    graph, tied = path.of.graph, path.tied
+def _weighting(path: CriticalPath, change: WhatIf) -> tuple[Int64, Int64, Int64]:
+    """The weights of nodes, edges in chains and edges between chains with a change."""
+    graph, costs = path.step_graph.graph, path.costs
     weight = _less(graph.end_ns - graph.start_ns, change.nodes, change.way)
     if change.kind is None:
-        return weight, tied.chain_lag_ns, tied.edge_lag_ns
+        return weight, costs.chain_lag_ns, costs.edge_lag_ns
     return (
         weight,
-        _less(tied.chain_lag_ns, graph.chain_kind == change.kind, change.way),
-        _less(tied.edge_lag_ns, graph.edge_kind == change.kind, change.way),
+        _less(costs.chain_lag_ns, graph.chain_kind == change.kind, change.way),
+        _less(costs.edge_lag_ns, graph.edge_kind == change.kind, change.way),
     )
 
 
-def _less(cost_ns: Int64, chosen: Bools, way: Way) -> Int64:
+def _less(cost_ns: Int64, chosen: Bools, way: ChangeKind) -> Int64:
     return np.where(chosen, cost_ns // 2 if way == "halve" else 0, cost_ns)
 
 
 def _alone(ready_ns: Int64, weight_ns: Int64) -> int:
-    """When work ends that runs one after the other, each from when it is ready, beside all else."""
+    """When pieces of work end that run one after the other, each once it is ready, undisturbed."""
     order = np.argsort(ready_ns, kind="stable")
     rest = np.cumsum(weight_ns[order][::-1])[::-1]
     return int((ready_ns[order] + rest).max(initial=0))

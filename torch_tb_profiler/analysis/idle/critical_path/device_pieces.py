@@ -1,4 +1,4 @@
-"""What streams did in a step, and which host calls waited for what of it.
+"""Device work in a step, and the host calls that waited for it.
 
 Definitions: ``docs/views-critical-path.md#the-graph``.
 """
@@ -11,8 +11,8 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import running_maximum
-from torch_tb_profiler.analysis.idle.critical_path.host import Stretches, tracks_of
-from torch_tb_profiler.analysis.idle.critical_path.parts import Part
+from torch_tb_profiler.analysis.idle.critical_path.host_pieces import ThreadIntervals, tracks_of
+from torch_tb_profiler.analysis.idle.critical_path.parts import PathPart
 from torch_tb_profiler.analysis.idle.waits import waits
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.columns import Int64
@@ -25,11 +25,11 @@ class DevicePieces:
 
     Attributes:
         row: Rows of ``trace.device_work``.
-        chain: Number of the chain from 0: its stream; work that overlaps what its stream did
-            before is a chain of its own.
+        chain: Chain of each, from 0: its stream; work that overlaps earlier work of its stream is
+            a separate chain.
         device: Number of the device.
         start_ns, end_ns: Cut at the edges of the step.
-        part: What it is spent on (:class:`Part`).
+        part: Category of each (:class:`PathPart`).
     """
 
     row: Int64
@@ -49,14 +49,14 @@ def device_pieces(trace: Trace, start_ns: int, end_ns: int) -> DevicePieces:
     device, stream = indices(work["device"][row]), indices(work["stream"][row])
     order = np.lexsort((end[row], begin[row], stream, device))
     row, device, stream = row[order], device[order], stream[order]
-    new = (device[1:] != device[:-1]) | (stream[1:] != stream[:-1])
-    group = np.cumsum(np.append(0, new))[: len(row)]
+    is_new = (device[1:] != device[:-1]) | (stream[1:] != stream[:-1])
+    group = np.cumsum(np.append(0, is_new))[: len(row)]
     chain = _chains(group, begin[row], end[row])
     order = np.argsort(chain, kind="stable")
     row = row[order]
     kinds = kernel_kinds(trace)
-    part = np.where(kinds.is_kernel[row], Part.COMPUTE, Part.COPY).astype(np.int64)
-    part[kinds.is_communication[row]] = Part.COMMUNICATION
+    part = np.where(kinds.is_kernel[row], PathPart.COMPUTE, PathPart.COPY).astype(np.int64)
+    part[kinds.is_communication[row]] = PathPart.COMMUNICATION
     return DevicePieces(
         row,
         chain[order],
@@ -80,21 +80,21 @@ def _chains(group: Int64, begin: Int64, end: Int64) -> Int64:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Returns:
-    """Calls that came back when device work had ended.
+class SyncReturns:
+    """Synchronizing calls that returned after device work had ended.
 
     Attributes:
         waited: When each waited.
-        row: Row of ``trace.device_work`` of what it waited for.
+        row: Row of ``trace.device_work`` of the work each waited for.
     """
 
-    waited: Stretches
+    waited: ThreadIntervals
     row: Int64
 
 
-def returns(trace: Trace, pieces: DevicePieces, start_ns: int, end_ns: int) -> Returns:
-    """The calls of a step that waited for device work: a copy that they launched themselves, else
-    the work that ended last while they lasted."""
+def sync_returns(trace: Trace, pieces: DevicePieces, start_ns: int, end_ns: int) -> SyncReturns:
+    """The calls of a step that waited for device work: for a copy that they launched themselves,
+    else for the last work that ended during the call."""
     calls = waits(trace)
     begin, end = calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()
     inside = (begin < end_ns) & (end > start_ns)
@@ -104,7 +104,7 @@ def returns(trace: Trace, pieces: DevicePieces, start_ns: int, end_ns: int) -> R
     ended = work["start_ns"].to_numpy()[row] + work["dur_ns"].to_numpy()[row]
     launch = indices(work["launch"][row])
     order = np.argsort(ended, kind="stable")
-    last = _last(ended[order], end)
+    last = np.searchsorted(ended[order], end, "right") - 1
     own_order = np.lexsort((ended, launch))
     own = np.searchsorted(launch[own_order], ids, "right") - 1
     own_piece = own_order[np.maximum(own, 0)] if len(row) else own
@@ -116,11 +116,5 @@ def returns(trace: Trace, pieces: DevicePieces, start_ns: int, end_ns: int) -> R
     else:
         moment = np.full(len(ids), -1, np.int64)
     known = (piece >= 0) & (moment > np.maximum(begin, start_ns)) & (moment <= end_ns)
-    waited = Stretches(tracks_of(trace, ids[known]), begin[known], moment[known])
-    return Returns(waited, row[piece[known]] if len(row) else piece[known])
-
-
-def _last(times: Int64, moment: Int64) -> Int64:
-    """Per moment the place of the last of ascending ``times`` up to it, -1 for none."""
-    place: Int64 = np.searchsorted(times, moment, "right") - 1
-    return place
+    waited = ThreadIntervals(tracks_of(trace, ids[known]), begin[known], moment[known])
+    return SyncReturns(waited, row[piece[known]] if len(row) else piece[known])

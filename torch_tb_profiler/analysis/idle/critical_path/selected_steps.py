@@ -1,22 +1,22 @@
-"""Which steps the path is of."""
+"""The steps whose critical path is computed for a selection."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.idle.critical_path.build import StepBounds
-from torch_tb_profiler.analysis.idle.critical_path.path import KEPT_STEPS
+from torch_tb_profiler.analysis.idle.critical_path.path import MAX_CACHED_STEPS
+from torch_tb_profiler.analysis.idle.critical_path.step_graph import StepBounds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-def chosen_steps(trace: Trace, selection: Selection) -> tuple[list[str], list[StepBounds], int]:
-    """The steps the path is of: names, windows, and how many selected ones are left out.
+def select_steps(trace: Trace, selection: Selection) -> tuple[list[str], list[StepBounds], int]:
+    """The steps whose path is computed: names, windows, and how many selected steps are left out.
 
-    Where no steps are named the one of median length; else those named, the first
-    :data:`KEPT_STEPS` of them.
+    The step of median length where the selection names none; else the first
+    :data:`MAX_CACHED_STEPS` of those it names.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
@@ -25,9 +25,9 @@ def chosen_steps(trace: Trace, selection: Selection) -> tuple[list[str], list[St
     rows = np.flatnonzero(windows.end_ns > windows.start_ns)
     if selection.steps is None:
         rows = _median(windows, rows)
-    kept = rows[:KEPT_STEPS]
-    bounds = [_bounds(windows, row) for row in kept.tolist()]
-    return [windows.names[row] for row in kept.tolist()], bounds, len(rows) - len(kept)
+    first = rows[:MAX_CACHED_STEPS]
+    bounds = [_bounds(windows, row) for row in first.tolist()]
+    return [windows.names[row] for row in first.tolist()], bounds, len(rows) - len(first)
 
 
 def _median(windows: StepWindows, rows: Int64) -> Int64:
@@ -39,5 +39,5 @@ def _median(windows: StepWindows, rows: Int64) -> Int64:
 
 
 def _bounds(windows: StepWindows, row: int) -> StepBounds:
-    of = np.flatnonzero(windows.of_step == row)
-    return StepBounds(int(windows.start_ns[row]), int(windows.end_ns[row]), tuple(of.tolist()))
+    steps = np.flatnonzero(windows.of_step == row)
+    return StepBounds(int(windows.start_ns[row]), int(windows.end_ns[row]), tuple(steps.tolist()))
