@@ -38,7 +38,7 @@ class TimelinePart(Generic[Question]):
 def timeline(site: Site, request: Request, _rest: str) -> Response:
     """One screen of the timeline, binary."""
     question = questions.screen_request(request.args)
-    shown, choice, viewport = queries.screen_question(site.catalog, question, WAIT_S)
+    shown, choice, viewport = queries.screen_request(site.catalog, question, WAIT_S)
     return data_response(request, timeline_bytes(shown, choice, viewport), BINARY_TYPE)
 
 

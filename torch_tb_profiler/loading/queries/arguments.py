@@ -1,4 +1,4 @@
-"""From a question about a slice to its arguments as they stand in the file."""
+"""Answer a request for the arguments of a slice, read from the trace file."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ LIMITS = SearchLimits(text_bytes=8 << 30, seconds=20.0)
 """How far a file is searched for one event."""
 
 MAX_REMOTE_BYTES = 256 << 20
-"""Of a file elsewhere so much is fetched for one event."""
+"""Maximum size of a remote file that is downloaded for one event."""
 
-MAX_KEPT = 64
-MAX_KEPT_CHARS = 1 << 18
-"""Searches that found more are not kept."""
+MAX_CACHED = 64
+MAX_CACHED_CHARS = 1 << 18
+"""Results larger than this are not cached."""
 
 _DOWNLOAD = "Download the trace and open it in an editor, or open it from this machine's disk."
 
 
-class _Kept:
-    """The last searches that ended well, by file, its state and slice."""
+class _SearchCache:
+    """The first successful searches, by file, its state and slice."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[str, str, int], EventArguments] = OrderedDict()
+        self._read_arguments: OrderedDict[tuple[str, str, int], EventArguments] = OrderedDict()
 
     def get(self, key: tuple[str, str, int]) -> EventArguments | None:
         with self._lock:
-            return self._found.get(key)
+            return self._read_arguments.get(key)
 
-    def put(self, key: tuple[str, str, int], found: EventArguments) -> None:
+    def put(self, key: tuple[str, str, int], arguments: EventArguments) -> None:
         with self._lock:
-            self._found[key] = found
-            while len(self._found) > MAX_KEPT:
-                self._found.popitem(last=False)
+            self._read_arguments[key] = arguments
+            while len(self._read_arguments) > MAX_CACHED:
+                self._read_arguments.popitem(last=False)
 
 
-_KEPT = _Kept()
+_SEARCHES = _SearchCache()
 
 
 def arguments_answer(
     catalog: Catalog, subject: Subject, slice_id: int, wait_s: float | None
 ) -> SliceArgumentsAnswer:
-    """All arguments of one slice, read from the file that it came from.
+    """All arguments of one slice, read from its file.
 
     Raises:
         UnknownError: there is no such slice.
@@ -70,57 +70,59 @@ def arguments_answer(
     """
     file, trace = subject_trace(catalog, subject, wait_s)
     check_slice(trace, slice_id)
-    found = _found(file, trace, slice_id)
-    if isinstance(found, Problem):
+    arguments = _read_arguments(file, trace, slice_id)
+    if isinstance(arguments, Problem):
         return SliceArgumentsAnswer(
             trace=trace_ref(file),
             slice=slice_id,
             state="missing",
             arguments=[],
             count=0,
-            problem=found,
+            problem=arguments,
         )
     return SliceArgumentsAnswer(
         trace=trace_ref(file),
         slice=slice_id,
         state="found",
-        arguments=recorded_arguments(found.arguments, found.known),
-        count=len(found.arguments),
+        arguments=recorded_arguments(arguments.arguments, arguments.known),
+        count=len(arguments.arguments),
         problem=None,
     )
 
 
-def _found(file: SpanFile, trace: Trace, slice_id: int) -> EventArguments | Problem:
-    """The arguments of a slice, or why they cannot be told."""
+def _read_arguments(file: SpanFile, trace: Trace, slice_id: int) -> EventArguments | Problem:
+    """The arguments of a slice, or why they cannot be read."""
     location = file.location
     try:
         state = file_state(location)
         key = (location.url + location.variant, state.version, slice_id)
-        found = _KEPT.get(key)
-        if found is not None:
-            return found
+        arguments = _SEARCHES.get(key)
+        if arguments is not None:
+            return arguments
         if location.filesystem is not None and state.size_bytes > MAX_REMOTE_BYTES:
-            return _too_far(location, state)
-        found = _searched(location, state, trace, slice_id)
+            return _remote_too_large(location, state)
+        arguments = _search(location, state, trace, slice_id)
     except StorageError as error:
         return Problem.of(error)
     except TraceFormatError as error:
         return Problem.of(error)
     except UnpackLimitError as error:
         return Problem("unpacks_too_far", f"{location.url} {error.reason}", error.hint)
-    if found is None:
+    if arguments is None:
         label = label_of(trace.meta.format)
-        message = f"{location.url} is of {label}: such files are not searched for single events."
-        hint = "What is shown without them is all that is read; the recorder's own tools have more."
+        message = (
+            f"{location.url} is a {label} file: such files are not searched for single events."
+        )
+        hint = "The slice shows all arguments that are read; the recorder's own tools have more."
         return Problem("format_not_searched", message, hint)
-    if found.end == "found":
-        if sum(map(len, found.arguments.values())) <= MAX_KEPT_CHARS:
-            _KEPT.put(key, found)
-        return found
-    return _ended(found, file, state)
+    if arguments.end == "found":
+        if sum(map(len, arguments.arguments.values())) <= MAX_CACHED_CHARS:
+            _SEARCHES.put(key, arguments)
+        return arguments
+    return _failure(arguments, file, state)
 
 
-def _searched(
+def _search(
     location: Location, state: FileState, trace: Trace, slice_id: int
 ) -> EventArguments | None:
     source = source_of(location, state)
@@ -132,41 +134,43 @@ def _searched(
         raise from_os_error(error, location.url) from error
 
 
-def _ended(found: EventArguments, file: SpanFile, state: FileState) -> Problem:
-    """Why a search found nothing."""
+def _failure(arguments: EventArguments, file: SpanFile, state: FileState) -> Problem:
+    """Why a search was unsuccessful."""
     url = file.location.url
-    if found.end == "too_far":
-        read = f"{found.text_bytes / 1e6:.0f} MB of text"
-        message = f"{url} was searched for {LIMITS.seconds:.0f} s ({read}) without coming to it."
+    if arguments.end == "too_far":
+        read = f"{arguments.text_bytes / 1e6:.0f} MB of text"
+        message = (
+            f"{url} was searched for {LIMITS.seconds:.0f} s ({read}) without reaching the event."
+        )
         return Problem("too_far", message, _DOWNLOAD)
     if state != file.state:
         return Problem.of(changed_error(url))
-    message = f"{url} does not hold this event as the trace has it."
-    if found.end == "unclear":
-        message = f"{url} holds several such events, and nothing tells which of them this is."
-    return Problem(f"event_{found.end}", message, _DOWNLOAD)
+    message = f"{url} does not contain this event as the trace has it."
+    if arguments.end == "unclear":
+        message = f"{url} contains several such events, and they cannot be distinguished."
+    return Problem(f"event_{arguments.end}", message, _DOWNLOAD)
 
 
-def _too_far(location: Location, state: FileState) -> Problem:
+def _remote_too_large(location: Location, state: FileState) -> Problem:
     size, most = state.size_bytes >> 20, MAX_REMOTE_BYTES >> 20
-    message = f"{location.url} lies on another machine and has {size} MiB; up to {most} are read."
+    message = f"{location.url} is remote and has {size} MiB; up to {most} MiB are read."
     return Problem("too_far", message, _DOWNLOAD)
 
 
 def event_query(trace: Trace, slice_id: int) -> EventQuery:
-    """The query that identifies one slice in its file."""
+    """The query that identifies a slice among the events of its file."""
     row = trace.slices.row(slice_id, named=True)
     track = trace.tracks.row(row["track"], named=True)
-    # Slices are ordered by row and start: those that share both are neighbours.
+    # Slices are ordered by track and start: those that share both are neighbours.
     edges = np.array([row["track"], row["track"] + 1], np.int32)
     first, last = np.searchsorted(trace.slices["track"].to_numpy(), edges).tolist()
     starts_ns = trace.slices["start_ns"].to_numpy()[first:last]
     low = first + int(np.searchsorted(starts_ns, row["start_ns"]))
     high = first + int(np.searchsorted(starts_ns, row["start_ns"], "right"))
-    near = trace.slices[low:high]
-    alike = near.filter(
-        near["name_code"].eq_missing(row["name_code"])
-        & near["raw_category_code"].eq_missing(row["raw_category_code"])
+    candidates = trace.slices[low:high]
+    twins = candidates.filter(
+        candidates["name_code"].eq_missing(row["name_code"])
+        & candidates["raw_category_code"].eq_missing(row["raw_category_code"])
     )
     return EventQuery(
         pid=track["pid"],
@@ -175,6 +179,6 @@ def event_query(trace: Trace, slice_id: int) -> EventQuery:
         raw_category=trace.text(row["raw_category_code"]) or None,
         start_ns=row["start_ns"],
         base_ns=trace.meta.base_ns,
-        twins_dur_ns=tuple(alike["dur_ns"]),
-        index=int(np.flatnonzero(alike["id"].to_numpy() == slice_id)[0]),
+        twins_dur_ns=tuple(twins["dur_ns"]),
+        index=int(np.flatnonzero(twins["id"].to_numpy() == slice_id)[0]),
     )

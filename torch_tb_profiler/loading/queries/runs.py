@@ -1,4 +1,4 @@
-"""What there is, as far as is known now."""
+"""Answer requests for the known runs, and open skipped files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from torch_tb_profiler.requests.runs import (
 
 
 def runs_answer(catalog: Catalog, *, wait_s: float | None = 0.0) -> RunsAnswer:
-    """Every run with its workers and their spans as they are now.
+    """Every run with its workers and the current status of their spans.
 
     Args:
-        catalog: What knows them.
+        catalog: The catalog of the runs.
         wait_s: How long to wait for the first scans; None for as long as they take.
     """
     contents = catalog.contents(wait_s)
@@ -30,32 +30,33 @@ def runs_answer(catalog: Catalog, *, wait_s: float | None = 0.0) -> RunsAnswer:
         runs=runs_of(catalog.statuses()),
         notes=contents.notes,
         problem=None if contents.problem is None else Problem.of(contents.problem),
-        silent_places=_silent_places(catalog.outages),
+        silent_places=_outages(catalog.outages),
         left_out=[
-            LeftOutPayload(one.name, one.reason, one.text, one.can_open) for one in contents.skipped
+            LeftOutPayload(skipped.name, skipped.reason, skipped.text, skipped.can_open)
+            for skipped in contents.skipped
         ],
         left_out_counts=dict(contents.skipped_counts),
     )
 
 
 def open_answer(catalog: Catalog, name: str, *, wait_s: float | None = 0.0) -> OpenAnswer:
-    """The span that a file which was left out has become.
+    """The span of a skipped file, which counts as a trace from now on.
 
     Args:
-        catalog: What knows it.
-        name: Its path, as ``/runs`` listed it.
+        catalog: The catalog of the file.
+        name: Its path, as listed by ``/runs``.
         wait_s: How long to wait for a scan; None for as long as it takes.
 
     Raises:
-        UnknownError: nothing of that name was left out.
-        NotReadyError: the scan is not over when the time is up.
+        UnknownError: no skipped file has that name.
+        NotReadyError: the scan is not complete in time.
     """
     file = catalog.open_skipped(name, wait_s)
     return OpenAnswer(run=file.run, worker=file.worker, span=file.span)
 
 
-def _silent_places(outages: Iterable[Outage]) -> list[SilentPlacePayload]:
-    """The places that do not answer, with times counted from now."""
+def _outages(outages: Iterable[Outage]) -> list[SilentPlacePayload]:
+    """The roots that do not respond, with times relative to now."""
     now_s = time.monotonic()
     return [
         SilentPlacePayload(

@@ -1,4 +1,4 @@
-"""From a question about a slice to its answer."""
+"""Answer requests for a slice."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def slice_answer(
 
 
 def check_slice(trace: Trace, slice_id: int) -> None:
-    """Refuse the id of a slice that the trace does not have.
+    """Validate the id of a slice.
 
     Raises:
-        UnknownError: it has none of that id.
+        UnknownError: the trace has no such slice.
     """
     count = trace.slices.height
     if slice_id >= count:

@@ -1,4 +1,4 @@
-"""From a question about the timeline to its answer."""
+"""Answer requests of the timeline."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ from torch_tb_profiler.views.timeline.search import MAX_NAME_CODES, codes_matchi
 from torch_tb_profiler.views.timeline.selected import selected_ranges
 
 MAX_TRACKS = 5000
-"""Tracks that are told of: more than any real trace has."""
+"""Tracks that are listed: more than any real trace has."""
 
 
 def tracks_answer(
     catalog: Catalog, request: TracksRequest, wait_s: float | None
 ) -> TimelineTracksAnswer:
-    """What there is to draw.
+    """The tracks to draw.
 
     Raises:
-        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so of all functions here.
-        UnknownError, RequestError: what is to cut the trace is not in it.
+        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so for all functions here.
+        UnknownError, RequestError: the trace has no such key node to split it by.
     """
     file, trace = subject_trace(catalog, request.subject, wait_s)
-    # What cannot cut the trace is said before any of it is drawn.
+    # Report an invalid split before anything is drawn.
     cut_trace(trace, request.subject.selection)
     shown = _with_levels(trace, request.levels)
     return TimelineTracksAnswer(
@@ -84,10 +84,10 @@ def tracks_answer(
     )
 
 
-def screen_question(
+def screen_request(
     catalog: Catalog, request: ScreenRequest, wait_s: float | None
 ) -> tuple[Timeline, Choice, Viewport]:
-    """The timeline, the lanes of it that a screen shows, and which part of time.
+    """The timeline, the lanes that a screen shows, and the part of time.
 
     Raises:
         RequestError: the range is empty, or the tracks are not those of the timeline.
@@ -104,7 +104,7 @@ def _with_levels(trace: Trace, levels: tuple[tuple[str, int], ...]) -> Timeline:
 
 
 def chosen_lanes(shown: Timeline, tracks: str | None) -> Choice:
-    """The lanes that a list of tracks names.
+    """The lanes that a list of tracks selects.
 
     Raises:
         RequestError: the tracks are not those of the timeline.
@@ -118,7 +118,7 @@ def chosen_lanes(shown: Timeline, tracks: str | None) -> Choice:
 def names_answer(
     catalog: Catalog, request: NamesRequest, wait_s: float | None
 ) -> TimelineNamesAnswer | TimelineNamePageAnswer:
-    """Names behind codes."""
+    """The names of codes."""
     trace = subject_trace(catalog, request.subject, wait_s)[1]
     if request.codes is None:
         page = names_from(trace, request.from_code)
@@ -140,11 +140,11 @@ def names_answer(
 def search_answer(
     catalog: Catalog, request: SearchRequest, wait_s: float | None
 ) -> TimelineSearchAnswer:
-    """What a search is after, and the neighbours of the place it looks from.
+    """The results of a search, and their neighbours of the starting point.
 
     Raises:
-        RequestError: it says neither what to look for nor a code of a name.
-        UnknownError: there is no slice to look from.
+        RequestError: it has neither a query nor a name code.
+        UnknownError: there is no slice to start from.
     """
     trace = subject_trace(catalog, request.subject, wait_s)[1]
     shown = timeline(trace)
@@ -175,7 +175,7 @@ def search_answer(
 def flows_answer(
     catalog: Catalog, request: FlowsRequest, wait_s: float | None
 ) -> TimelineFlowsAnswer:
-    """A slice, its arrows, and its neighbours of the same name.
+    """A slice, its arrows, and its neighbours with the same name.
 
     Raises:
         UnknownError: there is no such slice.
@@ -200,10 +200,10 @@ def flows_answer(
 
 
 def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineStepsAnswer:
-    """Where the selected steps lie.
+    """The time ranges of the selected steps.
 
     Raises:
-        RequestError: the selection is malformed, or names a step that is not there.
+        RequestError: the selection is malformed, or names a missing step.
     """
     trace = subject_trace(catalog, subject, wait_s)[1]
     origin_ns = timeline(trace).origin_ns
@@ -225,7 +225,7 @@ def clocks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> T
 
 
 def whole_range(request: RangeRequest, shown: Timeline) -> tuple[int, int]:
-    """Whole ns that hold the range; what is not given is that of the trace.
+    """Whole ns that contain the range; missing bounds are those of the trace.
 
     Raises:
         RequestError: the range is empty.
@@ -252,11 +252,11 @@ def _arrows(shown: Timeline, flows: list[Flow]) -> list[TimelineFlowPayload]:
 def _peers(
     catalog: Catalog, file: SpanFile, shown: Timeline, slice_id: int, wait_s: float | None
 ) -> tuple[list[TimelineFlowPayload], int]:
-    """Arrows to the same collective on other workers, those times moved so that all end together,
-    and how many workers have it.
+    """Arrows to the same collective on other workers, whose times are shifted so that all end
+    together, and the number of workers that have it.
 
-    Workers whose file cannot be read are left out. Of many workers only those that arrived last
-    are told: for each a trace is opened.
+    Workers whose file cannot be read are left out. Of many workers only those that arrived last are
+    returned: each requires an open trace.
     """
     summaries = run_traces(catalog, file, wait_s)
     if file.worker not in summaries:

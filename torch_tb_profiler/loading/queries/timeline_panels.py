@@ -1,5 +1,5 @@
-"""From a question of the timeline's panels to its answer: what a range holds, where GPUs idle, how
-long slices of one name take."""
+"""Answer requests of the timeline's panels: content of a range, idle gaps, durations of slices with
+one name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def range_answer(
 
     Raises:
         RequestError: the range is empty, or the tracks are not those of the timeline.
-        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so of all functions here.
+        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so for all functions here.
     """
     shown = timeline(subject_trace(catalog, request.range.subject, wait_s)[1])
     start_ns, end_ns = whole_range(request.range, shown)
@@ -61,20 +61,20 @@ def gaps_answer(
     """
     shown = timeline(subject_trace(catalog, request.subject, wait_s)[1])
     start_ns, end_ns = whole_range(request, shown)
-    found = idle_gaps(shown, start_ns, end_ns)
+    gaps = idle_gaps(shown, start_ns, end_ns)
     return TimelineGapsAnswer(
         start_ns=start_ns,
         end_ns=end_ns,
-        gaps=found.gaps,
-        count=found.count,
-        total_us=found.total_us,
+        gaps=gaps.gaps,
+        count=gaps.count,
+        total_us=gaps.total_us,
     )
 
 
 def namesakes_answer(
     catalog: Catalog, request: SliceRequest, wait_s: float | None
 ) -> TimelineNamesakesAnswer:
-    """How long the slices of one's name took.
+    """Durations of the slices with the same name.
 
     Raises:
         UnknownError: there is no such slice.
@@ -87,22 +87,21 @@ def namesakes_answer(
 def path_answer(
     catalog: Catalog, request: RangeRequest, wait_s: float | None
 ) -> TimelinePathAnswer:
-    """The critical path of the selected steps, or of the one of median length, in a range.
+    """The critical path of the selected steps, or of the step of median length, in a range.
 
     Raises:
-        RequestError: the range is empty, the selection is malformed, or names a step that is not
-            there.
+        RequestError: the range is empty, the selection is malformed, or names a missing step.
     """
     trace = subject_trace(catalog, request.subject, wait_s)[1]
     shown = timeline(trace)
     selection = request.subject.selection
     with as_bad_parameters():
         cut = cut_trace(trace, selection)
-        found = path_on_timeline(cut, shown, selection, *whole_range(request, shown))
+        path = path_on_timeline(cut, shown, selection, *whole_range(request, shown))
     return TimelinePathAnswer(
-        steps=found.steps,
-        start_ns=found.start_ns,
-        end_ns=found.end_ns,
-        pieces=found.pieces,
-        count=found.count,
+        steps=path.steps,
+        start_ns=path.start_ns,
+        end_ns=path.end_ns,
+        pieces=path.pieces,
+        count=path.count,
     )

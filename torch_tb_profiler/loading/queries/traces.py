@@ -1,4 +1,4 @@
-"""From the names of a run, worker and span to open traces."""
+"""Open the traces that the names of a run, worker and span select."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from torch_tb_profiler.views.querying import QueryError
 def subject_trace(
     catalog: Catalog, subject: Subject, wait_s: float | None
 ) -> tuple[SpanFile, Trace]:
-    """The file that the names of ``subject`` mean, and its trace.
+    """The file selected by the names of ``subject``, and its trace.
 
     Raises:
         LoadingError: there is none, or it cannot be read.
-        NotReadyError: it is not parsed when the time is up.
+        NotReadyError: it is not parsed in time.
     """
     file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
     return file, open_traces(catalog, [file], wait_s)[0]
@@ -45,7 +45,7 @@ def cut_trace(trace: Trace, selection: Selection) -> Trace:
 
 @contextmanager
 def as_bad_parameters() -> Iterator[None]:
-    """What is wrong with a selection or with rows asked for, as an error for people."""
+    """Turn errors of a selection or of requested rows into errors for people."""
     try:
         yield
     except UnknownKeyNodeError as error:
@@ -58,7 +58,7 @@ def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -
     """The traces of ``files``, in order.
 
     Raises:
-        NotReadyError: not all are parsed when the time is up.
+        NotReadyError: not all are parsed in time.
         OpenError: one of them cannot be read.
     """
     opened, failed = open_what_fits(catalog, [(file, "trace") for file in files], wait_s)
@@ -70,11 +70,11 @@ def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -
 def open_what_fits(
     catalog: Catalog, wanted: Sequence[WantedTrace], wait_s: float | None
 ) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
-    """What of ``wanted`` is open, with the traces (or summaries), and what failed: it cannot be
-    read, or there is no room for it beside those before it.
+    """The open traces (or summaries) of ``wanted``, and those that failed: they cannot be read, or
+    do not fit into memory next to those before them.
 
     Raises:
-        NotReadyError: there is more when the time is up.
+        NotReadyError: some are still pending after the timeout.
     """
     gathered = catalog.store.gather(wanted, wait_s)
     if not all(each.is_settled for each in gathered):
@@ -96,14 +96,14 @@ def open_what_fits(
 def run_traces(
     catalog: Catalog, file: SpanFile, wait_s: float | None, among: Collection[str] | None = None
 ) -> dict[str, Trace]:
-    """The summaries of the workers of the run and span of ``file``, by worker; or, of those in
-    ``among``, their traces. What cannot be read or does not fit into memory is left out.
+    """The summaries of the workers of the run and span of ``file``, by worker; or, for those in
+    ``among``, their traces. Traces that cannot be read or do not fit into memory are left out.
 
-    They are asked for together with what the same question has looked at before, so that what
-    comes later does not push out what came first.
+    They are requested together with the traces that the same request used before, so that later
+    ones do not push out earlier ones.
 
     Raises:
-        NotReadyError: one is not parsed when the time is up.
+        NotReadyError: one is not parsed in time.
     """
     files = catalog.workers(file.run, file.span, wait_s=wait_s)
     part: Part = "summary" if among is None else "trace"
@@ -120,5 +120,5 @@ def run_traces(
 
 
 def trace_ref(file: SpanFile) -> TraceRef:
-    """Which trace an answer is about."""
+    """The trace that an answer is about."""
     return TraceRef(file.run, file.worker, file.span)
