@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,7 +33,7 @@ from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers.snapshot.machine import PickleMachine
 from torch_tb_profiler.importers.snapshot.window import StreamWindow
 from torch_tb_profiler.loading.processes.memory_release import retain_buffers
-from torch_tb_profiler.views.registry import view_named
+from torch_tb_profiler.views.snapshot.view import snapshot
 
 FRAME_BYTES = 64 << 10
 BATCH = 1000
@@ -210,9 +211,9 @@ def measure(path: Path, options: argparse.Namespace) -> None:
     events = trace.side["snapshot_events"].frame
     middle_us = events["time_ns"][events.height // 2] / 1000
     views_ms = []
-    for selection in (Selection(), Selection(), Selection(at_us=str(middle_us))):
+    for at_us in (None, None, Decimal(str(middle_us))):
         start = time.perf_counter()
-        view_named("snapshot").function(trace, selection)  # type: ignore[call-arg, arg-type]
+        snapshot(trace, Selection(), at_us=at_us)
         views_ms.append((time.perf_counter() - start) * 1000)
     figures = [
         Figure(

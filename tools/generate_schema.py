@@ -28,6 +28,7 @@ from torch_tb_profiler.requests import errors, general, runs, slices, timeline
 from torch_tb_profiler.requests import views as view_answers
 from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer
 from torch_tb_profiler.views import schema, spec
+from torch_tb_profiler.views.parameters import SELECTION, Parameter
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.slice import arguments, details
@@ -147,6 +148,8 @@ def typescript(views: Iterable[ViewSpec]) -> str:
         f"export const SCHEMA_VERSION = {SCHEMA_VERSION};",
         *(f"export type {name} = {_union(hint)};" for name, hint in _ALIASES.items()),
         *map(_interface, _shapes()),
+        _selection_interface(views),
+        _parameter_constants(views),
         _view_constants(views),
         *(_row_interface(view, table) for view in views for table in view.tables),
         _row_index(views),
@@ -208,6 +211,8 @@ def _name(shape: type) -> str:
 
 
 def _type(hint: object) -> str:
+    if hint == view_answers.SelectionPayload:
+        return "SelectionPayload"
     for name, alias in _ALIASES.items():
         if hint == alias:
             return name
@@ -240,8 +245,40 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _parameters(views: Iterable[ViewSpec]) -> dict[str, Parameter]:
+    """Those of every view, then those of some."""
+    return {each.key: each for each in SELECTION} | {
+        each.key: each for view in views for each in view.parameters
+    }
+
+
+def _selection_interface(views: Iterable[ViewSpec]) -> str:
+    """Times of the selection are numbers; what views ask is repeated as it was typed."""
+    times = {each.key for each in SELECTION if each.type == "time_us"}
+    keys = [*_parameters(views), "group_by"]
+    lines = [f"  {key}: {'number' if key in times else 'string'} | null;" for key in keys]
+    summary = "/** What part of the trace was looked at, and what else was asked. */"
+    return "\n".join([summary, "export interface SelectionPayload {", *lines, "}"])
+
+
+def _parameter_constants(views: Iterable[ViewSpec]) -> str:
+    lines = [
+        "/** What can be asked of every view, and of the views that list it. */",
+        "export const PARAMETERS = {",
+        *(
+            f"  {each.key}: {{ type: {_text(each.type)}, persistent: {_text(each.persistent)} }},"
+            for each in _parameters(views).values()
+        ),
+        "} as const;",
+    ]
+    return "\n".join(lines)
+
+
 def _view_constants(views: tuple[ViewSpec, ...]) -> str:
-    lines = ["/** Every view, with its ways of grouping (the default first) and its tables. */"]
+    lines = [
+        "/** Every view, with its ways of grouping (the default first), what else it can be asked, "
+        "and its tables. */"
+    ]
     lines.append("export const VIEWS = {")
     for view in views:
         lines += [
@@ -249,6 +286,7 @@ def _view_constants(views: tuple[ViewSpec, ...]) -> str:
             f"    title: {_text(view.title)},",
             f"    scope: {_text(view.scope)},",
             f"    groupBys: {_text(list(view.group_bys))},",
+            f"    parameters: {_text([each.key for each in view.parameters])},",
             "    tables: {",
             *(
                 f"      {_text(table.name)}: {_text([column.key for column in table.columns])},"
@@ -295,6 +333,9 @@ def reference(views: Iterable[ViewSpec], evidence: Mapping[str, TableSpec]) -> s
         if view.group_bys:
             choices = ", ".join(f"`{choice}`" for choice in view.group_bys)
             parts.append(f"Grouped by {choices} (`--group-by`; the first is the default).\n")
+        if view.parameters:
+            asked = ", ".join(f"`{each.key}` ({each.help})" for each in view.parameters)
+            parts.append(f"Parameters: {asked}.\n")
         parts += [_table_reference(table) for table in view.tables]
     parts.append(
         "## Evidence of the advice\n\nThe `rows` of each [advice](advice.md), by its code.\n"

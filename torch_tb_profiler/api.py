@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
@@ -40,7 +40,8 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.registry import all_views
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS
+from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ __all__ = [
 Steps = str | int | range
 Time = float | int | str | Decimal
 T = TypeVar("T")
+
+_SELECTION_KEYS = tuple(each.key for each in SELECTION_TEXTS if each.key != "steps")
+"""What chooses a part of a trace and is given as text; steps may be numbers."""
 
 
 def open_trace(
@@ -179,7 +183,7 @@ class OpenedTrace:
         baseline_end_us: Time | None = None,
         baseline_iterations_by: str | None = None,
         iterations_by: str | None = None,
-        **narrowed: str | None,
+        **asked: str | None,
     ) -> Result:
         """Any view by name (:meth:`views` lists those of one trace; ``compare`` needs a baseline).
 
@@ -200,8 +204,8 @@ class OpenedTrace:
             baseline_iterations_by: As the next, of the baseline; None is as this trace.
             iterations_by: What cuts the recording into steps: ``"steps"``, ``"auto"``,
                 ``"name:aten::embedding"`` (the end of each call cuts), ``"start:…"``.
-            narrowed: ``phase``, ``domain``, ``forward_start``, ``backward_end``, ``iteration``,
-                ``operator_id``, ``at_us``, ``peak``, ``what_if``, as on the command line.
+            asked: ``phase``, ``forward_start``, ``backward_end``, and what views declare as their
+                parameters (``docs/columns.md``), as on the command line.
 
         Raises:
             TypeError: an option nobody knows.
@@ -210,16 +214,17 @@ class OpenedTrace:
                 closed.
         """
         rows = TableQuery(table, sort, filter, offset, limit)
-        chosen = _narrowed({"iterations_by": iterations_by, **narrowed})
-        own = _subject(self, _selection(steps, start_us, end_us, group_by, chosen))
+        texts = _texts({"iterations_by": iterations_by, **asked})
+        own = _subject(self, _selection(steps, start_us, end_us, group_by, texts), texts)
         if baseline is None:
             return self._answer(name, own, rows)
-        of_baseline = chosen | {"iterations_by": baseline_iterations_by or iterations_by}
+        of_baseline = texts | {"iterations_by": baseline_iterations_by or iterations_by}
         part = _selection(baseline_steps, baseline_start_us, baseline_end_us, group_by, of_baseline)
         spec = view_spec(name)
         if spec.scope != "pair":
             raise RequestError("bad_parameter", f"View {spec.name} knows no baseline.")
-        sides = (_subject(baseline, part), baseline.trace), (own, self.trace)
+        other = _subject(baseline, part, of_baseline)
+        sides = (other, baseline.trace), (own, self.trace)
         return Result(pair_result(spec, *sides, rows))
 
     def compare(self, baseline: OpenedTrace, **options: Any) -> Result:
@@ -322,8 +327,10 @@ class Result:
         return answer
 
 
-def _subject(trace: OpenedTrace, selection: Selection) -> Subject:
-    return Subject(trace.run, trace.worker, trace.span, selection)
+def _subject(trace: OpenedTrace, selection: Selection, texts: Mapping[str, str | None]) -> Subject:
+    given = {key: texts.get(key) for key in all_parameters()}
+    parameters = {key: text for key, text in given.items() if text is not None}
+    return Subject(trace.run, trace.worker, trace.span, selection, parameters)
 
 
 def _heading(about: Subject) -> str:
@@ -335,21 +342,22 @@ def _selection(
     start_us: Time | None,
     end_us: Time | None,
     group_by: str | None,
-    narrowed: Mapping[str, str | None],
+    texts: Mapping[str, str | None],
 ) -> Selection:
     times = _ns("start_us", start_us), _ns("end_us", end_us)
-    chosen: dict[str, Any] = dict(narrowed)
+    chosen: dict[str, Any] = {key: texts.get(key) for key in _SELECTION_KEYS}
     return Selection(_steps_text(steps), *times, group_by, **chosen)
 
 
-def _narrowed(options: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Options that are texts of a selection.
+def _texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Options that choose a part or are parameters of views, as texts.
 
     Raises:
-        TypeError: one is none.
+        TypeError: one is neither.
     """
+    known = {*_SELECTION_KEYS, *all_parameters()}
     for key in options:
-        if key not in SELECTION_TEXTS:
+        if key not in known:
             raise TypeError(f"view() got an unexpected keyword argument {key!r}")
     return {key: None if value is None else str(value) for key, value in options.items()}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.reports import json as json_report
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
@@ -29,7 +29,13 @@ NAME = Column("name", "Name", "string", None, "Which one.")
 SELF = Column("self_us", "Self", "number", "us", "How long.", estimated=True)
 TREE = TableSpec("nodes", "Nodes", "A row is a node.", (NAME, SELF), "-self_us", ("name", "name"))
 
-NOT_NARROWED = dict.fromkeys(SELECTION_TEXTS)
+NOT_NARROWED = dict.fromkeys(
+    [
+        *("iterations_by", "phase", "domain", "forward_start", "backward_end"),
+        *("iteration", "operator_id", "at_us", "peak", "what_if"),
+    ]
+)
+"""Keys that scripts may rely on, beside those of time and grouping."""
 
 
 def _never(_trace: Trace, _selection: Selection) -> View:

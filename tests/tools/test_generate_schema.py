@@ -76,6 +76,7 @@ def test_a_view_becomes_constants_and_row_types(tool: ModuleType) -> None:
     title: "Step times",
     scope: "trace",
     groupBys: ["name", "name+shape"],
+    parameters: [],
     tables: {
       "slow_steps": ["step", "total_us", "ok"],
     },

@@ -57,7 +57,7 @@ def shown(spec: ViewSpec, trace: Trace) -> View:
     if spec.scope == "run":
         return spec.function({"worker": trace}, Selection())  # type: ignore[arg-type, call-arg]
     if spec.scope == "pair":
-        return spec.function(trace, Selection(), trace, Selection())  # type: ignore[arg-type, call-arg]
+        return spec.function(trace, Selection(), trace, Selection())  # type: ignore[arg-type]
     return spec.function(trace, Selection())  # type: ignore[arg-type, call-arg]
 
 

@@ -14,7 +14,8 @@ class SelectionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What part of a trace to look at.
+    """What part of a trace is selected: what restricts the rows of every view. What only some views
+    are asked, they declare themselves (``views/parameters.py``).
 
     Attributes:
         steps: None for all, else the text of the parameter: step names, ranges with both ends
@@ -26,14 +27,8 @@ class Selection:
             (``analysis/steps/iterations/cut_by.py``); the caller of a view has
             split the trace by it, so views and masks ignore it.
         phase: Only what belongs to this phase of a step.
-        domain: Only user ranges of this domain.
         forward_start: Name of the operator with which the forward pass begins.
         backward_end: Name of the operator with which the backward pass ends.
-        iteration: Name of the one iteration whose operators are listed.
-        operator_id: Id of the one operator whose kernels are listed.
-        at_us: A moment, microseconds of trace time, at which memory is looked at.
-        peak: What devices can reach at most, where somebody says so.
-        what_if: A change of the critical path, ``ROW:halve``, ``ROW:remove`` or ``ROW:overlap``.
     """
 
     steps: str | None = None
@@ -42,35 +37,14 @@ class Selection:
     group_by: str | None = None
     iterations_by: str | None = None
     phase: str | None = None
-    domain: str | None = None
     forward_start: str | None = None
     backward_end: str | None = None
-    iteration: str | None = None
-    operator_id: str | None = None
-    at_us: str | None = None
-    peak: str | None = None
-    what_if: str | None = None
 
     @property
     def is_everything(self) -> bool:
         """True when no part of the trace is left out."""
         no_times = self.start_ns is None and self.end_ns is None
         return self.steps is None and no_times and self.phase is None
-
-
-SELECTION_TEXTS = (
-    "iterations_by",
-    "phase",
-    "domain",
-    "forward_start",
-    "backward_end",
-    "iteration",
-    "operator_id",
-    "at_us",
-    "peak",
-    "what_if",
-)
-"""Fields of :class:`Selection` that are texts, by which every face knows them."""
 
 
 def chosen_group_by(selection: Selection, group_bys: tuple[str, ...]) -> str:

@@ -11,7 +11,8 @@ from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
 from torch_tb_profiler.cli.record_arguments import add_record
 from torch_tb_profiler.cli.scalars_arguments import add_scalars
 from torch_tb_profiler.cli.summary_arguments import add_summary_options
-from torch_tb_profiler.views.registry import DEFAULT_VIEW
+from torch_tb_profiler.views.parameters import SELECTION
+from torch_tb_profiler.views.registry import DEFAULT_VIEW, all_parameters
 
 FORMATS = ("table", "json", "csv", "md")
 NAMES = ("short", "demangled", "recorded")
@@ -278,38 +279,12 @@ def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:
     group.add_argument(f"--{prefix}run", metavar="NAME", help=f"run{every}")
     group.add_argument(f"--{prefix}worker", metavar="NAME", help=f"worker{every}")
     group.add_argument(f"--{prefix}span", metavar="NAME", help=f"span{every}")
-    group.add_argument(
-        f"--{prefix}steps", metavar="A:B", help="steps by number: 5, 5:8 (both included), 3,5:8"
-    )
-    group.add_argument(f"--{prefix}start-us", metavar="US", help="time range: start")
-    group.add_argument(f"--{prefix}end-us", metavar="US", help="time range: end")
-    group.add_argument(
-        f"--{prefix}iterations-by",
-        metavar="HOW",
-        help="what cuts the recording into steps: steps, auto, name:OPERATOR (where each call of "
-        "it ends), start:OPERATOR" + (" (default: as the candidate)" if prefix else ""),
-    )
-    if prefix:
-        return
-    group.add_argument("--phase", metavar="NAME", help="only this phase of the steps: forward")
-    group.add_argument("--domain", metavar="NAME", help="only user ranges of this domain")
-    group.add_argument(
-        "--forward-start", metavar="OPERATOR", help="operator with which the forward pass begins"
-    )
-    group.add_argument(
-        "--backward-end", metavar="OPERATOR", help="operator with which the backward pass ends"
-    )
-    group.add_argument("--iteration", metavar="N", help="iteration whose operators are listed")
-    group.add_argument("--operator-id", metavar="ID", help="operator whose kernels are listed")
-    group.add_argument("--at-us", metavar="US", help="moment at which memory is looked at")
-    group.add_argument(
-        "--peak",
-        metavar="TYPE=TFLOPS,…",
-        help="what the device can reach: bfloat16=989.4,bandwidth_gb_per_s=3350",
-    )
-    group.add_argument(
-        "--what-if", metavar="ROW:CHANGE", help="change of the critical path: aten::mm:halve"
-    )
+    for each in (*SELECTION, *all_parameters().values()):
+        if prefix and not each.has_baseline_option:
+            continue
+        default = " (default: as the candidate)" if prefix and each.inherited else ""
+        text = f"{each.help}{default}".replace("%", "%%")
+        group.add_argument(f"--{prefix}{each.option}", metavar=each.metavar, help=text)
 
 
 def _add_rows(parser: argparse.ArgumentParser) -> None:

@@ -34,6 +34,7 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.views.compare.gate import GateError, check_gate, evaluate
 from torch_tb_profiler.views.compare.view import SPEC
+from torch_tb_profiler.views.parameters import SELECTION
 from torch_tb_profiler.views.querying import QueryError
 from torch_tb_profiler.views.schema import Table, View
 
@@ -47,7 +48,6 @@ GATE_HINT = (
     "A gate is table[filter].measure, one of > >= < <=, a number with its unit, and maybe "
     "@confidence: average_step.total_us>+5%@95, operators[name=aten::mm].calls>+0."
 )
-_SELECTION = ("steps", "start_us", "end_us", "iterations_by")
 
 
 def run(arguments: Namespace) -> int:
@@ -139,7 +139,11 @@ def _task(arguments: Namespace) -> Task:
     for place, prefix, option in zip(places, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):
         file = _file_of(catalog, place, arguments, prefix, option)
         names = {"run": file.run, "worker": file.worker, "span": file.span}
-        selection = {key: getattr(arguments, f"{prefix}{key}") for key in _SELECTION}
+        selection = {
+            each.key: getattr(arguments, f"{prefix}{each.key}")
+            for each in SELECTION
+            if each.has_baseline_option
+        }
         given = {key: value for key, value in {**names, **selection}.items() if value is not None}
         asked.update({f"{prefix}{key}": value for key, value in given.items()})
     if arguments.group_by is not None:

@@ -25,6 +25,7 @@ from torch_tb_profiler.reports.dlprof.writing import WRITERS
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.schema import View
 
 ALL_REPORTS = "all"
@@ -161,11 +162,7 @@ def _typed(subject: Subject) -> dict[str, str]:
         "run": subject.run,
         "worker": subject.worker,
         "span": subject.span,
-        "steps": selection.steps,
-        "iterations_by": selection.iterations_by,
-        "phase": selection.phase,
-        "forward_start": selection.forward_start,
-        "backward_end": selection.backward_end,
+        **{each.key: getattr(selection, each.key) for each in SELECTION_TEXTS},
         "start_us": _us(selection.start_ns),
         "end_us": _us(selection.end_ns),
     }

@@ -27,7 +27,9 @@ from torch_tb_profiler.requests.general import ErrorAnswer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.querying import complete
+from torch_tb_profiler.views.registry import all_parameters
 from torch_tb_profiler.views.schema import View
 
 DEFAULT_ROWS = 20
@@ -187,27 +189,12 @@ def heading_of(result: ViewResult) -> str:
     return f"{_subject_text(result.subject)} against {_subject_text(result.baseline)}"
 
 
-_SAID = {
-    "iterations_by": "iterations by",
-    "steps": "steps",
-    "phase": "phase",
-    "domain": "domain",
-    "forward_start": "forward from",
-    "backward_end": "backward to",
-    "iteration": "iteration",
-    "operator_id": "operator",
-    "at_us": "at µs",
-    "peak": "peaks given",
-    "what_if": "what if",
-}
-"""What of a selection is said, and in which words."""
-
-
 def _subject_text(subject: Subject) -> str:
     selection = subject.selection
     parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
-    told = ((said, getattr(selection, key)) for key, said in _SAID.items())
-    parts += [f"{said} {text}" for said, text in told if text is not None]
+    texts = [(each.title, getattr(selection, each.key)) for each in SELECTION_TEXTS]
+    texts += [(each.title, subject.parameters.get(each.key)) for each in all_parameters().values()]
+    parts += [f"{title} {text}" for title, text in texts if text is not None]
     start, end = (
         None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
         for time in (selection.start_ns, selection.end_ns)

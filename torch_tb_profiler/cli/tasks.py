@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from torch_tb_profiler.analysis.selection import SELECTION_TEXTS
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, tell_error
 from torch_tb_profiler.cli.summary_options import (
@@ -30,7 +29,8 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
-from torch_tb_profiler.views.registry import all_views
+from torch_tb_profiler.views.parameters import SELECTION
+from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.spec import ViewSpec
 
 ALL_VIEWS = "all"
@@ -38,10 +38,6 @@ AHEAD_BYTES = 256 << 20
 """Files that are parsed before they are needed, where they are small: they stay in memory."""
 
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
-_PASSED_ON = (
-    *("steps", "start_us", "end_us", "group_by", "table", "sort", "filter", "offset"),
-    *SELECTION_TEXTS,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,9 @@ def request_parameters(arguments: Namespace, *, limit: bool) -> dict[str, str]:
         arguments: What was typed.
         limit: Whether ``--limit`` is passed on; else whoever prints applies it.
     """
-    typed = {name: getattr(arguments, name) for name in _PASSED_ON}
+    rows = ("group_by", "table", "sort", "filter", "offset")
+    names = (*(each.key for each in SELECTION), *all_parameters(), *rows)
+    typed = {name: getattr(arguments, name) for name in names}
     if limit and arguments.limit != ALL_ROWS:
         typed["limit"] = arguments.limit
     return {name: value for name, value in typed.items() if value is not None}

@@ -59,7 +59,7 @@ def detect(context: Context) -> Finding | None:
     """
     known = entry(CODE)
     mask = _in_steps(context)
-    groups = grouped(context.trace, context.selection, _GROUPING, mask)
+    groups = grouped(context.trace, _GROUPING, mask)
     longer = pl.col("time_ns") >= efficiency_file().latency_kernel_us * NS_PER_US * pl.col(
         "kernels"
     )

@@ -19,7 +19,6 @@ from torch_tb_profiler.analysis.recording.missing_reasons import (
     missing_reason,
     recorder,
 )
-from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.host_marks import marks
@@ -72,7 +71,7 @@ def _has_python_frames(trace: Trace) -> bool:
 def _has_roofs(trace: Trace) -> bool:
     from torch_tb_profiler.analysis.efficiency.roofs import roof_times  # noqa: PLC0415 - start-up
 
-    return not np.isnan(roof_times(trace, Selection()).roof_ns).all()
+    return not np.isnan(roof_times(trace).roof_ns).all()
 
 
 def _tells_waits(trace: Trace) -> bool:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 
-from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS, Parameter
+from torch_tb_profiler.views.registry import all_parameters
 
 MAX_TEXT = 4096
 """Characters of one parameter; a filter that long is no filter a person wrote."""
@@ -20,9 +22,6 @@ MAX_TIME_US = 2.0**53
 MAX_ROWS = 10**9
 
 Parameters = Mapping[str, str]
-
-_OF_BOTH_SIDES = ("group_by", "iterations_by", "phase", "forward_start", "backward_end")
-"""What a baseline has of the candidate unless it is given for it."""
 
 
 def view_request(view: str, parameters: Parameters) -> ViewRequest:
@@ -48,7 +47,8 @@ def view_request(view: str, parameters: Parameters) -> ViewRequest:
 
 
 def subject(parameters: Parameters, prefix: str = "") -> Subject:
-    """Run, worker, span and selection, each parameter's name after ``prefix``.
+    """Run, worker, span, selection and parameters of views, each name after ``prefix``; a baseline
+    that does not say its own grouping or ``inherited`` parameter has that of the candidate.
 
     Raises:
         RequestError: as :func:`view_request`.
@@ -57,21 +57,23 @@ def subject(parameters: Parameters, prefix: str = "") -> Subject:
     end_ns = time_ns(parameters, f"{prefix}end_us")
     if start_ns is not None and end_ns is not None and start_ns > end_ns:
         raise RequestError("bad_parameter", f"{prefix}start_us lies after {prefix}end_us.")
-    shared = {
-        key: text(parameters, f"{prefix}{key}") or text(parameters, key) for key in _OF_BOTH_SIDES
-    }
-    own = [key for key in SELECTION_TEXTS if key not in _OF_BOTH_SIDES]
+
+    def given(parameter: Parameter) -> str | None:
+        own = text(parameters, f"{prefix}{parameter.key}")
+        return own or (text(parameters, parameter.key) if parameter.inherited else None)
+
+    asked = {key: given(parameter) for key, parameter in all_parameters().items()}
     return Subject(
         run=text(parameters, f"{prefix}run"),
         worker=text(parameters, f"{prefix}worker"),
         span=text(parameters, f"{prefix}span"),
         selection=Selection(
-            steps=text(parameters, f"{prefix}steps"),
             start_ns=start_ns,
             end_ns=end_ns,
-            **shared,
-            **{key: text(parameters, f"{prefix}{key}") for key in own},
+            group_by=text(parameters, f"{prefix}group_by") or text(parameters, "group_by"),
+            **{parameter.key: given(parameter) for parameter in SELECTION_TEXTS},
         ),
+        parameters={key: value for key, value in asked.items() if value is not None},
     )
 
 

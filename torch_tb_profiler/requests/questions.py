@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from torch_tb_profiler.analysis.selection import Selection
@@ -9,12 +10,18 @@ from torch_tb_profiler.analysis.selection import Selection
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is looked at: names of a run, worker and span (None: the first), and which part."""
+    """What is looked at: names of a run, worker and span (None: the first), and which part.
+
+    Attributes:
+        parameters: What else is asked: key → text of the parameters that views declare. Each view
+            takes its own and leaves the others.
+    """
 
     run: str | None = None
     worker: str | None = None
     span: str | None = None
     selection: Selection = field(default_factory=Selection)
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

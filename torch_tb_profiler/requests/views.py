@@ -11,11 +11,12 @@ from decimal import Decimal
 
 import msgspec
 
-from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.querying import column_sums
+from torch_tb_profiler.views.registry import all_parameters
 from torch_tb_profiler.views.schema import (
     ColumnPayload,
     ColumnSum,
@@ -70,23 +71,9 @@ class TablePayload(msgspec.Struct, frozen=True):
     sums: dict[str, ColumnSum] | msgspec.UnsetType = msgspec.UNSET
 
 
-class SelectionPayload(msgspec.Struct, frozen=True):
-    """What part of the trace was looked at."""
-
-    steps: str | None
-    start_us: Decimal | None
-    end_us: Decimal | None
-    group_by: str | None
-    iterations_by: str | None = None
-    phase: str | None = None
-    domain: str | None = None
-    forward_start: str | None = None
-    backward_end: str | None = None
-    iteration: str | None = None
-    operator_id: str | None = None
-    at_us: str | None = None
-    peak: str | None = None
-    what_if: str | None = None
+SelectionPayload = dict[str, str | Decimal | None]
+"""What part of the trace was looked at, and what else was asked: the keys of the selection, and of
+every parameter that a view declares (``views.parameters``); null for what was not given."""
 
 
 class BaselineRef(msgspec.Struct, frozen=True):
@@ -146,7 +133,7 @@ def view_answer(result: ViewResult) -> ViewAnswer:
         title=spec.title,
         group_bys=spec.group_bys,
         trace=_trace_ref(result),
-        selection=selection_payload(result.subject.selection, spec),
+        selection=selection_payload(result.subject, spec),
         tables={name: table_payload(table) for name, table in view.tables.items()},
         series=view.series,
         facts=view.facts,
@@ -172,16 +159,17 @@ def table_payload(table: Table) -> TablePayload:
     )
 
 
-def selection_payload(selection: Selection, spec: ViewSpec) -> SelectionPayload:
+def selection_payload(subject: Subject, spec: ViewSpec) -> SelectionPayload:
     """The selection with times in µs, and the group-by that ``spec`` uses when none was chosen."""
+    selection = subject.selection
     default = spec.group_bys[0] if spec.group_bys else None
-    return SelectionPayload(
-        steps=selection.steps,
-        start_us=_microseconds(selection.start_ns),
-        end_us=_microseconds(selection.end_ns),
-        group_by=selection.group_by or default,
-        **{key: getattr(selection, key) for key in SELECTION_TEXTS},
-    )
+    return {
+        **{each.key: getattr(selection, each.key) for each in SELECTION_TEXTS},
+        "start_us": _microseconds(selection.start_ns),
+        "end_us": _microseconds(selection.end_ns),
+        "group_by": selection.group_by or default,
+        **{key: subject.parameters.get(key) for key in all_parameters()},
+    }
 
 
 def _trace_ref(result: ViewResult) -> TraceRef:
@@ -192,7 +180,7 @@ def _trace_ref(result: ViewResult) -> TraceRef:
             run=baseline.run or "",
             worker=baseline.worker or "",
             span=baseline.span or "",
-            selection=selection_payload(baseline.selection, result.spec),
+            selection=selection_payload(baseline, result.spec),
         )
     return TraceRef(subject.run or "", subject.worker, subject.span or "", compared)
 

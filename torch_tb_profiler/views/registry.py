@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from torch_tb_profiler.views.parameters import Parameter
+
 if TYPE_CHECKING:  # the command line asks for names before it may wait for polars
     from torch_tb_profiler.views.spec import ViewSpec
 
@@ -57,3 +59,16 @@ def view_named(name: str) -> ViewSpec:
 def all_views() -> dict[str, ViewSpec]:
     """Every view by name, in the order pages list them."""
     return {name: view_named(name) for name in VIEW_NAMES}
+
+
+def all_parameters() -> dict[str, Parameter]:
+    """Every parameter that a view declares, by key; no view is loaded for it."""
+    return {each.key: each for name in VIEW_NAMES for each in declared_parameters(name)}
+
+
+def declared_parameters(name: str) -> tuple[Parameter, ...]:
+    """What the package of the view ``name`` declares as ``PARAMETERS``; nothing where it does
+    not."""
+    package = import_module(f"torch_tb_profiler.views.{name}")
+    parameters: tuple[Parameter, ...] = getattr(package, "PARAMETERS", ())
+    return parameters

@@ -8,16 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.parameters import Parameter
 from torch_tb_profiler.views.schema import TableSpec, View
 
 Scope = Literal["trace", "run", "pair"]
-TraceView = Callable[[Trace, Selection], View]
-RunView = Callable[[Mapping[str, Trace], Selection], View]
+
+
+class TraceView(Protocol):
+    """The function of a ``trace`` view; each parameter it declares is a keyword argument, None
+    where nobody gave it."""
+
+    def __call__(self, trace: Trace, selection: Selection, /, *args: Any, **kwargs: Any) -> View:
+        """The view of the selected part of a trace."""
+
+
+class RunView(Protocol):
+    """The function of a ``run`` view, likewise."""
+
+    def __call__(
+        self, traces: Mapping[str, Trace], selection: Selection, /, *args: Any, **kwargs: Any
+    ) -> View:
+        """The view of the selected part of every worker's trace."""
+
+
 PairView = Callable[[Trace, Selection, Trace, Selection], View]
+"""The function of a ``pair`` view: a baseline and what of it, a candidate and what of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +52,7 @@ class ViewSpec:
         tables: The tables it makes.
         function: A TraceView, RunView or PairView, by scope.
         group_bys: Values of ``group_by``, the default first; empty when it has none.
+        parameters: What else can be asked of it: the ``PARAMETERS`` of its package.
         missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
             view it is asked for each worker's trace; one that can is enough.
         reads_summaries: True for a ``run`` view that answers from the summaries of
@@ -57,6 +77,7 @@ class ViewSpec:
     tables: tuple[TableSpec, ...]
     function: TraceView | RunView | PairView
     group_bys: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     missing: Callable[[Trace], str | None] = lambda _trace: None
     reads_summaries: bool = False
     leading_facts: tuple[str, ...] = ()

@@ -163,14 +163,20 @@ def memory_operations_table(spec: TableSpec, trace: Trace, selection: Selection)
 
 
 def user_ranges_table(
-    spec: TableSpec, trace: Trace, selection: Selection, *, by_thread: bool = False
+    spec: TableSpec,
+    trace: Trace,
+    selection: Selection,
+    *,
+    domain: str | None,
+    by_thread: bool = False,
 ) -> Table:
-    """Ranges of users and frameworks, in a table with :data:`USER_RANGE_COLUMNS`.
+    """Ranges of users and frameworks, of one domain where it is given, in a table with
+    :data:`USER_RANGE_COLUMNS`.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    groups = user_ranges(trace, selection, by_thread=by_thread)
+    groups = user_ranges(trace, selection, domain=domain, by_thread=by_thread)
     rows = with_times(groups, *_wholes(trace, selection))
     return filled(spec, rows, time_reasons(trace))
 

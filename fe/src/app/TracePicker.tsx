@@ -4,7 +4,7 @@ import { useEffect, useRef, type ReactNode } from "react";
 import type { Run, Runs, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
 import { AGGREGATIONS_KEY } from "../state/aggregations";
-import { NO_BASELINE_SELECTION, NO_SELECTION } from "../state/selection";
+import { NO_BASELINE_SELECTION, NO_MOMENTS, NO_SELECTION } from "../state/selection";
 import type { Target } from "../state/target";
 import { goToView, navigate } from "../state/urlStore";
 import { LeftOut } from "./LeftOut";
@@ -21,7 +21,6 @@ interface Props {
   readonly onClose: () => void;
 }
 
-const NO_TIMES = { start_us: null, end_us: null, at_us: null };
 const NO_SELECTION_KEPT = { ...NO_SELECTION, [AGGREGATIONS_KEY]: null };
 const NO_BASELINE = { baseline_run: null, baseline_worker: null, baseline_span: null, ...NO_BASELINE_SELECTION };
 
@@ -39,7 +38,7 @@ export function TracePicker({ runs, target, view, views, open, onOpen, onClose }
     // Where a baseline is seen it stays; elsewhere the next run brings the one that suits it.
     const baseline = row.run === run.name || view?.scope === "pair" ? {} : NO_BASELINE;
     // Steps mean the same on another worker of the run; another run or span has its own.
-    const selection = row.run === run.name && row.span === target.span.name ? NO_TIMES : NO_SELECTION_KEPT;
+    const selection = row.run === run.name && row.span === target.span.name ? NO_MOMENTS : NO_SELECTION_KEPT;
     navigate({ ...place, ...baseline, ...selection, ...(isTogether && row.run === run.name && row.worker !== null ? { view: "overview" } : {}) });
   };
   return (

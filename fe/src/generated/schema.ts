@@ -145,24 +145,6 @@ export interface ViewsAnswer {
   views: ViewEntryPayload[];
 }
 
-/** What part of the trace was looked at. */
-export interface SelectionPayload {
-  steps: string | null;
-  start_us: number | null;
-  end_us: number | null;
-  group_by: string | null;
-  iterations_by: string | null;
-  phase: string | null;
-  domain: string | null;
-  forward_start: string | null;
-  backward_end: string | null;
-  iteration: string | null;
-  operator_id: string | null;
-  at_us: string | null;
-  peak: string | null;
-  what_if: string | null;
-}
-
 /** Which trace a pair view compares with. */
 export interface BaselineRef {
   run: string;
@@ -655,12 +637,48 @@ export interface TimelineClocksAnswer {
   workers: TimelineClockPayload[];
 }
 
-/** Every view, with its ways of grouping (the default first) and its tables. */
+/** What part of the trace was looked at, and what else was asked. */
+export interface SelectionPayload {
+  iterations_by: string | null;
+  steps: string | null;
+  start_us: number | null;
+  end_us: number | null;
+  phase: string | null;
+  forward_start: string | null;
+  backward_end: string | null;
+  iteration: string | null;
+  operator_id: string | null;
+  domain: string | null;
+  peak: string | null;
+  what_if: string | null;
+  at_us: string | null;
+  group_by: string | null;
+}
+
+/** What can be asked of every view, and of the views that list it. */
+export const PARAMETERS = {
+  iterations_by: { type: "text", persistent: true },
+  steps: { type: "text", persistent: true },
+  start_us: { type: "time_us", persistent: true },
+  end_us: { type: "time_us", persistent: true },
+  phase: { type: "text", persistent: true },
+  forward_start: { type: "text", persistent: true },
+  backward_end: { type: "text", persistent: true },
+  iteration: { type: "text", persistent: false },
+  operator_id: { type: "text", persistent: false },
+  domain: { type: "text", persistent: true },
+  peak: { type: "text", persistent: false },
+  what_if: { type: "text", persistent: false },
+  at_us: { type: "time_us", persistent: false },
+} as const;
+
+/** Every view, with its ways of grouping (the default first), what else it can be asked, and its tables. */
 export const VIEWS = {
   "overview": {
     title: "Overview",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
@@ -680,6 +698,7 @@ export const VIEWS = {
     title: "Iterations",
     scope: "trace",
     groupBys: [],
+    parameters: ["iteration", "operator_id"],
     tables: {
       "iterations": ["iteration", "start_us", "duration_us", "kernels", "tensor_core_kernels", "gpu_time_mean_us", "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "selected", "memory_operations"],
       "iteration_operators": ["iteration", "operator_id", "name", "direction", "type", "start_us", "duration_us", "kernels", "gpu_time_us", "tensor_core_time_us", "dtype", "input_shapes", "call_stack", "path", "calls"],
@@ -691,6 +710,7 @@ export const VIEWS = {
     title: "Phases",
     scope: "trace",
     groupBys: [],
+    parameters: ["domain"],
     tables: {
       "phases": ["phase", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "gpu_busy_us"],
       "step_trace": ["step", "interval_us", "forward_us", "backward_us", "communication_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "total_us", "communication_tail_us", "interval_pct", "forward_pct", "backward_pct", "communication_hidden_pct", "communication_exposed_pct", "tail_pct", "communication_tail_pct"],
@@ -706,6 +726,7 @@ export const VIEWS = {
     title: "Data",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "stages": ["stage", "loader", "phase", "calls", "time_total_us", "time_mean_us", "time_min_us", "time_max_us", "workers", "busy_pct", "work_pct", "bottleneck", "source"],
       "loaders": ["loader", "phase", "bottleneck", "batches", "waited", "wait_us", "work_us", "step_us", "wait_pct", "ready_pct", "empty_pct", "workers", "workers_busy_pct", "cpu_pct", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "start_method", "style", "samples"],
@@ -718,6 +739,7 @@ export const VIEWS = {
     title: "Operators",
     scope: "trace",
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack", "path"],
+    parameters: [],
     tables: {
       "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls", "forward_operator_id"],
     },
@@ -726,6 +748,7 @@ export const VIEWS = {
     title: "Operator types",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "operator_types": ["type", "operators", "calls", "tensor_core_eligible", "tensor_core_used", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "pct"],
     },
@@ -734,6 +757,7 @@ export const VIEWS = {
     title: "Shapes",
     scope: "trace",
     groupBys: [],
+    parameters: ["iteration", "peak"],
     tables: {
       "types": ["type", "iteration", "calls", "time_us", "mean_us", "min_us", "max_us", "distinct_shapes"],
       "instances": ["name", "type", "iteration", "calls", "time_us", "input_shapes", "mean_us", "min_us", "max_us", "distinct_shapes"],
@@ -745,6 +769,7 @@ export const VIEWS = {
     title: "Kernels",
     scope: "trace",
     groupBys: ["name", "name+operator+launch"],
+    parameters: ["operator_id"],
     tables: {
       "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "gaps_before_us"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
@@ -756,6 +781,7 @@ export const VIEWS = {
     title: "Idle Time",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "causes": ["gpu", "cause", "title", "total_us", "idle_pct", "time_pct", "gaps", "longest_us", "meaning", "remedy"],
       "gaps": ["gpu", "start_us", "duration_us", "step", "title", "cause_pct", "host", "before", "after", "operator", "host_call", "cause"],
@@ -767,6 +793,7 @@ export const VIEWS = {
     title: "Critical path",
     scope: "trace",
     groupBys: [],
+    parameters: ["what_if"],
     tables: {
       "categories": ["category", "title", "path_us", "pct", "pieces", "longest_us", "side", "meaning"],
       "operators": ["name", "title", "path_us", "pct", "total_us", "on_path_pct", "pieces", "full_name"],
@@ -778,6 +805,7 @@ export const VIEWS = {
     title: "Kernel sequences",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "sequences": ["sequence", "length", "calls", "saved_us", "kernel_us", "gap_us", "mean_kernel_us", "launches", "kind", "operators", "module", "full_names", "slice"],
     },
@@ -786,6 +814,7 @@ export const VIEWS = {
     title: "Copies",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "copies_by_kind": ["kind", "host_memory", "gpu", "calls", "total_bytes", "total_us", "rate_gb_per_s", "max_rate_gb_per_s", "limit_gb_per_s", "limit_pct", "link", "beside_us", "beside_pct", "host_us", "pinned_saving_us"],
       "copy_sizes": ["kind", "host_memory", "size", "from_bytes", "calls", "calls_pct", "total_bytes", "bytes_pct", "total_us", "mean_us", "rate_gb_per_s", "limit_pct"],
@@ -795,6 +824,7 @@ export const VIEWS = {
     title: "Graphs and Compile",
     scope: "trace",
     groupBys: [],
+    parameters: ["operator_id"],
     tables: {
       "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_idle_before_us", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
       "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "idle_before_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
@@ -811,6 +841,7 @@ export const VIEWS = {
     title: "Memory",
     scope: "trace",
     groupBys: [],
+    parameters: ["at_us"],
     tables: {
       "memory_stats": ["device", "name", "calls", "alive_bytes", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes", "total_pct", "cumulative_pct"],
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
@@ -825,6 +856,7 @@ export const VIEWS = {
     title: "Memory Snapshot",
     scope: "trace",
     groupBys: [],
+    parameters: ["at_us"],
     tables: {
       "devices": ["device", "reserved_bytes", "allocated_bytes", "pending_free_bytes", "inactive_bytes", "largest_free_bytes", "fragmentation_pct", "rounding_bytes", "segments", "blocks", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "ooms"],
       "by_stack": ["device", "moment", "frame", "size_bytes", "pct", "blocks", "call_stack"],
@@ -839,6 +871,7 @@ export const VIEWS = {
     title: "Modules",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
       "module_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
@@ -849,6 +882,7 @@ export const VIEWS = {
     title: "Groups",
     scope: "trace",
     groupBys: ["modules", "ranges", "call_stacks"],
+    parameters: ["domain"],
     tables: {
       "groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "name", "calls", "iterations", "gpu_pct", "kind", "equal_siblings"],
       "folded_groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "name", "calls", "iterations", "gpu_pct", "kind", "members", "member_mean_us", "member_min_us", "member_max_us", "odd_one", "odd_one_pct"],
@@ -860,6 +894,7 @@ export const VIEWS = {
     title: "Distributed",
     scope: "run",
     groupBys: [],
+    parameters: [],
     tables: {
       "overlap": ["step", "worker", "computation_us", "overlap_us", "communication_us", "other_us"],
       "wait": ["step", "worker", "transfer_us", "wait_us", "unmatched_calls"],
@@ -875,6 +910,7 @@ export const VIEWS = {
     title: "Efficiency",
     scope: "trace",
     groupBys: ["operator", "operator+input_shape", "module", "type", "step"],
+    parameters: ["peak"],
     tables: {
       "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "roofline_points": ["name", "input_shape", "intensity_flop_per_byte", "tflops_per_s", "device_time_pct", "roof_pct", "bound", "dtype", "row"],
@@ -887,6 +923,7 @@ export const VIEWS = {
     title: "Resources",
     scope: "trace",
     groupBys: [],
+    parameters: [],
     tables: {
       "summary": ["metric", "source", "mean", "min", "max", "unit", "samples", "about"],
       "resource_steps": ["step", "start_us", "end_us"],
@@ -896,6 +933,7 @@ export const VIEWS = {
     title: "Compare",
     scope: "pair",
     groupBys: ["auto", "total", "per_step"],
+    parameters: [],
     tables: {
       "average_step": ["category", "baseline_duration_us", "candidate_duration_us", "delta_duration_us", "delta_duration_pct", "delta_duration_low_us", "delta_duration_high_us", "confidence_duration_pct", "share_of_delta_pct"],
       "surroundings": ["what", "baseline", "candidate", "same", "reason", "why", "severity", "kind"],
@@ -914,6 +952,7 @@ export const VIEWS = {
     title: "Summary",
     scope: "trace",
     groupBys: ["name", "name+thread", "name+parts", "name+thread+parts"],
+    parameters: ["domain"],
     tables: {
       "device": ["device", "utilization_pct"],
       "overview": ["type", "side", "calls", "time_us", "pct"],

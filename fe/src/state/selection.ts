@@ -1,19 +1,32 @@
 /**
  * Which part of a trace is looked at, as parameters of the address and, under the same names, of the server.
- * What is listed here is sent with every question, kept from page to page, and taken away with the selection.
+ * Of what the server declares, all that is persistent is sent with every question, kept from page to page, and taken
+ * away with the selection; the rest is asked by single pages.
  */
 import type { Query } from "../api/client";
+import { PARAMETERS } from "../generated/schema";
 import type { Params } from "./address";
+
+interface Declared {
+  readonly type: string;
+  readonly persistent: boolean;
+}
+
+const DECLARED: readonly (readonly [string, Declared])[] = Object.entries(PARAMETERS);
+
+function keysThat(are: (parameter: Declared) => boolean): readonly string[] {
+  return DECLARED.filter(([, parameter]) => are(parameter)).map(([key]) => key);
+}
 
 /** What cuts the trace into iterations instead of its steps; the timeline draws them too. */
 export const CUT_KEY = "iterations_by";
 /** Which part of time. */
 export const TIME_KEYS = ["steps", "start_us", "end_us"] as const;
-/** What else is kept of it, and where its phases begin and end. */
-const SCOPE_KEYS = ["phase", "domain", "forward_start", "backward_end"] as const;
-export const SELECTION_KEYS: readonly string[] = [CUT_KEY, ...TIME_KEYS, ...SCOPE_KEYS];
-/** What a trace that is compared with may have of its own. */
-const BASELINE_KEYS: readonly string[] = ["steps", CUT_KEY, ...SCOPE_KEYS].map((key) => `baseline_${key}`);
+export const SELECTION_KEYS = keysThat(({ persistent }) => persistent);
+/** Which part of it beside time, and where its phases begin and end. */
+const SCOPE_KEYS = SELECTION_KEYS.filter((key) => key !== CUT_KEY && !TIME_KEYS.some((time) => time === key));
+/** What a trace that is compared with may have of its own: times are of one trace. */
+const BASELINE_KEYS = keysThat(({ persistent, type }) => persistent && type !== "time_us").map((key) => `baseline_${key}`);
 
 type Nothing = Readonly<Record<string, null>>;
 
@@ -23,12 +36,12 @@ function without(keys: readonly string[]): Nothing {
 
 /** All of time. */
 export const NO_TIME: Nothing = without(TIME_KEYS);
+/** No time of one recording, which means another moment in the next. */
+export const NO_MOMENTS: Nothing = without(keysThat(({ type }) => type === "time_us"));
 /** The whole trace, cut as it is. */
 export const WHOLE: Nothing = without([...TIME_KEYS, ...SCOPE_KEYS]);
-/** What pages ask of one trace: a moment of it, peaks of its devices, a change of its critical path. */
-const ASKED_KEYS = ["at_us", "peak", "what_if"] as const;
 /** The whole of another trace, cut by its steps, of which nothing is asked yet. */
-export const NO_SELECTION: Nothing = without([...SELECTION_KEYS, ...ASKED_KEYS]);
+export const NO_SELECTION: Nothing = without(Object.keys(PARAMETERS));
 export const NO_BASELINE_SELECTION: Nothing = without(BASELINE_KEYS);
 
 /** The parameters of a question that name the selected part. */

@@ -16,7 +16,6 @@ from torch_tb_profiler.analysis.efficiency.groups import KEYS, grouped, selected
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.efficiency.work.call_work import call_work
 from torch_tb_profiler.analysis.operators.calls import operator_calls
-from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 
 PEAK = "float32=20,bfloat16=100,bandwidth_gb_per_s=500"
@@ -68,8 +67,7 @@ def test_each_kernel_is_held_by_the_counted_call_around_it(recording: Recording)
 @given(recordings())
 def test_sums_are_those_of_calls_one_by_one(recording: Recording) -> None:
     made, selection = trace(recording.events), recording.selection
-    selection = Selection(steps=selection.steps, start_ns=selection.start_ns, peak=PEAK)
-    calls, roofs = holding_calls(made), roof_times(made, selection)
+    calls, roofs = holding_calls(made), roof_times(made, PEAK)
     mask = selected_calls(made, selection)
     names = operator_calls(made)["name_code"].to_list()
     times: dict[int, int] = defaultdict(int)
@@ -85,7 +83,7 @@ def test_sums_are_those_of_calls_one_by_one(recording: Recording) -> None:
         if calls.time_ns[place] > 0 and not math.isnan(roof):
             limits[name].append(roof)
             left[name] += max(float(calls.time_ns[place]) - roof, 0.0)
-    found = {row["name_code"]: row for row in grouped(made, selection, "operator", mask).to_dicts()}
+    found = {row["name_code"]: row for row in grouped(made, "operator", mask, PEAK).to_dicts()}
     assert {name: row["time_ns"] for name, row in found.items()} == times
     for name, row in found.items():
         assert row["flops"] == (sum(flops[name]) if flops[name] else None)
@@ -93,6 +91,6 @@ def test_sums_are_those_of_calls_one_by_one(recording: Recording) -> None:
         assert row["left_ns"] == pytest.approx(left[name])
     whole = sum(times.values())
     for group_by in KEYS:
-        parts = grouped(made, selection, group_by, mask)
+        parts = grouped(made, group_by, mask, PEAK)
         assert parts["time_ns"].sum() == whole
         assert parts["left_ns"].sum() == pytest.approx(sum(left.values()))

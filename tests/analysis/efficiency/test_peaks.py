@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.traces import kernel, trace
 from torch_tb_profiler.analysis.efficiency.peaks import GIVEN, described, device_peaks, given_peaks
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -17,14 +17,14 @@ def of(*names: str) -> Trace:
 
 
 def test_devices_have_the_peaks_of_their_names() -> None:
-    found = device_peaks(of("NVIDIA H100 80GB HBM3", "nobody's"), Selection())
+    found = device_peaks(of("NVIDIA H100 80GB HBM3", "nobody's"))
     assert list(found) == [0]
     assert found[0].matrix["bfloat16"] == 989.4
     assert found[0].bandwidth_gb_per_s == 3350
 
 
 def test_what_is_given_comes_first_and_makes_unknown_devices_known() -> None:
-    given = Selection(peak="bf16=500, float32=60,bandwidth_gb_per_s=1000")
+    given = "bf16=500, float32=60,bandwidth_gb_per_s=1000"
     found = device_peaks(of("NVIDIA H100 80GB HBM3", "nobody's"), given)
     assert [peaks.matrix["bfloat16"] for peaks in found.values()] == [500, 500]
     assert [peaks.vector["float32"] for peaks in found.values()] == [60, 60]
@@ -35,7 +35,7 @@ def test_what_is_given_comes_first_and_makes_unknown_devices_known() -> None:
 
 
 def test_a_device_without_properties_is_known_by_its_work() -> None:
-    found = device_peaks(trace([kernel("k", 0, 5, device=3)]), Selection(peak="fp8=1000"))
+    found = device_peaks(trace([kernel("k", 0, 5, device=3)]), "fp8=1000")
     assert found[3].matrix == {"float8": 1000}
 
 

@@ -24,8 +24,10 @@ def product(at: float, dur: float, number: int, size: int) -> list[Event]:
     ]
 
 
-def by_shape(made: Trace, selection: Selection) -> dict[str, dict[str, Any]]:
-    rows = shape_speeds(made, selection).rows(named=True)
+def by_shape(
+    made: Trace, selection: Selection, peak: str | None = None
+) -> dict[str, dict[str, Any]]:
+    rows = shape_speeds(made, selection, peak).rows(named=True)
     return {str(made.text(row["input_shape_code"])): row for row in rows}
 
 
@@ -72,7 +74,7 @@ def test_no_shape_is_expected_to_beat_its_own_roof() -> None:
     """float32 at 0.001 TFLOP/s: 8^3 takes 1.024 us at the peak. The large product ran beyond it
     (as by a method with fewer operations), eight times as fast as the small one."""
     events = [step(1, 0, 500), *product(10, 1, 1, 16), *product(60, 2, 2, 8)]
-    found = by_shape(trace(events), Selection(peak="float32=0.001,bandwidth_gb_per_s=1000000"))
+    found = by_shape(trace(events), Selection(), "float32=0.001,bandwidth_gb_per_s=1000000")
     fast, slow = found["[[16, 16], [16, 16]]"], found["[[8, 8], [8, 8]]"]
     assert (fast["slower"], fast["lost_ns"]) == (1, 0)
     assert slow["slower"] == pytest.approx(2000 / 1024)
@@ -81,9 +83,8 @@ def test_no_shape_is_expected_to_beat_its_own_roof() -> None:
 
 def test_the_view_takes_the_peaks_that_are_given() -> None:
     made = trace([step(1, 0, 500), *product(10, 1, 1, 16), *product(60, 2, 2, 8)])
-    given = Selection(peak="float32=0.001,bandwidth_gb_per_s=1000000")
     lost = [
-        shapes(made, selection).tables["shapes"].frame["lost_us"].max()
-        for selection in (Selection(), given)
+        shapes(made, Selection(), peak=peak).tables["shapes"].frame["lost_us"].max()
+        for peak in (None, "float32=0.001,bandwidth_gb_per_s=1000000")
     ]
     assert lost == [pytest.approx(2 - 0.125), pytest.approx(2 - 1.024)]

@@ -113,7 +113,7 @@ def test_work_is_in_the_range_of_each_domain(training: Trace) -> None:
     user = ranges_hierarchy(training, "user")
     inside = [int(user.call_slice[call]) if call >= 0 else None for call in user.work_call]
     assert [name_of(training, each) for each in inside] == [None, None, None, "my loss", None] * 2
-    view = trace_view(view_spec("groups"), training, Selection(domain="NCCL"))
+    view = trace_view(view_spec("groups"), training, Selection(), {"domain": "NCCL"})
     assert view.tables["groups"].frame["name"].to_list()[0] == "ncclAllReduce"
 
 

@@ -74,14 +74,14 @@ def test_the_longest_launch_is_listed_or_the_one_that_is_named(made: Trace) -> N
     kinds = {row[0]: row[1:] for row in _frame(longest, "launch_kinds").rows()}
     assert kinds["attention"] == (2, 10.0, pytest.approx(100 * 10 / 47), 9.0)
     assert kinds["gaps"] == (None, 7.0, pytest.approx(100 * 7 / 47), 7.0)
-    named = compiled(made, Selection(operator_id="1"))
+    named = compiled(made, Selection(), operator_id="1")
     assert _frame(named, "graph_kernels")["duration_us"].to_list() == [4] * 8
 
 
 @pytest.mark.parametrize("text", ["0", "3", "x", "-1", "1" * 30, "²"])
 def test_other_numbers_are_no_launch(made: Trace, text: str) -> None:
     with pytest.raises(SelectionError, match="it has 2, numbered from 1"):
-        compiled(made, Selection(operator_id=text))
+        compiled(made, Selection(), operator_id=text)
 
 
 def test_a_selection_narrows_everything(made: Trace) -> None:

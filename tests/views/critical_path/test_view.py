@@ -77,7 +77,7 @@ def test_the_table_of_what_if(made: Trace) -> None:
     [("gemm:halve", 50), ("compute:remove", 82), ("launch:remove", 2), ("aten::mm:remove", 5)],
 )
 def test_one_what_if(made: Trace, asked: str, saved: float) -> None:
-    told = facts(critical_path(made, Selection(steps="1", what_if=asked)))
+    told = facts(critical_path(made, Selection(steps="1"), what_if=asked))
     assert told["what_if_saved_us"] == saved
     assert told["what_if_step_us"] == 122 - saved
 
@@ -85,7 +85,7 @@ def test_one_what_if(made: Trace, asked: str, saved: float) -> None:
 @pytest.mark.parametrize("asked", ["gemm", "gemm:double", ":halve", "nothing:halve"])
 def test_a_what_if_that_means_nothing(made: Trace, asked: str) -> None:
     with pytest.raises(SelectionError, match="what_if"):
-        critical_path(made, Selection(what_if=asked))
+        critical_path(made, Selection(), what_if=asked)
 
 
 def test_many_pieces_are_made_when_the_table_is_asked_for() -> None:
@@ -99,7 +99,7 @@ def test_of_a_very_large_step_only_one_change_is_estimated(
     made: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(what_ifs, "MAX_EDGES", 1)
-    view = critical_path(made, Selection(steps="1", what_if="gemm:halve"))
+    view = critical_path(made, Selection(steps="1"), what_if="gemm:halve")
     assert view.tables["what_if"].why_empty == what_ifs.TOO_LARGE
     assert facts(view)["what_if_saved_us"] == 50
 

@@ -132,7 +132,7 @@ def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() ->
     assert facts(view)["device_name", "GPU 0"] == "nobody's"
     assert mfu.reason == "What nobody's reaches in bfloat16 is not known: give it with --peak."
     assert view.series == {}
-    given = efficiency(made, Selection(peak="bf16=1000,bandwidth_gb_per_s=2000"))
+    given = efficiency(made, Selection(), peak="bf16=1000,bandwidth_gb_per_s=2000")
     (row,) = rows(given)
     assert row["peak_pct"] == pytest.approx(row["tflops_per_s"] / 10)
     assert facts(given)["peak_source", "GPU 0"] == "given by you"
@@ -140,7 +140,7 @@ def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() ->
     assert (roof.name, roof.y[-1]) == ("bfloat16: 1000 TFLOP/s, memory 2000 GB/s", 1000)
     assert roof.x[1] == 500
     with pytest.raises(SelectionError, match=r"^peak: 'bf17' is none of"):
-        efficiency(made, Selection(peak="bf17=3"))
+        efficiency(made, Selection(), peak="bf17=3")
 
 
 def test_every_moment_of_device_time_is_in_one_row() -> None:
@@ -277,7 +277,7 @@ def test_a_slice_of_a_gpu_is_noted(count: int | None, is_noted: bool) -> None:
 def test_where_kernels_tell_nothing_the_settings_decide(told: dict[str, Any], dtype: str) -> None:
     events = [step(1, 0, 1000), *product(10, 500, 1, name="mystery", dtype="float")]
     made = recorded(events, settings=ProgramSettings(**told))
-    (row,) = rows(efficiency(made, Selection(peak="tf32=100,float32=10")))
+    (row,) = rows(efficiency(made, Selection(), peak="tf32=100,float32=10"))
     assert row["dtype"] == dtype
 
 

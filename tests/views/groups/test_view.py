@@ -117,10 +117,10 @@ def test_ranges_of_each_domain_are_a_tree_of_their_own() -> None:
     user = rows(groups(trace, Selection(group_by="ranges", steps="1:2")))
     assert next(iter(user)) == "my loss"
     assert user["my loss"]["gpu_total_us"] == 0
-    pytorch = rows(groups(trace, Selection(domain="pytorch", steps="1:2")))
+    pytorch = rows(groups(trace, Selection(steps="1:2"), domain="pytorch"))
     assert pytorch["Optimizer.step#SGD.step"]["gpu_total_us"] == 15
     with pytest.raises(SelectionError, match="there are user, pytorch"):
-        groups(trace, Selection(domain="nvtx"))
+        groups(trace, Selection(), domain="nvtx")
     with pytest.raises(SelectionError, match="group_by"):
         groups(trace, Selection(group_by="layers"))
 

@@ -54,7 +54,7 @@ def recorded() -> Trace:
 
 
 def test_operators_of_the_chosen_iteration(recorded: Trace) -> None:
-    table = operators_table(recorded, Selection(iteration="1"))
+    table = operators_table(recorded, Selection(), "1")
     columns = ("name", "start_us", "duration_us", "kernels", "gpu_time_us", "tensor_core_time_us")
     assert table.frame.select(columns).rows() == [
         ("aten::linear", 105.0, 40.0, 1, 15.0, 15.0),
@@ -78,7 +78,7 @@ def test_without_a_choice_they_are_of_the_selected_iterations(recorded: Trace) -
 
 
 def test_kernels_of_the_chosen_iteration_and_operator(recorded: Trace) -> None:
-    every = kernels_table(recorded, Selection(iteration="1")).frame
+    every = kernels_table(recorded, Selection(), "1").frame
     columns = ("operator", "kernel", "gpu_start_us", "gpu_time_us", "api_start_us", "api_time_us")
     assert every.select(columns).rows() == [
         ("aten::mm", GEMM, 120.0, 15.0, 112.0, 4.0),
@@ -90,13 +90,12 @@ def test_kernels_of_the_chosen_iteration_and_operator(recorded: Trace) -> None:
     assert (first["grid"], first["block"], first["gpu"]) == ("[2, 1, 1]", "[64, 1, 1]", 0)
     assert first["concrete_inputs"] == '["1"]'
     assert first["short_name"]
-    operators = operators_table(recorded, Selection(iteration="1")).frame
+    operators = operators_table(recorded, Selection(), "1").frame
     for row in operators.iter_rows(named=True):
-        chosen = Selection(iteration="1", operator_id=row["operator_id"])
-        kernels = kernels_table(recorded, chosen).frame
+        kernels = kernels_table(recorded, Selection(), "1", row["operator_id"]).frame
         assert kernels["gpu_time_us"].sum() == row["gpu_time_us"]
-    inside = Selection(iteration="1", operator_id=operators["operator_id"][0])
-    assert kernels_table(recorded, inside).frame["operator"].to_list() == ["aten::mm"]
+    inside = kernels_table(recorded, Selection(), "1", operators["operator_id"][0]).frame
+    assert inside["operator"].to_list() == ["aten::mm"]
 
 
 def test_nothing_is_lost_where_operators_cross_iterations() -> None:
@@ -113,11 +112,11 @@ def test_nothing_is_lost_where_operators_cross_iterations() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [Selection(iteration="77"), Selection(operator_id="x"), Selection(operator_id="a-b-9")]
+    "wrong", [{"iteration": "77"}, {"operator_id": "x"}, {"operator_id": "a-b-9"}]
 )
-def test_what_is_not_there_is_refused(recorded: Trace, wrong: Selection) -> None:
+def test_what_is_not_there_is_refused(recorded: Trace, wrong: dict[str, str]) -> None:
     with pytest.raises(SelectionError):
-        iterations_view(recorded, wrong)
+        iterations_view(recorded, Selection(), **wrong)
 
 
 def test_of_many_rows_the_first_are_made_and_all_when_asked_for() -> None:

@@ -35,7 +35,7 @@ def recorded() -> Trace:
 def names(recorded: Trace, path: str, steps: str | None = None) -> list[tuple[str, int]]:
     identity = operator_identity(recorded)
     operator_id = identity.id_of(identity.paths(range(identity.count)).index(path))
-    view = kernels(recorded, Selection(steps=steps, operator_id=operator_id))
+    view = kernels(recorded, Selection(steps=steps), operator_id=operator_id)
     assert {fact.key: fact.value for fact in view.facts}["kernel_calls"] == sum(
         view.tables["kernels"].frame["calls"]
     )
@@ -51,4 +51,4 @@ def test_kernels_inside_an_operator_at_its_place(recorded: Trace) -> None:
 
 def test_an_operator_that_is_not_there_is_an_error(recorded: Trace) -> None:
     with pytest.raises(SelectionError, match="no operator 'convolution-forward-1'"):
-        kernels(recorded, Selection(operator_id="convolution-forward-1"))
+        kernels(recorded, Selection(), operator_id="convolution-forward-1")

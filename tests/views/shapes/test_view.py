@@ -156,9 +156,9 @@ def test_new_shapes_and_compilations_of_each_iteration() -> None:
 
 
 def test_one_iteration() -> None:
-    view = shapes(trace(on_host()), Selection(iteration="2"))
+    view = shapes(trace(on_host()), Selection(), iteration="2")
     assert {row["iteration"] for row in rows(view, "types")} == {"2"}
     assert [row["input_shapes"] for row in rows(view, "instances")] == ["[[8, 8]]", "[[2, 3]]"]
     assert {row["mean_us"] for row in rows(view, "types")} == {50}
     with pytest.raises(SelectionError, match="no iteration '9' with shapes; there are 1, 2"):
-        shapes(trace(on_host()), Selection(iteration="9"))
+        shapes(trace(on_host()), Selection(), iteration="9")

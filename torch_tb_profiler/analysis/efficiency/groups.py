@@ -85,7 +85,7 @@ def selected_calls(trace: Trace, selection: Selection) -> Bools:
     return ran & in_selection(trace, selection, steps, starts, pl.Series(calls.slice))
 
 
-def grouped(trace: Trace, selection: Selection, group_by: str, mask: Bools) -> pl.DataFrame:
+def grouped(trace: Trace, group_by: str, mask: Bools, peak: str | None = None) -> pl.DataFrame:
     """The calls of ``mask`` summed by a key of :data:`KEYS`, in order of first call.
 
     Columns: those of the key; ``calls``, ``time_ns`` and so on (:data:`_SUMS`), of which
@@ -94,15 +94,14 @@ def grouped(trace: Trace, selection: Selection, group_by: str, mask: Bools) -> p
     of calls of which both are known,
     ``stated_beside_flops`` the FLOPs that formulas tell of calls the recording states FLOPs of,
     ``tiled_flops`` those of products with full tiles and ``beside_tiled_flops`` their own; and the
-    lists ``kinds`` and ``peak_types`` of those that took most time first.
+    lists ``kinds`` and ``peak_types`` of those that took most time first. Roofs are at ``peak``
+    where it is given.
 
     Raises:
-        SelectionError: ``selection.peak`` cannot be understood.
+        SelectionError: ``peak`` cannot be understood.
     """
     keys = KEYS[group_by]
-    frame = _columns(trace, selection).with_columns(
-        pl.Series(key, _key(trace, key)) for key in keys
-    )
+    frame = _columns(trace, peak).with_columns(pl.Series(key, _key(trace, key)) for key in keys)
     if not mask.all():
         frame = frame.filter(pl.Series(mask))
     parts = [*keys, "kind", "peak_type"]
@@ -156,15 +155,15 @@ def _modules(trace: Trace) -> Int64:
     return gather(tree.node, occurrence)
 
 
-def _columns(trace: Trace, selection: Selection) -> pl.DataFrame:
-    if selection.peak is None:
+def _columns(trace: Trace, peak: str | None) -> pl.DataFrame:
+    if peak is None:
         return _of_vendors(trace)
-    return call_columns(holding_calls(trace), roof_times(trace, selection), tiled_flops(trace))
+    return call_columns(holding_calls(trace), roof_times(trace, peak), tiled_flops(trace))
 
 
 @per_trace
 def _of_vendors(trace: Trace) -> pl.DataFrame:
-    return call_columns(holding_calls(trace), roof_times(trace, Selection()), tiled_flops(trace))
+    return call_columns(holding_calls(trace), roof_times(trace), tiled_flops(trace))
 
 
 def call_columns(calls: HoldingCalls, roofs: RoofTimes, tiled: Float64) -> pl.DataFrame:

@@ -84,16 +84,19 @@ class ModelWork:
         return device.peak_ns / self.wall_ns * 100
 
 
-def model_work(trace: Trace, selection: Selection, mask: Bools) -> ModelWork:
+def model_work(
+    trace: Trace, selection: Selection, mask: Bools, peak: str | None = None
+) -> ModelWork:
     """The products of the steps of a selection: of those that are whole, of all where none is.
 
     Args:
         trace: The trace.
         selection: Which steps; a time range cuts them.
         mask: The calls of the selection, as ``selected_calls`` gives them.
+        peak: What devices reach at most, where it is given.
 
     Raises:
-        SelectionError: the selection makes no sense for this trace.
+        SelectionError: the selection or the peak makes no sense for this trace.
     """
     calls = holding_calls(trace)
     windows = step_windows(trace, selection).of_averages
@@ -101,7 +104,7 @@ def model_work(trace: Trace, selection: Selection, mask: Bools) -> ModelWork:
     chosen = mask & calls.is_product & (window >= 0)
     is_known = ~np.isnan(calls.flops)
     rows, unknown = np.flatnonzero(chosen & is_known), np.flatnonzero(chosen & ~is_known)
-    peak_ns = roof_times(trace, selection).compute_ns
+    peak_ns = roof_times(trace, peak).compute_ns
     return ModelWork(
         steps=len(windows.names),
         wall_ns=int((windows.end_ns - windows.start_ns).sum()),

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, DevicePeaks, peak_type, peaks
 from torch_tb_profiler.trace.model import Trace
 
@@ -24,14 +24,14 @@ _SHOWN = 40
 _MAX_CHARS = 1000
 
 
-def device_peaks(trace: Trace, selection: Selection) -> dict[int, DevicePeaks]:
+def device_peaks(trace: Trace, peak: str | None = None) -> dict[int, DevicePeaks]:
     """Device → its peaks, of the devices that anything is known of: by their names, and by
-    ``selection.peak``, which comes before the tables and holds for all devices.
+    ``peak`` (:func:`given_peaks`), which comes before the tables and holds for all devices.
 
     Raises:
-        SelectionError: ``selection.peak`` cannot be understood.
+        SelectionError: ``peak`` cannot be understood.
     """
-    given = given_peaks(selection.peak)
+    given = given_peaks(peak)
     found = {}
     for device, name in _names(trace).items():
         known = peaks(name or "")

@@ -12,7 +12,6 @@ import numpy as np
 
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
-from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, DevicePeaks
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import PerTrace
@@ -39,20 +38,18 @@ class RoofTimes:
     roof_ns: Float64
 
 
-def roof_times(trace: Trace, selection: Selection) -> RoofTimes:
-    """The times of all calls of ``trace`` at the roofs that ``selection.peak`` gives, or vendors.
+def roof_times(trace: Trace, peak: str | None = None) -> RoofTimes:
+    """The times of all calls of ``trace`` at the roofs that ``peak`` gives, or vendors.
 
     Raises:
-        SelectionError: ``selection.peak`` cannot be understood.
+        SelectionError: ``peak`` cannot be understood.
     """
-    if selection.peak is None:
+    if peak is None:
         return _OF_VENDORS(trace)
-    return times_at(holding_calls(trace), device_peaks(trace, selection))
+    return times_at(holding_calls(trace), device_peaks(trace, peak))
 
 
-_OF_VENDORS = PerTrace(
-    lambda trace: times_at(holding_calls(trace), device_peaks(trace, Selection()))
-)
+_OF_VENDORS = PerTrace(lambda trace: times_at(holding_calls(trace), device_peaks(trace)))
 """The times at the peaks that vendors print; made once."""
 
 

@@ -19,23 +19,24 @@ from torch_tb_profiler.trace.model import Trace
 _KEYS = ("name_code", "input_shape_code")
 
 
-def shape_speeds(trace: Trace, selection: Selection) -> pl.DataFrame:
+def shape_speeds(trace: Trace, selection: Selection, peak: str | None = None) -> pl.DataFrame:
     """The selected calls with a recorded shape, by operator and shape, in order of first call.
 
     Columns: name_code, input_shape_code, calls, time_ns, flops (null where unknown of all),
     flop_per_ns (of calls whose FLOPs are known; null without time), lost_ns (time that calls with
     known FLOPs would save at the speed of the operator's best shape, or at their own roof where
-    that allows less), slower (their time over what is left then; 1 loses nothing).
+    that allows less; at ``peak`` where it is given), slower (their time over what is left then; 1
+    loses nothing).
 
     Time is that of the device, as :func:`holding_calls` has it; where none is recorded, that of the
     calls on the host.
 
     Raises:
-        SelectionError: the selection or its peaks make no sense for this trace.
+        SelectionError: the selection or the peak makes no sense for this trace.
     """
     frame = _columns(trace).with_columns(
         roof_ns=pl.when(pl.col("flops").is_not_null()).then(
-            pl.Series(roof_times(trace, selection).roof_ns).fill_nan(0)
+            pl.Series(roof_times(trace, peak).roof_ns).fill_nan(0)
         )
     )
     frame = frame.filter(pl.Series(selected_calls(trace, selection)))

@@ -31,20 +31,20 @@ _SHOWN = 40
 """How much of a text from outside an error repeats."""
 
 
-def chosen_windows(trace: Trace, selection: Selection) -> Bools:
-    """Which windows of ``all_windows`` are looked at: that of ``selection.iteration``, else the
+def chosen_windows(trace: Trace, selection: Selection, iteration: str | None) -> Bools:
+    """Which windows of ``all_windows`` are listed: that of the name ``iteration``, else the
     selected ones.
 
     Raises:
         SelectionError: there is no such iteration, or as ``selected_steps``.
     """
-    if selection.iteration is None:
+    if iteration is None:
         return iterations(trace, selection).selected
     names = all_windows(trace).names
-    chosen = np.array([name == selection.iteration for name in names], np.bool_)
+    chosen = np.array([name == iteration for name in names], np.bool_)
     if not chosen.any():
         raise SelectionError(
-            f"iteration: no iteration {selection.iteration[:_SHOWN]!r} in this trace; it has "
+            f"iteration: no iteration {iteration[:_SHOWN]!r} in this trace; it has "
             f"{', '.join(name[:_SHOWN] for name in names[:5]) or 'none'}"
             + (" …" if len(names) > 5 else "")
         )
@@ -182,13 +182,15 @@ _LARGEST_TABLE = 20_000_000
 """Places of a table of iterations and operators; of more the pairs there are get sorted."""
 
 
-def operators_of_iterations(trace: Trace, selection: Selection) -> IterationOperators:
-    """The operators of the iterations that are looked at.
+def operators_of_iterations(
+    trace: Trace, selection: Selection, iteration: str | None = None
+) -> IterationOperators:
+    """The operators of the windows of :func:`chosen_windows`.
 
     Raises:
         SelectionError: as :func:`chosen_windows`.
     """
-    chosen = chosen_windows(trace, selection)
+    chosen = chosen_windows(trace, selection, iteration)
     window, operator = _places(trace)
     rows = np.flatnonzero(np.append(chosen, False)[window])
     lowest = int(operator.min(initial=0))
@@ -221,21 +223,26 @@ class IterationWork:
     call: Int64
 
 
-def work_of_iterations(trace: Trace, selection: Selection) -> IterationWork:
-    """The kernels, copies and sets that were launched in the iterations that are looked at; with
-    ``selection.operator_id`` those launched inside that operator.
+def work_of_iterations(
+    trace: Trace,
+    selection: Selection,
+    iteration: str | None = None,
+    operator_id: str | None = None,
+) -> IterationWork:
+    """The kernels, copies and sets that were launched in the windows of :func:`chosen_windows`;
+    with ``operator_id`` those launched inside that operator.
 
     Raises:
         SelectionError: there is no such operator, or as :func:`chosen_windows`.
     """
     tree, work = call_tree(trace), trace.device_work
     windows = np.append(all_windows(trace).of_step, -1)[device_work_steps(trace)]
-    chosen = np.append(chosen_windows(trace, selection), False)[windows]
+    chosen = np.append(chosen_windows(trace, selection, iteration), False)[windows]
     operator = gather(operator_identity(trace).operator, tree.owner)
     outside = unassociated(trace)
     operator[outside.row] = -2 - outside.name_code
-    if selection.operator_id is not None:
-        chosen &= _inside_operator(trace, selection.operator_id, operator)
+    if operator_id is not None:
+        chosen &= _inside_operator(trace, operator_id, operator)
     rows = np.flatnonzero(chosen)
     start = work["start_ns"].to_numpy()[rows]
     rows = rows[np.lexsort((rows, start, windows[rows]))]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from typing import cast
 
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
@@ -32,6 +34,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
 from torch_tb_profiler.views.device_words import in_words_of
+from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
@@ -144,11 +147,18 @@ def _whole_result(
     if spec.scope == "pair":
         return _pair_result(catalog, spec, request, wait_s)
     file, trace = subject_trace(catalog, subject, wait_s)
-    return ViewResult(spec, trace_view(spec, trace, subject.selection), _named(subject, file))
+    view = trace_view(spec, trace, subject.selection, subject.parameters)
+    return ViewResult(spec, view, _named(subject, file))
 
 
-def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
-    """A ``trace`` view, with the findings of the detectors where it has them.
+def trace_view(
+    spec: ViewSpec,
+    trace: Trace,
+    selection: Selection,
+    parameters: Mapping[str, str] = MappingProxyType({}),
+) -> View:
+    """A ``trace`` view, with the findings of the detectors where it has them. Of ``parameters``
+    (key → text) it takes those it declares.
 
     Raises:
         RequestError: the trace has nothing for this view; the message says why.
@@ -156,13 +166,16 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     """
     selection, said = without_phase(spec, selection)
     trace = cut(trace, selection.iterations_by)
-    view = _noted(_trace_view(spec, trace, selection), said + cut_notes(trace))
+    view = _noted(_trace_view(spec, trace, selection, parameters), said + cut_notes(trace))
     return in_words_of({"": trace}, view)
 
 
-def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
+def _trace_view(
+    spec: ViewSpec, trace: Trace, selection: Selection, parameters: Mapping[str, str]
+) -> View:
     _check_available(spec, [spec.missing(trace)])
-    make = cast(TraceView, spec.function)
+    given = given_values(spec.parameters, parameters)
+    make = partial(cast(TraceView, spec.function), **given)
     if not spec.has_findings:
         return make(trace, selection)
     if exclusive_intervals.is_computed(trace):
@@ -188,10 +201,12 @@ def run_view(
     traces: Mapping[str, Trace],
     selection: Selection,
     left_out: tuple[Note, ...] = (),
+    parameters: Mapping[str, str] = MappingProxyType({}),
 ) -> View:
     """A ``run`` view of all workers, when at least one has something for it: one that never
     communicates, say, is part of the run still. With the findings of comparing them where it has
-    them; ``traces`` is not empty, ``left_out`` names those not in it.
+    them; ``traces`` is not empty, ``left_out`` names those not in it. Of ``parameters`` (key →
+    text) it takes those it declares.
 
     Raises:
         RequestError: none has; the message says why.
@@ -200,7 +215,8 @@ def run_view(
     selection, said = without_phase(spec, selection)
     traces = cut_ranks(traces, selection.iterations_by)
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
-    view = cast(RunView, spec.function)(traces, selection)
+    given = given_values(spec.parameters, parameters)
+    view = cast(RunView, spec.function)(traces, selection, **given)
     notes = left_out + view.notes
     if spec.has_findings:
         notes += damage_notes(notes) + detect_across_workers(traces, selection)
@@ -251,7 +267,7 @@ def _run_result(
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
     left_out = tuple(_left_out(file, error) for file, error in failed)
-    view = run_view(spec, traces, subject.selection, left_out)
+    view = run_view(spec, traces, subject.selection, left_out, subject.parameters)
     about = replace(_named(subject, files[0]), worker=None)
     return ViewResult(spec, view, about)
 

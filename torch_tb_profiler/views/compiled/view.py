@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compiled import PARAMETERS
 from torch_tb_profiler.views.compiled.compile_facts import compile_facts, compile_notes
 from torch_tb_profiler.views.compiled.facts import graph_facts, graph_notes
 from torch_tb_profiler.views.compiled.kernels import KERNELS, KINDS, kernels_table, kinds_table
@@ -44,15 +45,16 @@ NOTHING = (
 )
 
 
-def compiled(trace: Trace, selection: Selection) -> View:
-    """The graphs and the compiled code of a selection.
+def compiled(trace: Trace, selection: Selection, *, operator_id: str | None = None) -> View:
+    """The graphs and the compiled code of a selection; the kernels of the launch whose number is
+    ``operator_id``, else of the longest one.
 
     Raises:
         SelectionError: steps, or the number of a launch, make no sense for this trace.
     """
     selected = selected_launches(trace, selection)
     in_selection = slice_mask(trace, selection)
-    tables, facts = list(_graph_tables(trace, selection, selected)), list[Fact]()
+    tables, facts = list(_graph_tables(trace, selected, operator_id)), list[Fact]()
     if tables:
         facts += graph_facts(trace, selection, selected)
     if generated_calls(trace).height:
@@ -71,10 +73,10 @@ def compiled(trace: Trace, selection: Selection) -> View:
     )
 
 
-def _graph_tables(trace: Trace, selection: Selection, selected: Bools) -> tuple[Table, ...]:
+def _graph_tables(trace: Trace, selected: Bools, operator_id: str | None) -> tuple[Table, ...]:
     if not len(selected):
         return ()
-    launch = chosen_launch(trace, selection, selected)
+    launch = chosen_launch(trace, selected, operator_id)
     sums = node_sums(trace, selected)
     return (
         graphs_table(trace, selected),
@@ -103,6 +105,7 @@ SPEC = ViewSpec(
     help="Which graphs were launched, what did each launch run and where are its gaps; what did "
     "torch.compile make, and when did it compile again?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(GRAPHS, LAUNCHES, KERNELS, KINDS, NODES, PARTS, TRITON, REGIONS, COMPILATIONS),
     function=compiled,
     missing=_missing,

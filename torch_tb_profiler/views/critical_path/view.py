@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.critical_path import PARAMETERS
 from torch_tb_profiler.views.critical_path.columns import (
     CATEGORIES,
     OPERATORS,
@@ -45,8 +46,9 @@ KEPT_VIEWS = 4
 """Views of different steps that are kept with a trace."""
 
 
-def critical_path(trace: Trace, selection: Selection) -> View:
-    """The critical path of the selected steps, or of the one of median length.
+def critical_path(trace: Trace, selection: Selection, *, what_if: str | None = None) -> View:
+    """The critical path of the selected steps, or of the one of median length; and the effect of
+    the change ``what_if``: ``ROW:halve``, ``ROW:remove`` or ``ROW:overlap``.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace, or a what-if that names
@@ -56,9 +58,9 @@ def critical_path(trace: Trace, selection: Selection) -> View:
     paths = [path_of_step(trace, step) for step in steps]
     told = _told(trace, names, paths)
     facts, notes = told.facts, (*told.notes, *_left_out(left_out))
-    if selection.what_if is not None:
+    if what_if is not None:
         sums = name_sums(trace, paths)
-        more, why = asked(trace, paths, sums, selection.what_if)
+        more, why = asked(trace, paths, sums, what_if)
         facts, notes = (*facts, *more), (*notes, *why)
     # Not kept with the trace: it holds the trace itself, to make more rows.
     tables = {**told.tables, PIECES.name: pieces_table(trace, names, paths)}
@@ -192,6 +194,7 @@ SPEC = ViewSpec(
     title="Critical path",
     help="What did the step wait for at each moment, and what would make it shorter?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(CATEGORIES, OPERATORS, WHAT_IF, PIECES),
     function=critical_path,
     missing=_missing,

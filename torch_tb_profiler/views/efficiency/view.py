@@ -20,6 +20,7 @@ from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.efficiency import PARAMETERS
 from torch_tb_profiler.views.efficiency.columns import (
     GROUP_BYS,
     OPERATORS,
@@ -55,9 +56,9 @@ NOTHING = (
 )
 
 
-def efficiency(trace: Trace, selection: Selection) -> View:
-    """How close the selection comes to the limits of its devices; and what files of the recording
-    tell of that.
+def efficiency(trace: Trace, selection: Selection, *, peak: str | None = None) -> View:
+    """How close the selection comes to the limits of its devices, or to those of ``peak``; and what
+    files of the recording tell of that.
 
     Raises:
         SelectionError: steps, grouping or peaks make no sense for this trace.
@@ -67,8 +68,8 @@ def efficiency(trace: Trace, selection: Selection) -> View:
     recorded = _recorded(trace, selection)
     if not tells_work(trace):
         return recorded
-    is_whole = selection.is_everything and selection.peak is None
-    own = _WHOLE[group_by](trace) if is_whole else _counted(trace, selection, group_by)
+    is_whole = selection.is_everything and peak is None
+    own = _WHOLE[group_by](trace) if is_whole else _counted(trace, selection, group_by, peak)
     beside = dict(recorded.tables)
     told_flops = beside.pop(OPERATORS.name)
     if told_flops.frame.height:
@@ -85,15 +86,15 @@ def _as_recorded(fact: Fact) -> Fact:
     )
 
 
-def _counted(trace: Trace, selection: Selection, group_by: str) -> View:
+def _counted(trace: Trace, selection: Selection, group_by: str, peak: str | None = None) -> View:
     """What the events of the recording tell."""
     mask = selected_calls(trace, selection)
-    groups = grouped(trace, selection, group_by, mask)
+    groups = grouped(trace, group_by, mask, peak)
     outside = launches_outside(trace, selection, by_stack=False)
     operators = operators_table(trace, groups, outside)
     points = roofline_points(operators)
-    peaks, model = device_peaks(trace, selection), model_work(trace, selection, mask)
-    roofs = roof_times(trace, selection)
+    peaks, model = device_peaks(trace, peak), model_work(trace, selection, mask, peak)
+    roofs = roof_times(trace, peak)
     coverage = coverage_facts(
         trace, mask, roofs, int(outside["device_ns"].sum()), recoverable(operators.frame)
     )
@@ -150,6 +151,7 @@ SPEC = ViewSpec(
     help="How close do operators and the model come to what the device can reach, and how much "
     "time could be saved?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(OPERATORS, ROOFLINE_POINTS, RECORDED_FLOPS, RECORDED_OPERATORS, RECORDED_SCOPES),
     function=efficiency,
     group_bys=GROUP_BYS,

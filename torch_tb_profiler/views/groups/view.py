@@ -25,6 +25,7 @@ from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.flame_bars import flame_table
+from torch_tb_profiler.views.groups import PARAMETERS
 from torch_tb_profiler.views.groups.columns import FLAME, FOLDED, GROUPS, HIERARCHIES
 from torch_tb_profiler.views.groups.rows import (
     MAX_ROWS,
@@ -54,15 +55,16 @@ class _Choice:
     domain: str
 
 
-def groups(trace: Trace, selection: Selection) -> View:
-    """The tree of a hierarchy with the times of each node per iteration.
+def groups(trace: Trace, selection: Selection, *, domain: str | None = None) -> View:
+    """The tree of a hierarchy with the times of each node per iteration; that of the user ranges
+    of ``domain`` where it is given.
 
     Raises:
         SelectionError: the selection names steps, a hierarchy or a domain that the trace does not
             have.
     """
     available = _available(trace)
-    choice = _choice(selection, available)
+    choice = _choice(selection, domain, available)
     kept = _kept(trace, choice)
     found = measures(trace, kept, selection)
     hierarchy, shown = found.hierarchy, found.shown
@@ -93,21 +95,23 @@ def _available(trace: Trace) -> dict[tuple[Kind, str], int]:
     return found
 
 
-def _choice(selection: Selection, available: dict[tuple[Kind, str], int]) -> _Choice:
+def _choice(
+    selection: Selection, domain: str | None, available: dict[tuple[Kind, str], int]
+) -> _Choice:
     kinds = list(dict.fromkeys(kind for kind, _ in available))
     asked = chosen_group_by(selection, KINDS) if selection.group_by is not None else None
-    if asked is None and selection.domain is not None:
+    if asked is None and domain is not None:
         asked = "ranges"
     kind = next((each for each in KINDS if each == asked), kinds[0] if kinds else "modules")
-    domains = [domain for each, domain in available if each == kind]
-    if kind != "ranges" or selection.domain is None:
+    domains = [each for of_kind, each in available if of_kind == kind]
+    if kind != "ranges" or domain is None:
         return _Choice(kind, domains[0] if domains else "")
-    if selection.domain not in domains:
+    if domain not in domains:
         raise SelectionError(
-            f"domain: no user ranges of the domain {selection.domain[:40]!r}; there are "
+            f"domain: no user ranges of the domain {domain[:40]!r}; there are "
             f"{listed(domains) or 'none'}"
         )
-    return _Choice(kind, selection.domain)
+    return _Choice(kind, domain)
 
 
 def _kept(trace: Trace, choice: _Choice) -> KeptHierarchy:
@@ -221,6 +225,7 @@ SPEC = ViewSpec(
     help="What do modules, user ranges and call stacks take in each iteration, and which of equal "
     "ones is odd?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(GROUPS, FOLDED, FLAME, HIERARCHIES),
     function=groups,
     group_bys=KINDS,

@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.iteration_facts import iteration_facts
+from torch_tb_profiler.views.iterations import PARAMETERS
 from torch_tb_profiler.views.iterations.bars import iteration_series, iterations_table
 from torch_tb_profiler.views.iterations.columns import ITERATIONS, KEY_NODES
 from torch_tb_profiler.views.iterations.notes import steady_facts, steady_note
@@ -27,8 +28,15 @@ ISSUES = LINK_ISSUES | STEP_ISSUES | {"no_steps", "step_left_out"}
 """Issues that concern iterations and what was launched in them."""
 
 
-def iterations_view(trace: Trace, selection: Selection) -> View:
-    """The iterations of a trace; which are selected is a column.
+def iterations_view(
+    trace: Trace,
+    selection: Selection,
+    *,
+    iteration: str | None = None,
+    operator_id: str | None = None,
+) -> View:
+    """The iterations of a trace; which are selected is a column. Operators and kernels are those of
+    ``iteration``, else of all selected ones; kernels only of ``operator_id`` where it is given.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace, or no such iteration or
@@ -40,8 +48,8 @@ def iterations_view(trace: Trace, selection: Selection) -> View:
     return View(
         tables={
             ITERATIONS.name: table,
-            ITERATION_OPERATORS.name: operators_table(trace, selection),
-            ITERATION_KERNELS.name: kernels_table(trace, selection),
+            ITERATION_OPERATORS.name: operators_table(trace, selection, iteration),
+            ITERATION_KERNELS.name: kernels_table(trace, selection, iteration, operator_id),
             KEY_NODES.name: _key_nodes_table(trace),
         },
         series={"iteration_time": iteration_series(table)},
@@ -78,6 +86,7 @@ SPEC = ViewSpec(
     title="Iterations",
     help="How long does each iteration take, what is it spent on, and which are alike?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(ITERATIONS, ITERATION_OPERATORS, ITERATION_KERNELS, KEY_NODES),
     function=iterations_view,
     missing=_missing,

@@ -64,23 +64,29 @@ _REASONS = {
 _OF_DEVICE = ("kernels", "gpu_time_us", "tensor_core_time_us")
 
 
-def operators_table(trace: Trace, selection: Selection) -> Table:
-    """The operators of the iterations that are looked at.
+def operators_table(trace: Trace, selection: Selection, iteration: str | None = None) -> Table:
+    """The operators of one iteration, else of the selected ones.
 
     Raises:
         SelectionError: as ``chosen_windows``.
     """
-    operators = operators_of_iterations(trace, selection)
+    operators = operators_of_iterations(trace, selection, iteration)
     return _first(operators.count, lambda count: _operators(trace, operators.first(count)))
 
 
-def kernels_table(trace: Trace, selection: Selection) -> Table:
-    """The device work of the iterations, and of the operator, that are looked at.
+def kernels_table(
+    trace: Trace,
+    selection: Selection,
+    iteration: str | None = None,
+    operator_id: str | None = None,
+) -> Table:
+    """The device work of one iteration, else of the selected ones; of one operator where it is
+    given.
 
     Raises:
         SelectionError: as ``work_of_iterations``.
     """
-    work = work_of_iterations(trace, selection)
+    work = work_of_iterations(trace, selection, iteration, operator_id)
 
     def first(count: int) -> Table:
         part = IterationWork(

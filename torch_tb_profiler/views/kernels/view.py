@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.kernels import PARAMETERS
 from torch_tb_profiler.views.kernels.api_calls import API_CALLS, api_calls_table
 from torch_tb_profiler.views.kernels.copies import COPIES, copies_table
 from torch_tb_profiler.views.kernels.table import GROUP_BYS, KERNELS, kernels_table
@@ -30,7 +31,7 @@ from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
-def kernels(trace: Trace, selection: Selection) -> View:
+def kernels(trace: Trace, selection: Selection, *, operator_id: str | None = None) -> View:
     """The kernels of a selection, or those launched inside one operator of it; the API calls and
     the copies.
 
@@ -38,16 +39,18 @@ def kernels(trace: Trace, selection: Selection) -> View:
         SelectionError: steps, grouping or operator make no sense for this trace.
     """
     group_by = chosen_group_by(selection, GROUP_BYS)
-    if selection.is_everything and selection.operator_id is None:
+    if selection.is_everything and operator_id is None:
         return _WHOLE[group_by](trace)
-    return _kernels(trace, selection, group_by)
+    return _kernels(trace, selection, group_by, operator_id)
 
 
-def _kernels(trace: Trace, selection: Selection, group_by: str) -> View:
+def _kernels(
+    trace: Trace, selection: Selection, group_by: str, operator_id: str | None = None
+) -> View:
     calls = selected_kernel_calls(trace, selection)
     details = selected_kernel_details(trace, selection)
-    if selection.operator_id is not None:
-        chosen = kernels_of_operator(trace, selection, selection.operator_id)
+    if operator_id is not None:
+        chosen = kernels_of_operator(trace, selection, operator_id)
         calls, details = calls.filter(chosen), details.filter(chosen)
     tables = (
         kernels_table(trace, calls.hstack(details), group_by),
@@ -110,6 +113,7 @@ SPEC = ViewSpec(
     title="Kernels",
     help="Which kernels take the devices' time, how well do they fill them, who launched them?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(KERNELS, TENSOR_CORE_TIME, API_CALLS, COPIES),
     function=kernels,
     group_bys=GROUP_BYS,

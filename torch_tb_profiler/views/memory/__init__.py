@@ -1,1 +1,5 @@
 """The view ``memory``."""
+
+from torch_tb_profiler.views.parameters import AT_US
+
+PARAMETERS = (AT_US,)

@@ -5,6 +5,8 @@ Definitions: ``docs/views-memory.md#how-it-is-counted``.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import polars as pl
 
@@ -17,6 +19,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.memory import PARAMETERS
 from torch_tb_profiler.views.memory.alive import (
     ALIVE,
     alive_frame,
@@ -56,8 +59,9 @@ EARLIER_BLOCK = "The block was allocated before the recording."
 EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
 
 
-def memory(trace: Trace, selection: Selection) -> View:
-    """The memory view of what is selected; times count from the start of the recording.
+def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) -> View:
+    """The memory view of what is selected; times count from the start of the recording. What is
+    alive is listed at ``at_us`` (trace time), else at the peak.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.
@@ -69,7 +73,7 @@ def memory(trace: Trace, selection: Selection) -> View:
     curves = [curve(records, index, chosen, stretches) for index in range(len(records.devices))]
     composition = composition_frame(records, curves)
     categories = categories_frame(trace, curves)
-    time_ns = chosen_moment(trace, selection)
+    time_ns = chosen_moment(trace, at_us)
     at = moments(records, curves, time_ns)
     peaks = [_peak_bytes(points) for points in curves]
     details, advice = peak_details(trace, curves, categories)
@@ -280,6 +284,7 @@ SPEC = ViewSpec(
     title="Memory",
     help="Which operators and modules allocate the memory, and what is alive at the peak?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION, ALIVE, CATEGORIES, HELD),
     function=memory,
     missing=_missing,

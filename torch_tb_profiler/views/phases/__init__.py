@@ -1,1 +1,5 @@
 """The view ``phases``."""
+
+from torch_tb_profiler.views.parameters import DOMAIN
+
+PARAMETERS = (DOMAIN,)

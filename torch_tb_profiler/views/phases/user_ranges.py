@@ -23,10 +23,10 @@ USER_RANGES = TableSpec(
 )
 
 
-def user_ranges_table(trace: Trace, selection: Selection) -> Table:
-    """The rows of :data:`USER_RANGES`, in default order.
+def user_ranges_table(trace: Trace, selection: Selection, domain: str | None) -> Table:
+    """The rows of :data:`USER_RANGES`, of one domain where it is given, in default order.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    return summed_rows.user_ranges_table(USER_RANGES, trace, selection)
+    return summed_rows.user_ranges_table(USER_RANGES, trace, selection, domain=domain)

@@ -30,6 +30,7 @@ from torch_tb_profiler.analysis.steps.phases.times import (
 )
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.phases import PARAMETERS
 from torch_tb_profiler.views.phases.event_types import EVENT_TYPES, event_types_table
 from torch_tb_profiler.views.phases.memory_operations import (
     MEMORY_OPERATIONS,
@@ -64,8 +65,9 @@ _MISSING = {
 }
 
 
-def phases(trace: Trace, selection: Selection) -> View:
-    """The phases of the selected steps, and the summaries of what is selected.
+def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> View:
+    """The phases of the selected steps, and the summaries of what is selected; user ranges of one
+    domain where it is given.
 
     Raises:
         SelectionError: steps, a phase or a border that are not in this trace.
@@ -82,7 +84,7 @@ def phases(trace: Trace, selection: Selection) -> View:
         step_table,
         event_types_table(trace, selection),
         memory_operations_table(trace, selection),
-        user_ranges_table(trace, selection),
+        user_ranges_table(trace, selection, domain),
     ]
     if len(serving_ranges(trace)):
         tables.append(serving_table(trace, selection))
@@ -196,6 +198,7 @@ SPEC = ViewSpec(
     title="Phases",
     help="What were the steps for: loading data, forward, backward, optimizer?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(
         PHASES,
         STEP_TRACE,

@@ -15,13 +15,13 @@ from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shapes.columns import NO_FLOPS, NO_SPEED, SHAPES
 
 
-def shapes_table(trace: Trace, selection: Selection) -> Table:
+def shapes_table(trace: Trace, selection: Selection, peak: str | None) -> Table:
     """The rows of a selection, in their default order.
 
     Raises:
-        SelectionError: the selection makes no sense for this trace.
+        SelectionError: the selection or the peak makes no sense for this trace.
     """
-    speeds = shape_speeds(trace, selection)
+    speeds = shape_speeds(trace, selection, peak)
     frame = pl.DataFrame(
         {
             "name": codes.texts(trace, speeds["name_code"]),

@@ -19,6 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
+from torch_tb_profiler.views.shapes import PARAMETERS
 from torch_tb_profiler.views.shapes.calls import (
     calls_of_file,
     calls_of_timeline,
@@ -45,18 +46,22 @@ _SIDE = "recorded_shapes"
 _FILE_ISSUES = frozenset({"side_file_unreadable", "side_row_left_out"})
 
 
-def shapes(trace: Trace, selection: Selection) -> View:
-    """The operators of a selection, iteration by iteration.
+def shapes(
+    trace: Trace, selection: Selection, *, iteration: str | None = None, peak: str | None = None
+) -> View:
+    """The operators of a selection, iteration by iteration, or of one ``iteration``; speeds are
+    compared with ``peak`` where it is given.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace, or no such iteration.
     """
-    own = (selection.iteration, selection.peak)
-    is_whole = selection.is_everything and own == (None, None)
-    return _WHOLE(trace) if is_whole else _shapes(trace, selection)
+    is_whole = selection.is_everything and iteration is peak is None
+    return _WHOLE(trace) if is_whole else _shapes(trace, selection, iteration, peak)
 
 
-def _shapes(trace: Trace, selection: Selection) -> View:
+def _shapes(
+    trace: Trace, selection: Selection, iteration: str | None = None, peak: str | None = None
+) -> View:
     if _SIDE in trace.side:
         source, issues = trace.side[_SIDE].source, _FILE_ISSUES
         calls = calls_of_file(trace, selection)
@@ -67,12 +72,12 @@ def _shapes(trace: Trace, selection: Selection) -> View:
     instances, distinct = instances_over(calls)
     curves = type_series(types)
     tables = [
-        _table(TYPES, of_iteration(types, calls, selection.iteration)),
-        _table(INSTANCES, of_iteration(instances, calls, selection.iteration)),
+        _table(TYPES, of_iteration(types, calls, iteration)),
+        _table(INSTANCES, of_iteration(instances, calls, iteration)),
         iterations_table(trace, calls, of_steps=source == IN_TRACE),
     ]
     if source == IN_TRACE:
-        tables.append(shapes_table(trace, selection))
+        tables.append(shapes_table(trace, selection, peak))
     return View(
         series={} if curves is None else {"time_by_type": curves},
         tables={table.spec.name: table for table in tables},
@@ -143,6 +148,7 @@ SPEC = ViewSpec(
     title="Shapes",
     help="How do operators' times follow the shapes of their inputs?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=(TYPES, INSTANCES, ITERATIONS, SHAPES),
     function=shapes,
     missing=_missing,

@@ -6,12 +6,15 @@ Definitions: ``docs/views-snapshot.md``.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from torch_tb_profiler.analysis.memory.chosen_moment import chosen_moment
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.schema import Table, View
+from torch_tb_profiler.views.snapshot import PARAMETERS
 from torch_tb_profiler.views.snapshot.columns import SETTINGS, TABLES
 from torch_tb_profiler.views.snapshot.facts import snapshot_facts, snapshot_notes
 from torch_tb_profiler.views.snapshot.history import curve, history_table
@@ -27,13 +30,10 @@ NO_SNAPSHOT = (
 )
 
 
-def snapshot(trace: Trace, selection: Selection) -> View:
-    """What a snapshot holds; a time range narrows the history only, ``at_us`` chooses a moment.
-
-    Raises:
-        SelectionError: ``at_us`` is no time.
-    """
-    time_ns = chosen_moment(trace, selection)
+def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) -> View:
+    """What a snapshot holds; a time range narrows the history only, ``at_us`` (trace time) chooses
+    a moment."""
+    time_ns = chosen_moment(trace, at_us)
     moments = moments_of(trace, time_ns)
     shown = "peak" if time_ns is None else "chosen"
     devices = devices_table(trace)
@@ -64,6 +64,7 @@ SPEC = ViewSpec(
     title="Memory Snapshot",
     help="What does the allocator hold, who asked for it, and why did an allocation fail?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=TABLES,
     function=snapshot,
     missing=_missing,

@@ -11,7 +11,7 @@ from torch_tb_profiler.views import summed_rows
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.spec import ViewSpec
-from torch_tb_profiler.views.summary import columns
+from torch_tb_profiler.views.summary import PARAMETERS, columns
 from torch_tb_profiler.views.summary.operators import operator_table
 from torch_tb_profiler.views.summary.rows import (
     device_table,
@@ -22,8 +22,8 @@ from torch_tb_profiler.views.summary.rows import (
 )
 
 
-def summary(trace: Trace, selection: Selection) -> View:
-    """Every table of a selection.
+def summary(trace: Trace, selection: Selection, *, domain: str | None = None) -> View:
+    """Every table of a selection; ranges of one domain where it is given.
 
     Raises:
         SelectionError: steps or grouping make no sense for this trace.
@@ -38,7 +38,9 @@ def summary(trace: Trace, selection: Selection) -> View:
         kernel_table(trace, selection),
         operator_table(trace, selection, by_thread=by_thread, with_parts="parts" in grouped),
         summed_rows.memory_operations_table(columns.MEMORY_MANIPULATION, trace, selection),
-        summed_rows.user_ranges_table(columns.USER_DEFINED, trace, selection, by_thread=by_thread),
+        summed_rows.user_ranges_table(
+            columns.USER_DEFINED, trace, selection, domain=domain, by_thread=by_thread
+        ),
         memory_table(trace, selection),
     )
     return View(
@@ -52,6 +54,7 @@ SPEC = ViewSpec(
     title="Summary",
     help="What do Paddle's nine summaries say of this recording?",
     scope="trace",
+    parameters=PARAMETERS,
     tables=columns.TABLES,
     function=summary,
     group_bys=columns.GROUP_BYS,

@@ -64,7 +64,7 @@ def test_domains_of_ranges_and_device_time() -> None:
         ("load", "user", 40_000),
         ("nccl:all_reduce", "pytorch", 0),
     ]
-    assert user_ranges(trace(events), Selection(domain="user"))["name"].to_list() == ["load"]
+    assert user_ranges(trace(events), Selection(), domain="user")["name"].to_list() == ["load"]
 
 
 def test_copies_by_direction_and_by_what_the_host_called() -> None:

@@ -31,16 +31,16 @@ def selected_launches(trace: Trace, selection: Selection) -> Bools:
     return chosen
 
 
-def chosen_launch(trace: Trace, selection: Selection, selected: Bools) -> int | None:
-    """The launch that ``operator_id`` names by its number (from 1), else the longest selected one;
-    None where none is selected.
+def chosen_launch(trace: Trace, selected: Bools, operator_id: str | None) -> int | None:
+    """The launch that ``operator_id`` names by its number (from 1), else the longest of
+    ``selected`` (a mask over all); None where none is selected.
 
     Raises:
         SelectionError: no launch has the number.
     """
     count = len(selected)
-    if selection.operator_id is not None:
-        text = selection.operator_id
+    if operator_id is not None:
+        text = operator_id
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= count):
             raise SelectionError(
                 f"operator_id: no launch {text[:_SHOWN]!r} of a graph in this trace; "

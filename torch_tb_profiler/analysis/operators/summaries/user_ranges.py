@@ -40,8 +40,10 @@ def range_calls(trace: Trace) -> pl.DataFrame:
     return calls.with_columns(domain=domain_column(trace, ids))
 
 
-def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
-    """Ranges of a selection, and of its domain if it has one, by name: ``name``, ``domain``,
+def user_ranges(
+    trace: Trace, selection: Selection, *, domain: str | None = None, by_thread: bool = False
+) -> pl.DataFrame:
+    """Ranges of a selection, of one domain where it is given, by name: ``name``, ``domain``,
     ``thread`` (:data:`ALL_THREADS` where threads are merged), and the columns of :func:`summed`.
 
     Raises:
@@ -55,4 +57,4 @@ def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) 
         calls = calls.with_columns(thread=pl.lit(ALL_THREADS))
     groups = summed(calls, ["name_code", "domain", "thread"])
     named = groups.with_columns(name=codes.texts(trace, groups["name_code"]))
-    return named if selection.domain is None else named.filter(domain=selection.domain)
+    return named if domain is None else named.filter(domain=domain)
