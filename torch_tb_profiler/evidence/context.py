@@ -13,8 +13,8 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
 from torch_tb_profiler.analysis.communication.roles import Role
-from torch_tb_profiler.analysis.idle.chain import saved_on_chain
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
+from torch_tb_profiler.analysis.idle.step_savings import estimate_saved_ns
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs
@@ -228,7 +228,7 @@ class Context:
             0 where nothing waits for that work; None where no launch is known, and so not what
             waits for what.
         """
-        saved = saved_on_chain(self.trace, work["slice"].to_numpy(), saved_ns)
+        saved = estimate_saved_ns(self.trace, work["slice"].to_numpy(), saved_ns)
         if saved is None:
             return None
         slack_ns = self.step_ns - self.in_steps_ns(host_activity(self.trace))

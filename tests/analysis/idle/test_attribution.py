@@ -152,7 +152,7 @@ class Reference:
             self.budget = 0
             return
         waits = [
-            (tid == launcher, b, a, self.kept_back(launcher, tid, a, start))
+            (tid == launcher, b, a, self.blocked_us(launcher, tid, a, start))
             for tid, things in self.threads.items()
             for what, a, b, _ in things
             if self.waits(what, a, b) and a < start <= b and self.last_gap_before(b) == start
@@ -169,7 +169,7 @@ class Reference:
                 self.cause[at] = IdleCause.AFTER_WAIT
                 self.budget -= 1
 
-    def kept_back(self, launcher: int | None, waiting: int, start: int, end: int) -> int:
+    def blocked_us(self, launcher: int | None, waiting: int, start: int, end: int) -> int:
         """How long devices worked while a thread waited and the one that launches did not work."""
         idle = launcher is None or launcher == waiting
         return sum(

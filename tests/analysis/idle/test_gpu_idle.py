@@ -69,7 +69,7 @@ def test_a_gpu_whose_work_has_no_length_is_idle_all_the_time() -> None:
     assert total(union(*map(np.concatenate, zip(*idle.causes.values(), strict=True)))) == 100_000
 
 
-def test_collections_are_told_apart_from_what_the_host_did() -> None:
+def test_garbage_collection_is_separate_from_the_host() -> None:
     collection = slice_event("gc", "Python GC", 20, 30, pid="1000", tid=1)
     events = [op("aten::mm", 0, 100), collection, *launched(1, 90, 100, 50)]
     assert of_gpu(events) == {

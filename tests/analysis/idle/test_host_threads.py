@@ -24,11 +24,11 @@ def activity(*events: Event) -> list[tuple[int, int]]:
     ]
 
 
-def test_a_frame_beside_waiting_of_another_thread_is_no_activity() -> None:
+def test_a_frame_while_another_thread_waits_is_no_activity() -> None:
     assert activity() == [(0, 300), (7300, 10_000)]
 
 
-def test_operators_beside_waiting_of_another_thread_are() -> None:
+def test_operators_while_another_thread_waits_are() -> None:
     assert activity(op("aten::add", 2500, 500), op("aten::add", 3500, 500)) == [
         (0, 300),
         (2500, 4000),

@@ -121,7 +121,7 @@ def test_without_devices_their_resources_are_unknown() -> None:
         ),
     ],
 )
-def test_what_a_recording_cannot_tell(events: list[Event], expected: dict[Resource, str]) -> None:
+def test_unknown_resources(events: list[Event], expected: dict[Resource, str]) -> None:
     assert unknown_resources(trace(events)) == expected
 
 
@@ -139,7 +139,7 @@ def test_time_of_kernels_that_no_rule_knows_may_be_tensor_core_time() -> None:
     assert (maybe_tensor_core_times(recorded, 0, *window) // 1000).tolist() == [8]
 
 
-def test_device_work_of_no_numbered_device() -> None:
+def test_device_work_without_a_device_number() -> None:
     unnumbered = kernel(GEMM, 0, 5)
     unnumbered["args"].pop("device")
     unnumbered["pid"] = "somewhere"

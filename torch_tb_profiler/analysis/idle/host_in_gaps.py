@@ -1,4 +1,4 @@
-"""What a host thread did during some stretches of time, in a few words.
+"""A short description of what the host did during a gap.
 
 Definitions: ``docs/views-idle.md#gaps``.
 """

@@ -1,4 +1,4 @@
-"""What the host threads did that prepare and launch device work.
+"""Activity of the host threads that prepare and launch device work.
 
 Definitions: ``docs/metrics.md#idle-devices``.
 """
@@ -24,8 +24,8 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 PIECE_NS = 1_000_000
-"""Shorter stretches without a record, between others of a thread, are part of them: code between
-operators."""
+"""Shorter stretches without a record between two records of a thread count as activity: code
+between operators."""
 
 _OPERATORS = (
     Category.OPERATOR,
@@ -38,10 +38,10 @@ _FRAMES = (Category.ANNOTATION, Category.MODULE, Category.PYTHON_FUNCTION)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostThread:
-    """One thread, or several together.
+    """When one thread, or several together, did what.
 
     Attributes:
-        waits: When it was in a call that waits for a device or a copy.
+        waits: When it was in a synchronizing call.
         loading: When it waited for, or loaded, a batch.
         long_calls: When it was in a single other runtime call of 0.1 ms or more.
         operators: When it was in an operator or a runtime call.
@@ -56,22 +56,22 @@ class HostThread:
 
     @property
     def activity(self) -> Intervals:
-        """When it did something but wait; code between two records is something."""
-        return self._joined(self.loading, self.operators, self.frames)
+        """When it was active and not waiting, code between two records included."""
+        return self._join(self.loading, self.operators, self.frames)
 
     @property
     def at_work(self) -> Intervals:
-        """The same without frames and ranges: what they hold may be waiting for another thread."""
-        return self._joined(self.loading, self.operators)
+        """The same without frames and ranges, which may contain waits for another thread."""
+        return self._join(self.loading, self.operators)
 
-    def _joined(self, *records: Intervals) -> Intervals:
+    def _join(self, *records: Intervals) -> Intervals:
         known = union_all(*records, self.waits)
         joined = union(known.start_ns, known.end_ns + PIECE_NS)
         return subtract(Intervals(joined.start_ns, joined.end_ns - PIECE_NS), self.waits)
 
 
 def merge_threads(threads: list[HostThread]) -> HostThread:
-    """What any of some threads did."""
+    """When any of some threads did what."""
     if not threads:
         return HostThread(empty(), empty(), empty(), empty(), empty())
     return HostThread(
@@ -88,37 +88,38 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
     """The threads that launched device work, ran operators or loaded data, by track."""
     tracks = trace.slices["track"].to_numpy()
     launches = trace.device_work["launch"].drop_nulls().unique().to_numpy()
-    works = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
-    works[launches] = True
+    is_work = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
+    is_work[launches] = True
     waiting, long = waits(trace), long_calls(trace)
-    numbers = np.unique(tracks[works])
-    own, waits_of, long_of = (
-        _rows_of(frame["track"].to_numpy(), numbers) for frame in (trace.slices, waiting, long)
+    working_tracks = np.unique(tracks[is_work])
+    slice_rows, wait_rows, long_rows = (
+        _rows_of(frame["track"].to_numpy(), working_tracks)
+        for frame in (trace.slices, waiting, long)
     )
     return {
-        number: _thread(trace.slices[own[row]], waiting[waits_of[row]], long[long_of[row]])
-        for row, number in enumerate(numbers.tolist())
+        track: _thread(trace.slices[slice_rows[row]], waiting[wait_rows[row]], long[long_rows[row]])
+        for row, track in enumerate(working_tracks.tolist())
     }
 
 
-def _rows_of(tracks: Int32, numbers: Int32) -> list[slice]:
-    """Per number the rows of a table in order of tracks; looked up all at once, in their own type:
-    else each look-up would convert all tracks."""
-    first, until = np.searchsorted(tracks, numbers), np.searchsorted(tracks, numbers, "right")
+def _rows_of(tracks: Int32, selected: Int32) -> list[slice]:
+    """Per selected track its rows of a table sorted by track; in one lookup and one type, since
+    each lookup in another type would convert all tracks."""
+    first, until = np.searchsorted(tracks, selected), np.searchsorted(tracks, selected, "right")
     return [slice(*edges) for edges in zip(first.tolist(), until.tolist(), strict=True)]
 
 
 @per_trace
 def host_activity(trace: Trace) -> Intervals:
-    """When any of these threads did something but wait: no step is shorter than that.
+    """When any of these threads was active and not waiting: no step is shorter than that.
 
-    A thread in a frame or range may be waiting for one that waits (for backward, for a worker):
-    then only operators, calls and loading are something.
+    A thread in a frame or range may wait for another thread that waits (for backward, for a
+    worker): at such times only operators, calls and loading count.
     """
     threads = list(host_threads(trace).values())
-    outside = union_all(empty(), *(thread.activity for thread in threads))
+    active = union_all(empty(), *(thread.activity for thread in threads))
     at_work = union_all(empty(), *(thread.at_work for thread in threads))
-    return union_all(at_work, subtract(outside, merge_threads(threads).waits))
+    return union_all(at_work, subtract(active, merge_threads(threads).waits))
 
 
 def _thread(slices: pl.DataFrame, waiting: pl.DataFrame, long: pl.DataFrame) -> HostThread:

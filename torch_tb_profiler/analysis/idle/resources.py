@@ -1,4 +1,4 @@
-"""What each GPU and the host were doing, every moment once: the resource breakdown.
+"""The resource breakdown: what each GPU and the host did, every moment counted once.
 
 Definitions: ``docs/metrics.md#resources``.
 """
@@ -40,12 +40,12 @@ class Resource(IntEnum):
 
 
 OF_DEVICE = (Resource.TENSOR_CORE, Resource.OTHER_KERNELS, Resource.MEMORY)
-"""What only device work tells about."""
+"""The resources that are known only with device work."""
 
 _HOST_ROLES = (Role.RUNTIME, Role.DATALOADER, Role.CPU_EXEC)
 _TIMED = len(Resource) - 1
 NO_GPU = -1
-"""The key of :func:`resource_intervals` where no device that the recording numbers ran work."""
+"""The key of :func:`resource_intervals` where no device with a number ran work."""
 
 
 def gpus_used(trace: Trace) -> list[int]:
@@ -57,7 +57,7 @@ def gpus_used(trace: Trace) -> list[int]:
 
 @per_trace
 def host_active(trace: Trace) -> Intervals:
-    """When the host was in an operator, a range, a device API call or a collective of its own."""
+    """When the host was in an operator, a range, a device API call or a host collective."""
     rows = timed_on_host(trace)
     start = trace.slices["start_ns"].to_numpy()[rows]
     collectives = union(start, start + trace.slices["dur_ns"].to_numpy()[rows])
@@ -67,24 +67,24 @@ def host_active(trace: Trace) -> Intervals:
 
 @per_trace
 def resource_intervals(trace: Trace) -> dict[int, tuple[Intervals, ...]]:
-    """Per device that ran work, and per resource but ``OTHER``, when it was active and none
-    stronger was: these are disjoint. Without such a device, under :data:`NO_GPU`."""
+    """Per device that ran work, and per resource except ``OTHER``, when it was active and no
+    stronger one was: these are disjoint. Without such a device, under :data:`NO_GPU`."""
     work, kinds = trace.device_work, kernel_kinds(trace)
     device = indices(work["device"])
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
     uses = kinds.is_kernel & (kinds.tensor_core == codes.YES)
-    of_resource = np.where(
+    resource_of = np.where(
         uses,
         Resource.TENSOR_CORE,
         np.where(kinds.is_kernel, Resource.OTHER_KERNELS, Resource.MEMORY),
     )
     by_gpu = {}
     for gpu in gpus_used(trace) or [NO_GPU]:
-        of_gpu = device == gpu
+        on_gpu = device == gpu
         taken, parts = empty(), []
         for resource in OF_DEVICE:
-            rows = np.flatnonzero(of_gpu & (of_resource == resource))
+            rows = np.flatnonzero(on_gpu & (resource_of == resource))
             active = union(start[rows], end[rows])
             parts.append(subtract(active, taken))
             taken = union_all(taken, active)
@@ -119,8 +119,8 @@ def mean_resource_times(trace: Trace, start_ns: Int64, end_ns: Int64) -> Float64
 
 @per_trace
 def _maybe_tensor_core(trace: Trace) -> dict[int, Intervals]:
-    """Per key of :func:`resource_intervals` the part of ``OTHER_KERNELS`` in which a kernel ran of
-    which no rule knows whether it uses Tensor Cores."""
+    """Per key of :func:`resource_intervals` the part of ``OTHER_KERNELS`` in which a kernel ran
+    that may use Tensor Cores: no rule knows it."""
     work, kinds = trace.device_work, kernel_kinds(trace)
     device = indices(work["device"])
     start, duration = work["start_ns"].to_numpy(), work["dur_ns"].to_numpy()
@@ -135,12 +135,12 @@ def _maybe_tensor_core(trace: Trace) -> dict[int, Intervals]:
 
 def maybe_tensor_core_times(trace: Trace, gpu: int, start_ns: Int64, end_ns: Int64) -> Int64:
     """Per window the part of ``OTHER_KERNELS`` in :func:`resource_times`, in ns, that may be
-    Tensor Core time: a kernel ran that no rule knows."""
+    Tensor Core time, since a kernel ran that no rule knows."""
     return total_within(_maybe_tensor_core(trace)[gpu], start_ns, end_ns)
 
 
 def unknown_resources(trace: Trace) -> dict[Resource, str]:
-    """The resources that the recording says nothing about, and why."""
+    """The resources that the recording does not hold, and why."""
     roles = unknown_roles(trace)
     unknown = dict.fromkeys(OF_DEVICE, roles[Role.KERNEL]) if Role.KERNEL in roles else {}
     if all(role in roles for role in _HOST_ROLES):

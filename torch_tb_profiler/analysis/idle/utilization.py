@@ -1,4 +1,4 @@
-"""How busy and how full each GPU was: utilization, est. SM efficiency, est. achieved occupancy.
+"""Utilization of each GPU, est. SM efficiency and est. achieved occupancy.
 
 Definitions: ``docs/metrics.md#gpus``.
 """
@@ -23,19 +23,20 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 FULL_BLOCKS = 1e6
-"""More blocks per multiprocessor say no more: the sum is capped at 1, and absurd values would
-leave residues of rounding in it."""
+"""Cap of blocks per multiprocessor: the sum is capped at 1 anyway, and absurd values would leave
+rounding errors in it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GpuProfile:
-    """What the kernels of one device did over time.
+    """The kernels of one device over time.
 
     Attributes:
         busy: When at least one kernel ran.
         computing: When at least one kernel other than communication ran.
-        filled: Blocks per SM of what ran, at most 1; None when no kernel says it.
-        occupied: Est. achieved occupancy in % summed over what ran; None when no kernel says it.
+        filled: Blocks per SM of the running kernels, at most 1; None when no kernel records it.
+        occupied: Est. achieved occupancy in % summed over the running kernels; None when no kernel
+            records it.
         occupied_count: How many kernels with a known occupancy ran.
     """
 
@@ -48,7 +49,7 @@ class GpuProfile:
 
 @per_trace
 def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
-    """The profile of every device that ran work, by device id; made once."""
+    """The profile of every device that ran work, by device id."""
     work = trace.device_work
     device = indices(work["device"])
     kinds = kernel_kinds(trace)
@@ -66,7 +67,7 @@ def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
 
 
 def _measured(column: pl.Series) -> Float64:
-    """The values with NaN for what is absent."""
+    """The values, null as NaN."""
     values: Float64 = column.fill_null(np.nan).to_numpy(writable=True)
     return values
 
@@ -92,12 +93,12 @@ def _profile(
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """How one GPU was used in some windows of time; None for what cannot be known.
+    """Use of one GPU in some windows of time; None for values that are unknown.
 
     Attributes:
         utilization_pct: Share of the time in which at least one kernel ran.
         compute_utilization_pct: Share of it in which one other than communication ran.
-        est_sm_efficiency_pct: Mean over the time of blocks per SM of what ran, at most 1.
+        est_sm_efficiency_pct: Mean over time of blocks per SM of the running kernels, at most 1.
         est_achieved_occupancy_pct: Occupancy of the kernels, weighted by their time.
     """
 

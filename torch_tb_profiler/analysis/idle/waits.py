@@ -1,4 +1,4 @@
-"""Host calls that keep their thread until a device, or a copy, is done.
+"""Waits: host calls that block their thread until a device or a copy is done.
 
 Definitions: ``docs/metrics.md#idle-devices``.
 """
@@ -22,24 +22,23 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 LONG_CALL_NS = 100_000
-"""A call that should return at once and lasts longer waits, while a device works all the time: a
-full launch queue, an allocation that needs the device to be idle. Else it loads code, allocates or
-sets something up; a launch takes a tenth of it."""
+"""An asynchronous call that lasts longer waits, if a device works all the time: for a full launch
+queue, or an allocation that needs the device to be idle. Else it loads code, allocates or sets
+something up; a launch takes a tenth of it."""
 
 COPY_NS = 20_000
-"""An asynchronous copy that keeps its caller longer than a launch would is none."""
+"""An asynchronous copy that blocks its caller longer than a launch would is synchronous."""
 
 RETURN_NS = 20_000
-"""It returns so soon after what it waited for."""
+"""A wait returns within this time after the work it waited for."""
 
 BUSY_SHARE = 0.9
-"""How much of such a call some device must work."""
-
+"""Share of a long call during which some device must work for it to be a wait."""
 
 _FETCHES = re.compile(r"DtoH|D2[HM]|DeviceToHost|-> (Pageable|Pinned|Host|Memory)", re.IGNORECASE)
 _UPLOADS = re.compile(r"HtoD|[HM]2D|HostToDevice", re.IGNORECASE)
-"""Copies by their names: CUDA's, HIP's (also roctracer's ``CopyHostToDevice``), and those of XPUs,
-which call the memory of the host M."""
+"""Names of copies: CUDA's, HIP's (also roctracer's ``CopyHostToDevice``), and those of XPUs, which
+call host memory M."""
 
 
 class Wait(IntEnum):
@@ -52,7 +51,7 @@ class Wait(IntEnum):
     UPLOAD = 2
     """For a copy from pageable host memory."""
     COPY = 3
-    """For a copy between other places, or one whose direction is not recorded."""
+    """For another copy, or one whose direction is not recorded."""
 
 
 _NONE, _GRAPH, _SYNCHRONIZE, _COPY, _ASYNCHRONOUS, _RELEASE = range(-1, 5)
@@ -80,29 +79,28 @@ def waits(trace: Trace) -> pl.DataFrame:
     copies = np.isin(kinds, (_COPY, _ASYNCHRONOUS))
     if copies.any():
         direction, pageable = _directions(trace, calls["id"].to_numpy())
-        keeps = (kinds == _COPY) | pageable | (dur >= COPY_NS)
-        wait[copies & keeps] = direction[copies & keeps]
+        blocks = (kinds == _COPY) | pageable | (dur >= COPY_NS)
+        wait[copies & blocks] = direction[copies & blocks]
     start = calls["start_ns"].to_numpy()
     long = np.flatnonzero((wait < 0) & (dur >= LONG_CALL_NS))
     wait[long[_wait_for_a_device(trace, start[long], start[long] + dur[long])]] = Wait.DEVICE
-    found = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
-    found = found.filter(pl.Series(_outermost(found["track"], found["end_ns"])))
-    fetched = pl.Series(_in_fetching_operators(trace, found)) & (pl.col("wait") == Wait.DEVICE)
-    return found.with_columns(
+    waiting = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
+    waiting = waiting.filter(pl.Series(_outermost(waiting["track"], waiting["end_ns"])))
+    fetched = pl.Series(_in_fetching_operators(trace, waiting)) & (pl.col("wait") == Wait.DEVICE)
+    return waiting.with_columns(
         wait=pl.when(fetched).then(Wait.FETCH).otherwise("wait").cast(pl.Int8)
     )
 
 
 @per_trace
 def long_calls(trace: Trace) -> pl.DataFrame:
-    """The runtime calls of :data:`LONG_CALL_NS` or more that wait for nothing: rows of
-    ``trace.slices`` in order of id. To launch a graph may take that long; to launch a kernel does
-    not."""
+    """The runtime calls of :data:`LONG_CALL_NS` or more that do not wait: rows of ``trace.slices``
+    in order of id. Graph launches are left out: they may take that long."""
     calls = trace.slices.filter(
         (pl.col("category") == Category.RUNTIME) & (pl.col("dur_ns") >= LONG_CALL_NS)
     )
-    others = _call_kinds(trace, calls["name_code"]) != _GRAPH
-    calls = calls.filter(pl.Series(others) & ~pl.col("id").is_in(waits(trace)["id"].implode()))
+    is_other = _call_kinds(trace, calls["name_code"]) != _GRAPH
+    calls = calls.filter(pl.Series(is_other) & ~pl.col("id").is_in(waits(trace)["id"].implode()))
     ends_ns = calls["start_ns"] + calls["dur_ns"]
     return calls.filter(pl.Series(_outermost(calls["track"], ends_ns)))
 
@@ -117,8 +115,8 @@ def launches_graphs(trace: Trace) -> Bools:
 
 
 def _wait_for_a_device(trace: Trace, start_ns: Int64, end_ns: Int64) -> Bools:
-    """Which long calls wait for a device: one works nearly all the time, and the call returns soon
-    after some of its work has ended (loading of code returns at any time)."""
+    """Which long calls wait for a device: some device works nearly all the time, and the call
+    returns soon after work has ended (loading of code returns at any time)."""
     worked = total_within(busy(trace), start_ns, end_ns)
     work = trace.device_work
     ends = np.sort((work["start_ns"] + work["dur_ns"]).to_numpy())
@@ -128,8 +126,8 @@ def _wait_for_a_device(trace: Trace, start_ns: Int64, end_ns: Int64) -> Bools:
 
 
 def copy_directions(trace: Trace, names: pl.Series) -> Int8:
-    """Per name code of a copy which way it goes, as :class:`Wait`: ``UPLOAD`` to a device,
-    ``FETCH`` from it, ``COPY`` for others and where the name does not tell."""
+    """Per name code of a copy its direction as :class:`Wait`: ``UPLOAD`` to a device, ``FETCH``
+    from it, ``COPY`` for others and unknown ones."""
     directions: Int8 = codes.map_names(trace, names.to_numpy(), _direction, np.int8)
     return directions
 
@@ -140,11 +138,10 @@ def _call_kinds(trace: Trace, names: pl.Series) -> Int8:
 
 
 def _in_fetching_operators(trace: Trace, calls: pl.DataFrame) -> Bools:
-    """Which calls an operator made that fetches a value: it waits for the copy it has queued."""
+    """Which calls are made by an operator that fetches a value: it waits for the copy it queued."""
     parent = indices(calls["parent"])
     names = trace.slices["name_code"].to_numpy()[np.maximum(parent, 0)]
-    fetching: Bools = codes.map_names(trace, names, fetches_a_value, np.bool_) & (parent >= 0)
-    return fetching
+    return codes.names_match(trace, names, fetches_a_value) & (parent >= 0)
 
 
 def _outermost(tracks: pl.Series, ends_ns: pl.Series) -> Bools:
@@ -154,7 +151,7 @@ def _outermost(tracks: pl.Series, ends_ns: pl.Series) -> Bools:
     if not len(end):
         return np.zeros(0, np.bool_)
     # One running maximum serves all threads: each is lifted above the one before.
-    end = end - end.min()  # times since the machine began, times many threads, are too much
+    end = end - end.min()  # times since boot, multiplied by the number of threads, overflow
     lift = tracks.to_numpy().astype(np.int64) * (int(end.max()) + 1)
     reach = np.maximum.accumulate(end + lift)
     outermost: Bools = np.append(True, end[1:] + lift[1:] > reach[:-1])
@@ -180,14 +177,12 @@ def _directions(trace: Trace, calls: Int64) -> tuple[Int8, Bools]:
     copies = trace.device_work.filter(
         (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_not_null()
     )
-    of_name = copy_directions(trace, copies["name_code"])
-    paged = codes.map_names(
-        trace, copies["name_code"].to_numpy(), lambda name: "Pageable" in name, np.bool_
-    )
+    names = copies["name_code"]
+    is_pageable = codes.names_match(trace, names.to_numpy(), lambda name: "Pageable" in name)
     direction = np.full(trace.slices.height, Wait.COPY, np.int8)
     pageable = np.zeros(trace.slices.height, np.bool_)
     launch = indices(copies["launch"])
-    direction[launch], pageable[launch] = of_name, paged
+    direction[launch], pageable[launch] = copy_directions(trace, names), is_pageable
     return direction[calls], pageable[calls]
 
 
@@ -202,6 +197,7 @@ def _direction(name: str) -> int:
 def _fetching_operators(trace: Trace) -> pl.DataFrame:
     """Operators that wait, where the recording holds no runtime calls; the outermost of each."""
     operators = trace.slices.filter(pl.col("category") == Category.OPERATOR)
-    fetches = codes.map_names(trace, operators["name_code"].to_numpy(), fetches_a_value, np.bool_)
-    found = operators.filter(pl.Series(fetches))
-    return found.filter(~pl.col("parent").is_in(found["id"].implode()).fill_null(value=False))
+    fetches = codes.names_match(trace, operators["name_code"].to_numpy(), fetches_a_value)
+    operators = operators.filter(pl.Series(fetches))
+    is_nested = pl.col("parent").is_in(operators["id"].implode()).fill_null(value=False)
+    return operators.filter(~is_nested)

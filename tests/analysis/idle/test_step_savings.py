@@ -1,4 +1,4 @@
-"""What shorter device work could save, worked out by hand and against simulated programs."""
+"""Savings of shorter device work, by hand and against simulated programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.helpers.traces import Event, call, kernel, step, trace
 from tests.simulation.machine import run
 from tests.simulation.program import Launch, Operation, Synchronize, Work, steps
 from tests.simulation.removals import faster_kernels
-from torch_tb_profiler.analysis.idle.chain import saved_on_chain
+from torch_tb_profiler.analysis.idle.step_savings import _alone, estimate_saved_ns
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -26,7 +26,7 @@ def launched(at: float, start: float, dur: float, corr: int, **where: Any) -> li
 def saved_us(of: Trace, *shorter: float) -> float | None:
     """What it brings to make the device work, in order of time, so much shorter."""
     saved = np.array([1000 * us for us in shorter], np.int64)
-    saved_ns = saved_on_chain(of, of.device_work["slice"].to_numpy(), saved)
+    saved_ns = estimate_saved_ns(of, of.device_work["slice"].to_numpy(), saved)
     return None if saved_ns is None else saved_ns / 1000
 
 
@@ -64,14 +64,14 @@ def test_the_last_work_counts_as_long_as_it_outlasts_the_host() -> None:
     assert saved_us(of, 60) == 15
 
 
-def test_work_beside_other_work_saves_only_where_it_is_alone() -> None:
+def test_overlapped_work_saves_only_where_it_is_alone() -> None:
     """The first 60 µs are covered by another stream's kernel, which gets no shorter."""
     overlapping = launched(6, 11, 60, 2, stream=9)
     of = trace([step(1, 0, 300), *launched(0, 5, 100, 1), *overlapping, wait(12, 106)])
     assert saved_us(of, 80, 0) == 40
 
 
-def test_without_launches_nothing_can_be_told() -> None:
+def test_without_launches_the_saving_is_unknown() -> None:
     assert saved_us(trace([step(1, 0, 300), kernel("k", 10, 100)]), 50) is None
     assert saved_us(trace([step(1, 0, 300)])) is None
 
@@ -97,8 +97,34 @@ def test_as_much_is_saved_as_the_same_program_is_shorter(factor: float, names: l
         dur * (1 - factor) if recorded.text(code) == "long" else 0
         for dur, code in work.select("dur_ns", "name_code").iter_rows()
     ]
-    saved_ns = saved_on_chain(recorded, work["slice"].to_numpy(), np.array(saved, np.int64))
+    saved_ns = estimate_saved_ns(recorded, work["slice"].to_numpy(), np.array(saved, np.int64))
     if saved_ns is not None:
         assert saved_ns / 1000 == pytest.approx(
             of.length_us - shorter.length_us, abs=5 * len(names)
         )
+
+
+# Time alone, against a scan of every microsecond.
+
+WORK = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 3), st.booleans()),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(WORK)
+def test_alone_is_what_no_other_work_overlaps(parts: list[tuple[int, int, int, bool]]) -> None:
+    of = trace([kernel("k", at, dur, stream=stream) for at, dur, stream, _ in parts])
+    work = of.device_work.select("start_ns", "dur_ns").rows()
+    by_time = {(at * 1000, dur * 1000): chosen for at, dur, _, chosen in parts}
+    chosen = [by_time[one] for one in work]  # of two alike the last one decides for both
+    expected = [0] * len(work)
+    for row, (start, dur) in enumerate(work):
+        for moment in range(start, start + dur, 1000):
+            is_overlapped = any(
+                other <= moment < other + length and not chosen[index]
+                for index, (other, length) in enumerate(work)
+            )
+            expected[row] += 1000 * (chosen[row] and not is_overlapped)
+    assert _alone(of, np.array(chosen)).tolist() == expected

@@ -1,4 +1,4 @@
-"""What the step waits for: which device work could make it shorter.
+"""How much shorter a step would be if device work were shorter.
 
 Definitions: ``docs/advice.md#what-can-be-gained``.
 """
@@ -19,20 +19,20 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 LATE_NS = 5_000
-"""A call that waits and whose work starts later than this after the work before it was busy itself
+"""A synchronizing call whose work starts later than this after the work before it was busy itself
 (staging a copy): its work could not have started earlier."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Front:
-    """The device work that ends later than all work before it, in order of time.
+class DeviceFront:
+    """The device work that ends later than all earlier work, in order of time.
 
     Attributes:
         row: Its row of ``trace.device_work``.
-        start_ns, end_ns: When it ran; ends only grow.
+        start_ns, end_ns: When it ran; ends ascend.
         since_ns: From when on it ran alone: its start, or the end of the work before it.
-        slack_ns: How much earlier it could have started, by its launch.
-        waited_ns: How long the host had waited for its end; 0 where it did not.
+        slack_ns: How much earlier it could have started, given its launch.
+        waited_ns: How long the host waited for its end; 0 where it did not.
     """
 
     row: Int64
@@ -44,7 +44,7 @@ class Front:
 
 
 @per_trace
-def front(trace: Trace) -> Front:
+def device_front(trace: Trace) -> DeviceFront:
     """The front of the work of all devices."""
     work = trace.device_work.select("start_ns", "dur_ns", "launch")
     start = work["start_ns"].to_numpy()
@@ -55,11 +55,11 @@ def front(trace: Trace) -> Front:
     row, before = row[later], before[later]
     start, end = start[row], end[row]
     slack = _slack(trace, indices(work["launch"])[row], start, before)
-    return Front(row, start, end, np.maximum(before, start), slack, _waited(trace, end))
+    return DeviceFront(row, start, end, np.maximum(before, start), slack, _waited(trace, end))
 
 
-def saved_on_chain(trace: Trace, slices: Int64, saved_ns: Int64) -> float | None:
-    """By how much some device work, made shorter, could shorten what waits for it, in ns.
+def estimate_saved_ns(trace: Trace, slices: Int64, saved_ns: Int64) -> float | None:
+    """Estimate how much shorter the step would be if some device work were shorter, in ns.
 
     Args:
         trace: The recording.
@@ -67,36 +67,36 @@ def saved_on_chain(trace: Trace, slices: Int64, saved_ns: Int64) -> float | None
         saved_ns: By how much each could be shorter.
 
     Returns:
-        Each moment counts once, and only where no other device work runs. None where no launch is
-        known.
+        The time by which what waits for that work comes earlier: each moment counts once, and only
+        where no other device work runs. None where no launch is known.
     """
     work = trace.device_work
     if work["launch"].null_count() == work.height:
         return None
     saved = np.zeros(work.height, np.int64)
     saved[np.searchsorted(work["slice"].to_numpy(), slices)] = saved_ns
-    chain = front(trace)
-    saved = np.minimum(saved, _alone(trace, saved > 0))[chain.row]
-    shift = _shifts(chain, np.minimum(saved, chain.end_ns - chain.since_ns))
-    return float(np.minimum(shift, chain.waited_ns[chain.waited_ns > 0]).sum())
+    front = device_front(trace)
+    saved = np.minimum(saved, _alone(trace, saved > 0))[front.row]
+    shift = _shifts(front, np.minimum(saved, front.end_ns - front.since_ns))
+    return float(np.minimum(shift, front.waited_ns[front.waited_ns > 0]).sum())
 
 
-def _shifts(chain: Front, saved_ns: Int64) -> Int64:
+def _shifts(front: DeviceFront, saved_ns: Int64) -> Int64:
     """How much earlier each awaited piece of the front ends.
 
     A piece starts earlier by as much as the one before it ends earlier, but not before its launch
-    has arrived. After a wait all that follows comes earlier with the host, so each stretch
-    between two waits begins anew.
+    has arrived. After a wait everything comes earlier together with the host, so each stretch
+    between two waits is computed separately.
     """
-    awaited = np.flatnonzero(chain.waited_ns > 0)
+    awaited = np.flatnonzero(front.waited_ns > 0)
     first = np.append(0, awaited + 1)[: len(awaited)]
     if not len(awaited):
         return awaited
-    # What begins before a piece has ended did not wait for it, but for what that one waited for.
-    passed_on = np.where(np.append(chain.start_ns[1:] < chain.end_ns[:-1], False), 0, saved_ns)
+    # A piece that starts before the previous one has ended did not wait for it, but for the same.
+    passed_on = np.where(np.append(front.start_ns[1:] < front.end_ns[:-1], False), 0, saved_ns)
     total = np.append(0, np.cumsum(passed_on))
     # With s summed from the start of the stretch: shift = min(slack - s before, … of all) + s.
-    limit = chain.slack_ns - total[:-1]
+    limit = front.slack_ns - total[:-1]
     limit[first] = -total[first]
     until_last = limit[: awaited[-1] + 1]
     shifts: Int64 = np.minimum.reduceat(until_last, first) + total[awaited] + saved_ns[awaited]
@@ -104,37 +104,37 @@ def _shifts(chain: Front, saved_ns: Int64) -> Int64:
 
 
 def _alone(trace: Trace, chosen: Bools) -> Int64:
-    """How long each chosen piece of work ran beside none that is not chosen; 0 of others."""
+    """How long each chosen piece of work ran while no other work did; 0 for pieces not chosen."""
     dur = trace.device_work["dur_ns"].to_numpy()
     length = np.where(chosen, dur, 0)
     overlaps = _overlaps(trace)
-    asked = chosen & overlaps
-    if asked.any():
+    overlapped = chosen & overlaps
+    if overlapped.any():
         start = trace.device_work["start_ns"].to_numpy()
         end = start + dur
-        own = start[asked], end[asked]
-        beside = overlaps & ~chosen & (end > own[0].min()) & (start < own[1].max())
-        alone = subtract(union(*own), union(start[beside], end[beside]))
-        length[asked] = total_within(alone, *own)
+        own = start[overlapped], end[overlapped]
+        others = overlaps & ~chosen & (end > own[0].min()) & (start < own[1].max())
+        alone = subtract(union(*own), union(start[others], end[others]))
+        length[overlapped] = total_within(alone, *own)
     return length
 
 
 @per_trace
 def _overlaps(trace: Trace) -> Bools:
-    """Per row of ``trace.device_work`` whether other work runs at some moment of it."""
+    """Per row of ``trace.device_work`` whether other work overlaps it."""
     start = trace.device_work["start_ns"].to_numpy()
     order = np.argsort(start, kind="stable")
-    begun, ended = start[order], (start + trace.device_work["dur_ns"].to_numpy())[order]
-    reach = np.maximum.accumulate(ended)
+    starts, ends = start[order], (start + trace.device_work["dur_ns"].to_numpy())[order]
+    reach = np.maximum.accumulate(ends)
     overlaps = np.zeros(len(start), np.bool_)
-    overlaps[order[1:]] = begun[1:] < reach[:-1]
-    overlaps[order[:-1]] |= ended[:-1] > begun[1:]
+    overlaps[order[1:]] = starts[1:] < reach[:-1]
+    overlaps[order[:-1]] |= ends[:-1] > starts[1:]
     return overlaps
 
 
 def _slack(trace: Trace, launch: Int64, start_ns: Int64, before_ns: Int64) -> Int64:
-    """From when its launch had arrived until it started. Calls that wait for their own work sent
-    it off when they began."""
+    """Time from the arrival of its launch to its start. Calls that wait for their own work launched
+    it when they started."""
     calls = trace.slices.select("start_ns", "dur_ns")
     arrived = (calls["start_ns"] + calls["dur_ns"]).to_numpy()[launch]
     waiting = np.isin(launch, waits(trace)["id"].to_numpy())
@@ -144,8 +144,8 @@ def _slack(trace: Trace, launch: Int64, start_ns: Int64, before_ns: Int64) -> In
 
 
 def _waited(trace: Trace, end_ns: Int64) -> Int64:
-    """How long the host had waited for the end of each piece; for the last one, how long it
-    outlasts the host."""
+    """How long the host waited for the end of each piece; for the last one, how long it outlasts
+    the host."""
     waited = np.zeros(len(end_ns), np.int64)
     if not len(end_ns):
         return waited
