@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.importers.kineto.test_header_types import ODD, WHOLE, places, with_odd
+from tests.importers.kineto.test_header_types import ODD, WHOLE, paths, with_odd
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.importers.kineto import structs
@@ -141,7 +141,7 @@ def _view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
 def _odd_headers() -> Iterator[dict[str, Any]]:
     """A header with an odd value in all its plain places, and one for each place of a list or an
     object, where it is read as something that is not just absent."""
-    plain = [place for place in places() if place[-1] not in CONTAINERS]
+    plain = [place for place in paths() if place[-1] not in CONTAINERS]
     for odd in ODD.values():
         header = deepcopy(WHOLE)
         for place in plain:
@@ -151,7 +151,7 @@ def _odd_headers() -> Iterator[dict[str, Any]]:
             inner[place[-1]] = odd
         yield header
     seen = set()
-    for place in places():
+    for place in paths():
         for odd in ODD.values() if place[-1] in CONTAINERS else ():
             header = with_odd(place, odd)
             typed = json.dumps(typed_header(header, QualityReport()))

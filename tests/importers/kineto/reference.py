@@ -154,15 +154,18 @@ class _View:
         self.columns = columns
 
     def rows(self, table: str, *names: str) -> list[tuple[Any, ...]]:
-        found: list[list[Any]] = []
+        columns_of_rows: list[list[Any]] = []
         for name in names:
             values = self.columns.tables[table][name].tolist()
             if name == "track":
                 tracks = [self.columns.tracks[value] for value in values]
-                found += [[track.pid for track in tracks], [track.tid for track in tracks]]
+                columns_of_rows += [
+                    [track.pid for track in tracks],
+                    [track.tid for track in tracks],
+                ]
             else:
-                found.append([self._plain(name, value) for value in values])
-        return list(zip(*found, strict=True))
+                columns_of_rows.append([self._plain(name, value) for value in values])
+        return list(zip(*columns_of_rows, strict=True))
 
     def _plain(self, name: str, value: Any) -> Any:
         if name.endswith("_code"):

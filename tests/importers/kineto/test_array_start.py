@@ -1,4 +1,4 @@
-"""Which of several ``traceEvents`` is read: the top-level one with events, else the likeliest."""
+"""Which of several ``traceEvents`` is read: the top-level one with events, else the most likely."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
-from torch_tb_profiler.importers.kineto.array_start import LOOK_BEYOND_BYTES, ArrayStart
+from torch_tb_profiler.importers.kineto.array_start import SEARCH_BEYOND_BYTES, EventArrayFinder
 from torch_tb_profiler.importers.kineto.info import RECORDER
 from torch_tb_profiler.importers.kineto.reader import read_file, read_text
 from torch_tb_profiler.trace.info import JobInfo, TraceInfo
@@ -54,8 +54,8 @@ def test_a_wrapped_trace_is_read() -> None:
     assert [row[1] for row in actual(columns)["slices"]] == ["a", "b"]
 
 
-def test_a_wrapped_trace_longer_than_what_is_looked_through_is_read_once() -> None:
-    count = LOOK_BEYOND_BYTES // len(EVENT) * 2
+def test_a_wrapped_trace_longer_than_the_search_is_read_once() -> None:
+    count = SEARCH_BEYOND_BYTES // len(EVENT) * 2
     events = ",".join(EVENT % number for number in range(count))
     text = f'{{"data":{{"traceEvents":[{events}]}},{OTHER}}}'.encode()
 
@@ -72,7 +72,7 @@ def test_an_empty_recording_stays_empty() -> None:
         assert columns.quality.counts == {}
 
 
-def test_a_file_that_ends_behind_the_bracket_is_cut() -> None:
+def test_a_file_that_ends_after_the_bracket_is_truncated() -> None:
     for text in (f'{{{RANK},"traceEvents":[', f'{{{RANK},"traceEvents":[  \n'):
         columns = read_bytes(text.encode())
         assert columns.quality.counts["truncated"] == 1
@@ -109,11 +109,11 @@ def test_only_the_top_level_array_is_taken(
     text = json.dumps(document).encode()
     wanted = len(json.dumps({**before, "traceEvents": []})) - len("]}")
 
-    search = ArrayStart()
+    search = EventArrayFinder()
     buffer = bytearray()
     for chunk in chunks_of(text, chunk_bytes):
         buffer += chunk
-        if search.is_settled(buffer):
+        if search.is_final(buffer):
             break
 
     assert search.end == wanted

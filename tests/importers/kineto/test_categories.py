@@ -1,4 +1,4 @@
-"""Categories and conventions of every vendor and release → ours."""
+"""Categories and naming conventions of every vendor and release."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def read_events(*events: dict[str, Any]) -> EventColumns:
 
 
 def categories(*events: dict[str, Any]) -> list[Category]:
-    found = read_events(*events).tables["slices"]["category"].tolist()
-    return [Category(value) for value in found]
+    categories = read_events(*events).tables["slices"]["category"].tolist()
+    return [Category(value) for value in categories]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def categories(*events: dict[str, Any]) -> list[Category]:
         ("Trace", Category.SPAN),
     ],
 )
-def test_words(word: str, category: Category) -> None:
+def test_raw_categories(word: str, category: Category) -> None:
     columns = read_events({"cat": word})
 
     assert columns.tables["slices"]["category"].tolist() == [category]
@@ -88,7 +88,7 @@ def test_frames_with_a_module_id_are_modules() -> None:
     assert categories(frame, module) == [Category.PYTHON_FUNCTION, Category.MODULE]
 
 
-def test_unknown_words_by_arguments_and_track() -> None:
+def test_unknown_categories_by_arguments_and_track() -> None:
     label = {"ph": "M", "name": "process_labels", "pid": 7, "args": {"labels": "GPU 7"}}
     columns = read_events(
         {"cat": "new_thing"},
@@ -97,12 +97,12 @@ def test_unknown_words_by_arguments_and_track() -> None:
         label,
     )
 
-    found = columns.tables["slices"]["category"].tolist()
-    assert found == [Category.HOST_OTHER, Category.KERNEL, Category.KERNEL]
+    categories = columns.tables["slices"]["category"].tolist()
+    assert categories == [Category.HOST_OTHER, Category.KERNEL, Category.KERNEL]
     assert columns.quality.counts == {"unknown_category": 3}
 
 
-def test_no_word_at_all() -> None:
+def test_missing_categories_by_name_and_track() -> None:
     on_device = {"args": {"device": 0, "stream": 7}}
     columns = read_events(
         {"name": "aten::mm"},
@@ -138,5 +138,5 @@ def test_unread_phases_are_counted() -> None:
         ("event_wait_kernel", Category.KERNEL),
     ],
 )
-def test_tasks_of_mtia_that_are_no_kernels(name: str, category: Category) -> None:
+def test_mtia_tasks_that_are_not_kernels(name: str, category: Category) -> None:
     assert categories({"cat": "mtia_ccp_events", "name": name}) == [category]

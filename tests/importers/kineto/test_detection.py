@@ -18,7 +18,7 @@ from torch_tb_profiler.storage.format_detection import FormatDetection
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
 
 
-def told(content: Any, name: str = "x.json", *, is_whole: bool = True) -> FormatDetection:
+def detect(content: Any, name: str = "x.json", *, is_whole: bool = True) -> FormatDetection:
     head = content if isinstance(content, bytes) else json.dumps(content).encode()
     return detect_format(head, name, is_whole)
 
@@ -40,7 +40,7 @@ def told(content: Any, name: str = "x.json", *, is_whole: bool = True) -> Format
     ],
 )
 def test_traces(content: Any) -> None:
-    assert told(content, is_whole=False).is_trace
+    assert detect(content, is_whole=False).is_trace
 
 
 @pytest.mark.parametrize(
@@ -69,36 +69,36 @@ def test_traces(content: Any) -> None:
         (b"\x80\x04\x95", "not_json"),
     ],
 )
-def test_no_traces_say_what_they_are(content: Any, reason: str) -> None:
-    what = told(content)
-    assert (what.is_trace, what.reason) == (False, reason)
-    assert what.text.startswith(("is ", "holds "))
-    assert what.text.endswith(".")
+def test_other_files_are_named(content: Any, reason: str) -> None:
+    detection = detect(content)
+    assert (detection.is_trace, detection.reason) == (False, reason)
+    assert detection.text.startswith(("is ", "holds "))
+    assert detection.text.endswith(".")
 
 
-def test_an_overlay_on_a_trace_is_told_by_its_name() -> None:
-    assert told({"traceEvents": [EVENT]}, "overlaid_critical_path_rank0.json").reason == "overlay"
-    assert told({"traceEvents": [EVENT]}, "rank0.json").is_trace
+def test_an_overlay_on_a_trace_is_detected_by_its_name() -> None:
+    assert detect({"traceEvents": [EVENT]}, "overlaid_critical_path_rank0.json").reason == "overlay"
+    assert detect({"traceEvents": [EVENT]}, "rank0.json").is_trace
 
 
-def test_rank_and_size_of_the_job_stand_in_the_head() -> None:
+def test_rank_and_world_size_are_read_from_the_head() -> None:
     info = {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [{"ranks": [0, 1]}]}
     header = {"schemaVersion": 1, "rank": 9, "distributedInfo": info, "traceEvents": [EVENT]}
-    assert (told(header).rank, told(header).world_size) == (3, 8)
+    assert (detect(header).rank, detect(header).world_size) == (3, 8)
     info["rank"] = "three"
-    assert told(header).rank is None
-    assert told({"traceEvents": [EVENT]}).world_size is None
+    assert detect(header).rank is None
+    assert detect({"traceEvents": [EVENT]}).world_size is None
 
 
-def test_a_head_without_a_sign_wants_more() -> None:
+def test_a_head_without_evidence_needs_more() -> None:
     head = b'{"environment": {"A": "' + b"x" * 1000
-    assert told(head, is_whole=False).needs_more
-    assert not told(head, is_whole=True).needs_more
-    assert not told(b"[" + b"1," * 1000, is_whole=False).needs_more
+    assert detect(head, is_whole=False).needs_more
+    assert not detect(head, is_whole=True).needs_more
+    assert not detect(b"[" + b"1," * 1000, is_whole=False).needs_more
 
 
-def test_other_endings_are_none_of_kineto() -> None:
-    assert not told({"traceEvents": [EVENT]}, "x.txt").is_trace
+def test_other_endings_are_rejected() -> None:
+    assert not detect({"traceEvents": [EVENT]}, "x.txt").is_trace
 
 
 JSON = st.recursive(
@@ -108,11 +108,11 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_json_without_events_is_no_trace(value: Any) -> None:
-    assert not told(value).is_trace
+def test_json_without_events_is_not_a_trace(value: Any) -> None:
+    assert not detect(value).is_trace
 
 
 @given(st.binary())
-def test_any_bytes_are_told(data: bytes) -> None:
-    assert isinstance(told(data), FormatDetection)
-    assert isinstance(told(b"{" + data, is_whole=False), FormatDetection)
+def test_any_bytes_are_classified(data: bytes) -> None:
+    assert isinstance(detect(data), FormatDetection)
+    assert isinstance(detect(b"{" + data, is_whole=False), FormatDetection)

@@ -1,6 +1,6 @@
-"""A file read by places gives what its text gives: whole, damaged and cut short, in pieces of any
-size, and with data behind the events. A file that changes or goes meanwhile is noticed.
-"""
+"""A file read by byte ranges equals its text read as a stream: whole, damaged and cut short, in
+pieces of any size, and with data behind the events. A file that changes or goes meanwhile is
+noticed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def sample_text(samples: Path) -> bytes:
 
 
 @pytest.mark.parametrize("path", DAMAGED, ids=lambda path: path.name)
-def test_a_damaged_file_is_read_as_its_bytes_are(path: Path) -> None:
+def test_a_damaged_file_is_read_as_its_text(path: Path) -> None:
     wanted = import_trace(chunks_of(path.read_bytes()), name="x")
-    found = read_file(str(path), name="x")
-    assert_same_columns(found, wanted)
+    columns = read_file(str(path), name="x")
+    assert_same_columns(columns, wanted)
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,25 +58,25 @@ def test_pieces_of_any_size_give_the_same_events(
     path = tmp_path_factory.getbasetemp() / "pieces.json"
     text = ' \n{"traceEvents": [' + json.dumps(events)[1:-1] + tail
     path.write_text(text, encoding="utf-8")
-    found = read_file(str(path), name="x", piece_bytes=piece_bytes)
-    assert [row[1] for row in actual(found)["slices"]] == names
+    columns = read_file(str(path), name="x", piece_bytes=piece_bytes)
+    assert [row[1] for row in actual(columns)["slices"]] == names
 
 
 def test_pieces_cover_the_file_without_gap(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "whole.json"
     path.write_bytes(text)
     pieces = FilePieces(str(path), 100_000)
-    header, places = pieces.header, list(pieces)
-    assert len(places) == pytest.approx(len(text) / 100_000, rel=0.1)
-    assert places[0].start == len(header)
-    assert places[-1].end == len(text)
-    assert [piece.is_last for piece in places] == [False] * (len(places) - 1) + [True]
-    for before, after in pairwise(places):
+    header, file_pieces = pieces.header, list(pieces)
+    assert len(file_pieces) == pytest.approx(len(text) / 100_000, rel=0.1)
+    assert file_pieces[0].start == len(header)
+    assert file_pieces[-1].end == len(text)
+    assert [piece.is_last for piece in file_pieces] == [False] * (len(file_pieces) - 1) + [True]
+    for before, after in pairwise(file_pieces):
         between = text[before.end : after.start]
         assert between.strip(b" \n,") == b""
         assert text[before.end - 1 : before.end] == b"}"
         assert text[after.start : after.start + 1] == b"{"
-    assert pickle.loads(pickle.dumps(places)) == places
+    assert pickle.loads(pickle.dumps(file_pieces)) == file_pieces
 
 
 def test_a_long_event_is_one_piece(tmp_path: Path) -> None:
@@ -84,18 +84,20 @@ def test_a_long_event_is_one_piece(tmp_path: Path) -> None:
     short = json.dumps({"ph": "X", "name": "s", "pid": 1, "tid": 1, "ts": 1, "dur": 1})
     path = tmp_path / "long.json"
     path.write_text("[" + ", ".join([short, long, short, short]) + "]", encoding="utf-8")
-    found = read_file(str(path), name="x", piece_bytes=1000)
-    assert [len(row[1]) for row in actual(found)["slices"]] == [1, 1 << 18, 1, 1]
+    columns = read_file(str(path), name="x", piece_bytes=1000)
+    assert [len(row[1]) for row in actual(columns)["slices"]] == [1, 1 << 18, 1, 1]
 
 
-def test_what_is_not_plain_text_is_left_to_the_stream(tmp_path: Path) -> None:
+def test_other_encodings_are_read_as_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     for data in (gzip.compress(b"[]"), "[]".encode("utf-16"), b"\xef\xbb\xbf[]", b""):
         path.write_bytes(data)
         assert not is_plain_text(str(path))
 
 
-def test_a_file_that_became_shorter_gives_what_is_there(tmp_path: Path, text: bytes) -> None:
+def test_a_file_that_was_truncated_meanwhile_is_read_to_its_end(
+    tmp_path: Path, text: bytes
+) -> None:
     path = tmp_path / "whole.json"
     path.write_bytes(text)
     first, *_, last = list(FilePieces(str(path), 100_000))
@@ -107,7 +109,7 @@ def test_a_file_that_became_shorter_gives_what_is_there(tmp_path: Path, text: by
         first.read()
 
 
-def test_another_file_in_its_place_is_not_read(tmp_path: Path, text: bytes) -> None:
+def test_a_replaced_file_is_not_read(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "whole.json"
     path.write_bytes(text)
     first, *_ = list(FilePieces(str(path), 100_000))

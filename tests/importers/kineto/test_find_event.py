@@ -1,4 +1,4 @@
-"""An event is found again by what its trace knows of it.
+"""An event is identified in its file by the columns of its trace.
 
 Truth: the events of the file by ``json``, per row in order of (start, longer first, file), which
 is how a trace numbers its slices.
@@ -33,7 +33,9 @@ def opened(path: Path) -> Trace:
     return open_file(open_location(str(path)), cache=None)
 
 
-def found(path: Path, trace: Trace, slice_id: int, limits: SearchLimits = LIMITS) -> EventArguments:
+def search(
+    path: Path, trace: Trace, slice_id: int, limits: SearchLimits = LIMITS
+) -> EventArguments:
     location = open_location(str(path))
     source = source_of(location, file_state(location))
     answer = importer_of(source).find(source, event_query(trace, slice_id), limits)
@@ -80,8 +82,8 @@ def check(path: Path, count: int) -> None:
     for slice_id in chosen.tolist():
         track = int(tracks[slice_id])
         event = rows[keys[track]][slice_id - int(np.searchsorted(tracks, track))]
-        told = values(found(path, trace, slice_id))
-        assert told == (event.get("args") or {}), (path.name, slice_id)
+        arguments = values(search(path, trace, slice_id))
+        assert arguments == (event.get("args") or {}), (path.name, slice_id)
 
 
 def test_arguments_are_those_of_the_file(samples: Path) -> None:
@@ -112,7 +114,7 @@ def test_a_paddle_trace(tmp_path: Path) -> None:
     path.write_text(json.dumps({"schemaVersion": "1.0.3", "traceEvents": events}))
     trace = opened(path)
     assert trace.text(trace.slices["name_code"][0]) == "conv2d"
-    assert [values(found(path, trace, n))["number"] for n in range(3)] == [3, 2, 2]
+    assert [values(search(path, trace, n))["number"] for n in range(3)] == [3, 2, 2]
 
 
 def write(path: Path, events: list[Event], **header: Any) -> Path:
@@ -124,10 +126,10 @@ def write(path: Path, events: list[Event], **header: Any) -> Path:
 
 def numbers(path: Path) -> list[int]:
     trace = opened(path)
-    return [values(found(path, trace, each))["n"] for each in range(trace.slices.height)]
+    return [values(search(path, trace, each))["n"] for each in range(trace.slices.height)]
 
 
-def test_equal_events_are_told_apart_by_their_order(tmp_path: Path) -> None:
+def test_equal_events_are_distinguished_by_their_order(tmp_path: Path) -> None:
     events = [{"ts": 10, "dur": dur, "args": {"n": n}} for n, dur in enumerate((5, 9, 5, 5, 9))]
     assert numbers(write(tmp_path / "w.json", events)) == [1, 4, 0, 2, 3]
 
@@ -157,21 +159,21 @@ def test_times_in_other_spellings(tmp_path: Path) -> None:
     assert sorted(numbers(path)) == [0, 1]
 
 
-def test_a_damaged_event_is_read_as_far_as_it_was_mended(tmp_path: Path) -> None:
+def test_a_damaged_event_is_read_as_far_as_it_is_repaired(tmp_path: Path) -> None:
     path = write(tmp_path / "w.json", [{"ts": 1, "dur": 2, "args": {"n": 1, "bad": "C:_x"}}])
     path.write_text(path.read_text().replace("C:_x", "C:\\x"))
-    answer = values(found(path, opened(path), 0))
+    answer = values(search(path, opened(path), 0))
     assert answer == {"n": 1, "bad": "C:\\x"}
 
 
-def test_what_the_file_does_not_hold_any_more(tmp_path: Path) -> None:
+def test_events_that_the_file_no_longer_has(tmp_path: Path) -> None:
     event = {"ts": 1, "dur": 2, "args": {"n": 1}}
     path = write(tmp_path / "w.json", [event, event])
     trace = opened(path)
     write(path, [event])
-    assert found(path, trace, 0).end == "unclear"
+    assert search(path, trace, 0).end == "unclear"
     write(path, [{**event, "ts": 3}])
-    assert found(path, trace, 0).end == "absent"
+    assert search(path, trace, 0).end == "absent"
 
 
 def test_a_limit_ends_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +181,6 @@ def test_a_limit_ends_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     events = [{"ts": ts, "dur": 1, "args": {"pad": "x" * 50}} for ts in range(1000)]
     path = write(tmp_path / "w.json", events)
     trace = opened(path)
-    assert found(path, trace, 0, SearchLimits(1 << 12, 60.0)).end == "found"
-    assert found(path, trace, 999, SearchLimits(1 << 12, 60.0)).end == "too_far"
-    assert found(path, trace, 999).end == "found"
+    assert search(path, trace, 0, SearchLimits(1 << 12, 60.0)).end == "found"
+    assert search(path, trace, 999, SearchLimits(1 << 12, 60.0)).end == "too_far"
+    assert search(path, trace, 999).end == "found"

@@ -1,5 +1,5 @@
-"""Cases: every key that is kept, at every depth, with values of every type; what is kept of lists;
-that good headers of the samples stay as they are; how a wrong value is told of."""
+"""Cases: every known key, at every depth, with values of every type; wrong items of lists;
+that good headers of the samples stay as they are; the example of a wrong value."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ WHOLE = {
         "anomaly_mode": 1, "loader_workers": 4, "batch_size": 64,
     },
 }  # fmt: skip
-"""A header with every key that is kept."""
+"""A header with every known key."""
 
 ODD: dict[str, Any] = {
     "true": True, "false": False, "null": None, "1.5": 1.5, "2**70": 2**70, "-1": -1, "x": "x",
@@ -78,23 +78,23 @@ LISTS = {"ranks": ("[]", "huge list"), "nccl_version": ("[]", "huge list"),
 VERSIONS = {"cuda_runtime_version", "cuda_driver_version", "hip_runtime_version"}
 
 
-def places(value: Any = WHOLE, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def paths(value: Any = WHOLE, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The paths of all keys of :data:`WHOLE`."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in items:
         if isinstance(key, str):
             yield (*above, key)
         if isinstance(part, dict) or (isinstance(part, list) and isinstance(part[0], dict)):
-            yield from places(part, (*above, key))
+            yield from paths(part, (*above, key))
 
 
-def with_odd(place: tuple[Any, ...], odd: Any) -> dict[str, Any]:
-    """:data:`WHOLE` with another value at one place."""
+def with_odd(path: tuple[Any, ...], odd: Any) -> dict[str, Any]:
+    """:data:`WHOLE` with another value at one path."""
     header = deepcopy(WHOLE)
     inner: Any = header
-    for key in place[:-1]:
+    for key in path[:-1]:
         inner = inner[key]
-    inner[place[-1]] = odd
+    inner[path[-1]] = odd
     return header
 
 
@@ -117,22 +117,22 @@ def _typed(header: dict[str, Any]) -> tuple[dict[str, Any], QualityReport]:
     return typed_header(header, quality), quality
 
 
-@pytest.mark.parametrize("place", list(places()), ids=lambda place: ".".join(map(str, place)))
-def test_every_key_takes_any_value(place: tuple[Any, ...]) -> None:
-    key = place[-1]
+@pytest.mark.parametrize("path", list(paths()), ids=lambda path: ".".join(map(str, path)))
+def test_every_key_takes_any_value(path: tuple[Any, ...]) -> None:
+    key = path[-1]
     for name, odd in ODD.items():
-        kept, quality = _typed(with_odd(place, odd))
+        header, quality = _typed(with_odd(path, odd))
 
-        assert (quality.counts.get("header_value", 0) > 0) != _is_right(key, name), (place, name)
-        assert _typed(kept) == (kept, QualityReport()), (place, name)
-        json.dumps(kept, allow_nan=False, ensure_ascii=False).encode()
+        assert (quality.counts.get("header_value", 0) > 0) != _is_right(key, name), (path, name)
+        assert _typed(header) == (header, QualityReport()), (path, name)
+        json.dumps(header, allow_nan=False, ensure_ascii=False).encode()
         for example in quality.examples.get("header_value", []):
-            assert example.startswith(str(place[0]))
+            assert example.startswith(str(path[0]))
             assert key in example
             assert len(example) < 200
 
 
-def test_a_whole_header_stays_as_it_is() -> None:
+def test_a_valid_header_stays_as_it_is() -> None:
     assert _typed(WHOLE) == (WHOLE, QualityReport())
     assert set(HEADER.parts) == {*WHOLE, JOURNAL_KEY}  # that one: test_recorded_run.py
 
@@ -146,22 +146,22 @@ def test_headers_of_recordings_stay_as_they_are(samples: Path) -> None:
         assert _typed(expected) == (expected, QualityReport()), path
 
 
-def test_a_wrong_item_costs_a_list_of_numbers_and_only_itself_among_objects() -> None:
-    kept, quality = _typed(
+def test_a_wrong_item_invalidates_a_list_of_numbers_but_only_itself_among_objects() -> None:
+    header, quality = _typed(
         {
             "distributedInfo": {"pg_config": [{"ranks": [0, True]}, 7, {"ranks": [0, 1.0]}]},
             "deviceProperties": [{"id": True, "name": "no"}, {"id": "1"}, "x", {"name": "third"}],
         }
     )
-    assert kept["distributedInfo"]["pg_config"] == [{}, {"ranks": [0, 1]}]
-    assert kept["deviceProperties"] == [{"id": 1}, {"name": "third"}]
+    assert header["distributedInfo"]["pg_config"] == [{}, {"ranks": [0, 1]}]
+    assert header["deviceProperties"] == [{"id": 1}, {"name": "third"}]
     assert quality.counts == {"header_value": 4}
 
 
 def test_a_note_shows_the_key_and_an_escaped_value() -> None:
     text = '<script>\x1b[31m"\u202e' + "y" * 500
-    kept, quality = _typed({"distributedInfo": {"rank": text, "world_size": {"secret": "s"}}})
-    assert kept == {"distributedInfo": {}}
+    header, quality = _typed({"distributedInfo": {"rank": text, "world_size": {"secret": "s"}}})
+    assert header == {"distributedInfo": {}}
     first, second = quality.examples["header_value"]
     assert first.startswith(r'distributedInfo.rank: "<script>\u001b[31m\"\u202eyyy')
     assert first.endswith("…")
@@ -169,13 +169,13 @@ def test_a_note_shows_the_key_and_an_escaped_value() -> None:
     assert second == "distributedInfo.world_size: an object of 1"
 
 
-def test_nan_in_a_header_is_absent_and_told_of() -> None:
+def test_nan_in_a_header_is_absent_and_counted() -> None:
     columns = read_bytes(b'{"distributedInfo": {"rank": NaN, "world_size": 2}, "traceEvents": []}')
     assert columns.info == TraceInfo(recorder=RECORDER, job=JobInfo(world_size=2))
     assert columns.quality.counts == {"not_a_number": 1}
 
 
-def test_a_wrong_base_time_is_no_base() -> None:
+def test_a_wrong_base_time_is_ignored() -> None:
     for odd in ("true", "-5", "99999999999999999999999", '"x"', "[]"):
         columns = read_bytes(b'{"baseTimeNanoseconds": %s, "traceEvents": []}' % odd.encode())
         assert columns.base_ns == 0

@@ -1,4 +1,4 @@
-"""What a header says becomes :class:`TraceInfo`, and nothing else of it leaves the importer."""
+"""The header becomes :class:`TraceInfo`, and nothing else of it leaves the importer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import torch_tb_profiler
 from tests.helpers.traces import trace
 from tests.importers.kineto.reference import document
-from tests.importers.kineto.test_header_types import ODD, WHOLE, places, with_odd
+from tests.importers.kineto.test_header_types import ODD, WHOLE, paths, with_odd
 from torch_tb_profiler.importers.kineto.header_types import HEADER, typed_header
 from torch_tb_profiler.importers.kineto.info import RECORDER, trace_info
 from torch_tb_profiler.reports.chrome_header import chrome_header
@@ -99,7 +99,7 @@ def test_a_header_with_every_key() -> None:
     )
 
 
-def test_what_nobody_recorded_is_none() -> None:
+def test_values_that_are_not_recorded_are_none() -> None:
     assert info() == TraceInfo(recorder=RECORDER)
     assert info(distributedInfo={}).job is None
 
@@ -166,13 +166,11 @@ def test_an_exported_header_says_the_same(samples: Path) -> None:
         assert _again(plain) == _exported_parts(info(**plain))
 
 
-@given(place=st.sampled_from(sorted(places(), key=str)), odd=st.sampled_from(sorted(ODD)))
-def test_odd_values_make_an_info_that_is_kept_and_read_again(
-    place: tuple[Any, ...], odd: str
-) -> None:
-    said = info(**with_odd(place, ODD[odd]))
-    kept = msgspec.json.encode(said)
-    assert msgspec.json.decode(kept, type=TraceInfo) == said
+@given(path=st.sampled_from(sorted(paths(), key=str)), odd=st.sampled_from(sorted(ODD)))
+def test_the_info_of_odd_values_survives_encoding(path: tuple[Any, ...], odd: str) -> None:
+    decoded = info(**with_odd(path, ODD[odd]))
+    encoded = msgspec.json.encode(decoded)
+    assert msgspec.json.decode(encoded, type=TraceInfo) == decoded
 
 
 def test_no_reader_knows_a_key_of_kineto() -> None:

@@ -84,7 +84,7 @@ def test_harmless_damage_loses_nothing(name: str, original: Rows) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_trace_is_refused_with_the_reason(name: str) -> None:
+def test_other_files_are_rejected_with_the_reason(name: str) -> None:
     with pytest.raises(TraceFormatError) as error:
         read_file(DERIVED / name)
 
@@ -113,7 +113,7 @@ def _whole_events(text: str) -> list[dict[str, Any]]:
         ("trunc_gzip.json.gz", {"truncated": 1, "gzip_truncated": 1}),
     ],
 )
-def test_a_cut_file_keeps_its_whole_events(name: str, issues: dict[str, int]) -> None:
+def test_a_truncated_file_keeps_its_whole_events(name: str, issues: dict[str, int]) -> None:
     data = (DERIVED / name).read_bytes()
     if name.endswith(".gz"):
         data = zlib.decompressobj(31).decompress(data)
@@ -143,7 +143,7 @@ def test_names_with_bad_bytes_and_backslashes(original: Rows) -> None:
         assert columns.quality.counts == {issues[file]: 1}
 
 
-def test_durations_that_cannot_be(original: Rows) -> None:
+def test_impossible_durations(original: Rows) -> None:
     def zero(*rows: int) -> Rows:
         return _change_slices(original, lambda at, r: (*r[:5], 0, *r[6:]) if at in rows else r)
 
@@ -210,27 +210,27 @@ def test_odd_ids_are_text(original: Rows) -> None:
 def test_without_arguments_kernels_get_device_and_stream_from_their_row(original: Rows) -> None:
     columns = read_file(DERIVED / "no_args.json")
 
-    found = actual(columns)
+    rows = actual(columns)
 
-    assert [row[:6] for row in found["slices"]] == [row[:6] for row in original["slices"]]
-    assert found["operator"] == []
-    assert [row[1:3] for row in found["device"]] == [row[1:3] for row in original["device"]]
+    assert [row[:6] for row in rows["slices"]] == [row[:6] for row in original["slices"]]
+    assert rows["operator"] == []
+    assert [row[1:3] for row in rows["device"]] == [row[1:3] for row in original["device"]]
 
 
 def test_begin_end_pairs_become_slices(original: Rows) -> None:
     columns = read_file(DERIVED / "begin_end_pairs.json")
-    found = actual(columns)
+    rows = actual(columns)
 
     assert columns.quality.counts == {}
-    assert len(found["slices"]) == len(original["slices"])
-    for row, wanted in zip(sorted(found["slices"], key=str), sorted(original["slices"], key=str),
+    assert len(rows["slices"]) == len(original["slices"])
+    for row, wanted in zip(sorted(rows["slices"], key=str), sorted(original["slices"], key=str),
                            strict=True):  # fmt: skip
         assert row[:5] == wanted[:5]
         assert abs(row[5] - wanted[5]) <= 1
-    assert [row[1:] for row in found["operator"]] == [row[1:] for row in original["operator"]]
+    assert [row[1:] for row in rows["operator"]] == [row[1:] for row in original["operator"]]
 
 
-def test_duplicates_overlaps_and_missing_launches_are_kept(original: Rows) -> None:
+def test_duplicates_overlaps_and_missing_launches_are_read(original: Rows) -> None:
     for name in ("duplicate_events.json", "overlap_kernels.json", "gpu_only.json"):
         columns = read_file(DERIVED / name)
 

@@ -1,4 +1,5 @@
-"""Values of unexpected type: every event is kept, what is no number is absent and counted."""
+"""Values of unexpected type: every event is read, values that are not numbers are absent and
+counted."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, read_bytes
 from tests.importers.kineto.test_categories import read_events
-from torch_tb_profiler.importers.kineto.times import BEYOND_NS, text_to_ns, to_ns
+from torch_tb_profiler.importers.kineto.times import OVERFLOW_NS, text_to_ns, to_ns
 from torch_tb_profiler.trace.columns import ABSENT
 
 ANY = st.recursive(
@@ -66,7 +67,7 @@ def test_numbers_written_as_text() -> None:
     assert columns.quality.counts == {}
 
 
-def test_words_for_no_number_are_counted() -> None:
+def test_texts_for_not_a_number_are_counted() -> None:
     columns = read_events(
         {"cat": "gpu_memcpy", "args": {"device": 0, "bytes": "N/A", "stream": "nan"}}
     )
@@ -112,11 +113,11 @@ def test_decimal_times_are_exact(whole: int, thousandths: int) -> None:
 @given(st.decimals(-(2**60), 2**60, allow_nan=False, places=3))
 def test_text_times_are_exact(value: Decimal) -> None:
     wanted = int(value * 1000)
-    assert text_to_ns(str(value)) == max(min(wanted, BEYOND_NS), -BEYOND_NS)
+    assert text_to_ns(str(value)) == max(min(wanted, OVERFLOW_NS), -OVERFLOW_NS)
 
 
 @pytest.mark.parametrize("word", ["", "N/A", "nan", "1.2.3", "one", "sNaN"])
-def test_no_time_is_absent(word: str) -> None:
+def test_texts_that_are_not_times_are_absent(word: str) -> None:
     assert text_to_ns(word) == ABSENT
     values: list[Any] = [word, None, [], True]
     raws = [msgspec.Raw(json.dumps(value).encode()) for value in values]
@@ -149,8 +150,8 @@ def test_begin_and_end_without_their_partner() -> None:
         ).encode()
     )
 
-    found = [(row[1], row[4], row[5]) for row in actual(columns)["slices"]]
-    assert found == [
+    rows = [(row[1], row[4], row[5]) for row in actual(columns)["slices"]]
+    assert rows == [
         ("open", 2000, 8000),
         ("inner", 3000, 2000),
         ("last", 6000, 4000),
@@ -160,18 +161,18 @@ def test_begin_and_end_without_their_partner() -> None:
     assert columns.quality.counts == {"unmatched_end": 1, "unmatched_begin": 1}
 
 
-def test_an_empty_name_is_no_name() -> None:
-    """Also beside events that have none at all."""
-    alone = read_events({"cat": "cpu_op", "name": ""})
-    beside = read_events({"cat": "cpu_op", "name": ""}, {"cat": "cpu_op", "name": None})
-    for columns, count in ((alone, 1), (beside, 2)):
+def test_an_empty_name_is_a_missing_name() -> None:
+    """Also together with events that have none at all."""
+    empty_only = read_events({"cat": "cpu_op", "name": ""})
+    with_unnamed = read_events({"cat": "cpu_op", "name": ""}, {"cat": "cpu_op", "name": None})
+    for columns, count in ((empty_only, 1), (with_unnamed, 2)):
         codes = columns.tables["slices"]["name_code"].tolist()
         assert [columns.strings[code] for code in codes] == ["(unnamed)"] * count
         assert columns.quality.counts["missing_name"] == count
 
 
 @pytest.mark.parametrize("odd", ["1e400", "-1E+400", "1e99999999999999999999", "9" * 30])
-def test_numbers_beyond_a_double_beside_exact_times_lose_only_their_event(odd: str) -> None:
+def test_numbers_beyond_a_double_lose_only_their_event(odd: str) -> None:
     exact = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1}
     good = json.dumps({**exact, "ts": 0}).replace('"ts": 0', '"ts": 1700000000000000.125')
     bad = json.dumps({**exact, "ts": 0}).replace('"ts": 0', f'"ts": {odd}')

@@ -1,4 +1,4 @@
-"""What is no event among the events: it alone is skipped, and its neighbours are whole."""
+"""Stray values among events: only they are skipped, and their neighbours are read."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def names_of(columns: EventColumns) -> list[str]:
 
 
 @pytest.mark.parametrize("stray", STRAYS)
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_a_stray_value_costs_no_event(stray: str, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 1, 2, 3])
+def test_a_stray_value_costs_no_event(stray: str, index: int) -> None:
     items = [json.dumps(event(name)) for name in "abc"]
-    items.insert(place, stray)
+    items.insert(index, stray)
 
     columns = read_items(*items)
 
@@ -48,7 +48,7 @@ def test_a_stray_value_costs_no_event(stray: str, place: int) -> None:
     )
 
 
-def test_many_stray_values_in_a_row_and_beside_metadata_without_time() -> None:
+def test_many_stray_values_and_metadata_without_time() -> None:
     named = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "main"}}
     a, b = json.dumps(event("a")), json.dumps(event("b"))
 
@@ -62,7 +62,7 @@ def test_many_stray_values_in_a_row_and_beside_metadata_without_time() -> None:
 @pytest.mark.parametrize("piece_bytes", [1, 5_000, 1 << 20])
 @pytest.mark.parametrize("count", [1, 2, 200])
 @pytest.mark.parametrize("after", [[], [None], [event("b")], [None, event("b")]])
-def test_of_a_list_of_events_only_the_brackets_are_skipped(
+def test_only_the_brackets_of_a_list_of_events_are_skipped(
     piece_bytes: int, count: int, after: list[Any]
 ) -> None:
     inner = [event(f"inner {number}") for number in range(count)]
@@ -78,13 +78,13 @@ def test_of_a_list_of_events_only_the_brackets_are_skipped(
     )
 
 
-def test_exact_times_beside_stray_values() -> None:
+def test_exact_times_among_stray_values() -> None:
     timed = json.dumps(event("a")).replace('"ts": 100', '"ts": 1712195495519689.047')
 
     columns = read_items(timed, "null", timed)
 
-    found = [row[4] for row in actual(columns)["slices"]]
-    assert found == [1712195495519689047, 1712195495519689047]
+    starts_ns = [row[4] for row in actual(columns)["slices"]]
+    assert starts_ns == [1712195495519689047, 1712195495519689047]
 
 
 @pytest.mark.parametrize("end", ["", ",", ", nul", ', "jun', ", 12", ", null", ", null,"])
@@ -109,7 +109,7 @@ def test_a_file_cut_at_a_stray_value_keeps_the_events_before(end: str) -> None:
         'x"}, null]',
     ],
 )
-def test_quotes_that_make_a_name_look_like_a_stray_value_are_repaired(name: str) -> None:
+def test_quotes_that_make_a_name_resemble_a_stray_value_are_repaired(name: str) -> None:
     bad = json.dumps(event("@")).replace("@", name)
 
     columns = read_items(json.dumps(event("a")), bad, json.dumps(event("b")))
@@ -134,7 +134,7 @@ VALUES = st.recursive(
 def test_any_values_between_events_are_skipped_and_counted(
     items: list[Any], indent: int | None, ascii_only: bool, piece_bytes: int
 ) -> None:
-    """Events stand at odd places, so that some neighbour each other and some do not."""
+    """Events are inserted at odd indices, so that some are adjacent and some are not."""
     mixed: list[Any] = []
     for number, item in enumerate(items):
         mixed += [item, event(f"e{number}")] if number % 3 else [item]

@@ -1,4 +1,4 @@
-"""Properties of reading: what is written is read, however it is cut; damage stays where it is."""
+"""Properties: what is written is read, however it is split; damage stays local."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def test_what_is_written_is_read(
     wanted = expected(json.loads(text, parse_float=Decimal))
 
     columns = read_text(chunks_of(text.encode(), chunk_bytes), name="x", piece_bytes=piece_bytes)
-    found = actual(columns)
+    rows = actual(columns)
 
     for table in ("slices", "operator", "instants"):
-        assert found[table] == wanted[table]
-    assert [row[:5] for row in found["device"]] == [row[:5] for row in wanted["device"]]
+        assert rows[table] == wanted[table]
+    assert [row[:5] for row in rows["device"]] == [row[:5] for row in wanted["device"]]
     assert columns.quality.counts == {}
 
 
@@ -161,8 +161,8 @@ def test_one_bad_byte_harms_two_events_at_most(at: int, byte: int) -> None:
     columns = _read_or_refuse(WHOLE[:at] + bytes([byte]) + WHOLE[at + 1 :])
 
     assert columns is not None
-    found = {row[-1] for row in actual(columns)["slices"] if row[1].startswith("a")}
-    assert len(found & set(range(7))) >= 5
+    rows = {row[-1] for row in actual(columns)["slices"] if row[1].startswith("a")}
+    assert len(rows & set(range(7))) >= 5
 
 
 SHARDS = [
@@ -181,7 +181,7 @@ SHARDS = [
         ),
     )
 )
-def test_nothing_but_a_format_error_is_ever_raised(data: bytes) -> None:
+def test_only_format_errors_are_raised(data: bytes) -> None:
     _read_or_refuse(data)
     _read_or_refuse(gzip.compress(data)[: len(data)])
 
@@ -196,7 +196,7 @@ def test_a_file_cut_at_any_byte_keeps_its_whole_events() -> None:
         assert columns.quality.counts == {"truncated": 1}, cut
 
 
-def test_a_gzip_cut_at_any_byte_is_read_or_refused() -> None:
+def test_a_gzip_cut_at_any_byte_is_read_or_rejected() -> None:
     data = gzip.compress(WHOLE)
     sizes = []
     for cut in range(1, len(data)):

@@ -1,4 +1,4 @@
-"""Frames that are not wanted are left out and counted; everything else is as it was."""
+"""Python frames that are not read are counted; everything else stays the same."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ def test_only_frames_are_left_out(path: Path) -> None:
     assert without.quality.counts == {"python_frames_left_out": is_frame.sum()}
     assert without.tables["python"]["slice"].size == 0
     rows, wanted = actual(without), actual(whole)
-    kept = [row for row, gone in zip(wanted["slices"], is_frame, strict=True) if not gone]
-    assert rows["slices"] == kept
+    remaining = [
+        row for row, is_dropped in zip(wanted["slices"], is_frame, strict=True) if not is_dropped
+    ]
+    assert rows["slices"] == remaining
     for name in ("memory", "flows", "counters", "instants"):
         assert rows.get(name) == wanted.get(name), name
 
 
-def test_the_same_by_places_in_a_file(path: Path, tmp_path: Path) -> None:
+def test_the_same_by_byte_ranges_of_a_file(path: Path, tmp_path: Path) -> None:
     (tmp_path / "w.json").write_bytes(gzip.decompress(path.read_bytes()))
     with open_trace(tmp_path / "w.json", cache=False, python_frames=False) as opened:
         assert opened.trace.python.is_empty()

@@ -32,10 +32,10 @@ RECORDED = sorted(SAMPLES.glob("*/*.json.gz"))
 def test_every_row_equals_the_reference(path: Path) -> None:
     columns = read_file(path)
 
-    wanted, found = expected(document(path)), actual(columns)
+    wanted, rows_read = expected(document(path)), actual(columns)
 
     for name, rows in wanted.items():
-        assert found[name] == rows, name
+        assert rows_read[name] == rows, name
     assert columns.quality.counts == {}
 
 
@@ -79,7 +79,7 @@ def test_pieces_of_any_size_give_the_same(samples: Path) -> None:
         assert actual(columns) == whole
 
 
-def test_nothing_is_left_behind_for_a_consumer_that_gives_up() -> None:
+def test_a_consumer_that_stops_leaves_nothing_open() -> None:
     def broken() -> Any:
         yield b'{"traceEvents": [{"ph": "X"'
         raise OSError("the network is gone")
@@ -99,7 +99,7 @@ def test_progress_counts_the_bytes_of_the_file() -> None:
     assert seen[-1] == len(data)
 
 
-def test_tracks_have_their_names_and_only_used_ones_are_kept() -> None:
+def test_only_used_tracks_are_read_with_their_names() -> None:
     columns = read_file(next(p for p in VERSIONS if p.parent.name == "2.14.1"))
 
     named = [track for track in columns.tracks if track.thread_name is not None]
@@ -125,7 +125,7 @@ def test_base_of_files_with_and_without_one() -> None:
     assert 0 <= old.tables["slices"]["start_ns"].min() < 10**9
 
 
-def test_a_base_behind_the_events_counts() -> None:
+def test_a_base_after_the_events_counts() -> None:
     data = b'{"traceEvents":[{"ph":"X","name":"a","ts":1.5,"dur":2}],"baseTimeNanoseconds":7000}'
 
     columns = read_bytes(data)
@@ -179,7 +179,7 @@ def test_counters_memory_and_out_of_memory() -> None:
     assert columns.tables["slices"]["start_ns"].size == 0
 
 
-def test_a_json_list_of_other_things_is_no_trace() -> None:
+def test_a_json_list_of_other_things_is_not_a_trace() -> None:
     with pytest.raises(TraceFormatError) as error:
         read_bytes(b'[{"loss": 0.5}, {"loss": 0.4}]')
 

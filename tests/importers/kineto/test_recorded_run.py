@@ -1,4 +1,5 @@
-"""Traces with what the recorder appended: the same trace, and samples, tables, settings beside."""
+"""Traces with a journal appended by the recorder: the same events, plus samples, tables,
+settings."""
 
 from __future__ import annotations
 
@@ -64,10 +65,10 @@ def test_events_are_those_of_the_trace_and_the_rest_is_the_journals(tmp_path: Pa
     assert [(each.capability, each.reason) for each in with_run.info.not_recorded] == [
         ("gpu_samples", "No GPU.")
     ]
-    told, expected = frames(with_run), frames(whole)
-    assert set(told) == set(expected)
-    assert told["loaders"].equals(expected["loaders"])
-    steps = in_ns(told["timed_steps"], with_run.base_ns)
+    joined, expected = frames(with_run), frames(whole)
+    assert set(joined) == set(expected)
+    assert joined["loaders"].equals(expected["loaders"])
+    steps = in_ns(joined["timed_steps"], with_run.base_ns)
     assert steps.equals(in_ns(expected["timed_steps"], whole.base_ns))
     assert steps.filter("is_traced")["step"].to_list() == [100, 101, 102, 103, 104]
     starts = steps.filter("is_traced")["start_us"].to_list()
@@ -76,10 +77,10 @@ def test_events_are_those_of_the_trace_and_the_rest_is_the_journals(tmp_path: Pa
         rows = in_ns(expected[name], whole.base_ns).filter(
             pl.col("start_us").is_between(begin - 10**9, end + 10**7 + 10**9)
         )
-        assert in_ns(told[name], with_run.base_ns).equals(rows)
+        assert in_ns(joined[name], with_run.base_ns).equals(rows)
 
 
-def test_samples_stand_on_the_clock_of_the_trace(tmp_path: Path) -> None:
+def test_samples_are_on_the_clock_of_the_trace(tmp_path: Path) -> None:
     columns = read(finished(tmp_path))
     samples, steps = columns.tables["samples"], columns.tables["slices"]["start_ns"]
     times = samples["time_ns"]
@@ -112,9 +113,9 @@ def test_a_trace_that_counts_from_elsewhere_keeps_samples_on_their_own_clock() -
         ({"blocks": [7, None, {"kind": "later"}, {"kind": "steps"}]}, {"header_value": 2}),
     ],
 )
-def test_a_tail_that_is_none_is_counted(value: Any, counts: dict[str, int]) -> None:
+def test_an_invalid_tail_is_counted(value: Any, counts: dict[str, int]) -> None:
     trace = {"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 1}]}
     columns = read(json.dumps(trace | {"torch_tb_profiler": value}).encode())
-    told = {code: columns.quality.counts.get(code, 0) for code in counts}
-    assert told == counts
+    actual = {code: columns.quality.counts.get(code, 0) for code in counts}
+    assert actual == counts
     assert columns.side == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, read_bytes
 from torch_tb_profiler.importers.kineto.info import RECORDER
-from torch_tb_profiler.importers.kineto.repair import fix_escapes, names_restored
+from torch_tb_profiler.importers.kineto.repair import fix_escapes, restore_names
 from torch_tb_profiler.trace.info import TraceInfo
 
 LAYOUTS = (
@@ -81,7 +81,7 @@ def test_a_call_stack_keeps_its_backslashes(layout: str, stack: str) -> None:
         ('C:\\Users say \\"hi\\"', 'C:\\Users say "hi"'),
     ],
 )
-def test_what_may_be_an_escape_in_a_valid_string_is_one(written: str, name: str) -> None:
+def test_a_possible_escape_in_a_valid_string_is_one(written: str, name: str) -> None:
     columns = read_bytes(document(LAYOUTS[1], written))
 
     assert actual(columns)["slices"][2][1] == name
@@ -144,4 +144,4 @@ def test_a_name_that_proves_itself_unescaped_is_restored(name: str, layout: str)
 
 
 def test_without_a_name_there_is_nothing_to_restore() -> None:
-    assert list(names_restored('{"ph": "X", "pid": 5, "tid": 6}')) == []
+    assert list(restore_names('{"ph": "X", "pid": 5, "tid": 6}')) == []

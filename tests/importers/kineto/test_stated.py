@@ -1,4 +1,4 @@
-"""What slices state of their own work and source."""
+"""Work and source that slices state in their arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _read(events: list[dict[str, Any]]) -> Trace:
     return build_trace(read_bytes(json.dumps({"traceEvents": events}).encode()))
 
 
-def test_work_and_source_are_read_of_the_slices_that_state_them() -> None:
+def test_work_and_source_of_slices_that_state_them() -> None:
     events = [
         _event("aten::mm", "cpu_op", {"External id": 1, "flops": 64}, 10),
         _event("aten::add", "cpu_op", {"External id": 2}, 20),
@@ -53,7 +53,7 @@ def test_work_and_source_are_read_of_the_slices_that_state_them() -> None:
     assert work["graph"].to_list() == [7, None]
 
 
-def test_counts_that_cannot_be_are_none() -> None:
+def test_implausible_amounts_are_dropped() -> None:
     wrong: tuple[Any, ...] = (-1, 0, "many", None, 1e400, 1e40)
     events = [
         _event(f"op{number}", "cpu_op", {"kernel_file": "f.py", "kernel_flop": value}, 10 * number)
@@ -64,7 +64,7 @@ def test_counts_that_cannot_be_are_none() -> None:
     assert trace.stated["flops"].null_count() == len(wrong)
 
 
-def test_annotations_of_graph_nodes_are_read_of_each_kernel_of_the_node() -> None:
+def test_annotations_of_graph_nodes_are_read_for_each_kernel() -> None:
     """torch 2.15 writes each key of an annotation as an argument of the kernel."""
 
     def args(node: int, **own: object) -> dict[str, Any]:
@@ -80,8 +80,8 @@ def test_annotations_of_graph_nodes_are_read_of_each_kernel_of_the_node() -> Non
     ]
     trace = _read(events)
     starts = trace.slices["start_ns"].to_numpy()[trace.stated["slice"].to_numpy()]
-    told = [trace.text(code) or "" for code in trace.stated["annotation_code"]]
-    assert dict(zip(starts.tolist(), map(json.loads, told), strict=True)) == {
+    annotations = [trace.text(code) or "" for code in trace.stated["annotation_code"]]
+    assert dict(zip(starts.tolist(), map(json.loads, annotations), strict=True)) == {
         10_000: first,
         30_000: first,
         40_000: [{"name": "x"}],
@@ -91,5 +91,5 @@ def test_annotations_of_graph_nodes_are_read_of_each_kernel_of_the_node() -> Non
 def test_launch_options_hold_warps_and_stages() -> None:
     args = {**TRITON, "num_warps": 8, "num_stages": 1}
     trace = _read([_event("triton_poi_fused_0", "cpu_op", args, 10)])
-    told = trace.text(trace.stated["kernel_kwargs_code"][0])
-    assert told == "XBLOCK=128,num_warps=8,num_stages=1"
+    kwargs = trace.text(trace.stated["kernel_kwargs_code"][0])
+    assert kwargs == "XBLOCK=128,num_warps=8,num_stages=1"

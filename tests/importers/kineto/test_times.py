@@ -1,4 +1,4 @@
-"""Decimals without leading zeros, as PyTorch nightlies of March 2024 wrote them, and their kin.
+"""Decimals without leading zeros, as PyTorch nightlies of March 2024 wrote them, and similar forms.
 
 The truth is the number of nanoseconds that was written.
 """
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.importers.kineto.times import (
-    BEYOND_NS,
+    OVERFLOW_NS,
     has_unpadded_decimals,
     text_to_ns,
     to_ns,
@@ -105,7 +105,7 @@ TIMES = st.lists(
 
 @given(times=TIMES, write=st.sampled_from([three_digits, two_digits, trimmed]))
 @example(times=[(EPOCH_NS, 5), (EPOCH_NS, 50), (EPOCH_NS, 500)], write=trimmed)
-def test_no_form_of_decimals_is_taken_for_the_other(times: Times, write: Writer) -> None:
+def test_the_forms_of_decimals_are_never_confused(times: Times, write: Writer) -> None:
     wanted = [tuple(int(Decimal(write(ns)) * 1000) for ns in pair) for pair in times]
 
     assert times_read(document(times, write)) == wanted
@@ -113,7 +113,7 @@ def test_no_form_of_decimals_is_taken_for_the_other(times: Times, write: Writer)
 
 @given(times=TIMES)
 @example(times=PLAIN)
-def test_times_without_leading_zeros_are_never_half_understood(times: Times) -> None:
+def test_times_without_leading_zeros_are_never_mixed_up(times: Times) -> None:
     """Either all are nanoseconds or, where the proof is lacking, all are decimals."""
     decimals = [tuple(int(Decimal(unpadded(ns)) * 1000) for ns in pair) for pair in times]
 
@@ -159,14 +159,14 @@ def test_damaged_events_have_the_same_times() -> None:
         (b'{"traceEvents": []}', "no events"),
     ],
 )
-def test_what_speaks_against_the_form(data: bytes, why: str) -> None:
+def test_evidence_against_the_form(data: bytes, why: str) -> None:
     header, events = data[: data.index(b"[") + 1], data[data.index(b"[") + 1 :]
 
     assert not has_unpadded_decimals(header, events), why
     assert "unpadded_time" not in read_bytes(data).quality.counts
 
 
-def test_the_form_is_told_from_a_start_that_is_cut_anywhere() -> None:
+def test_the_form_is_detected_in_a_head_cut_anywhere() -> None:
     data = document(MANY[:300], unpadded)
     events = data[data.index(b"[") + 1 :]
 
@@ -203,14 +203,14 @@ def nanoseconds(text: str) -> int:
     if number is None:
         return ABSENT
     ns = int(number.scaleb(3, Context(2000)).to_integral_value(ROUND_HALF_EVEN, Context(2000)))
-    return min(max(ns, -BEYOND_NS), BEYOND_NS)
+    return min(max(ns, -OVERFLOW_NS), OVERFLOW_NS)
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=12), st.lists(ODD_VALUES, max_size=3), st.integers(0))
-def test_every_time_is_what_its_digits_say(numbers: list[str], odd: list[str], at: int) -> None:
-    """Whether it is read alone, among numbers of other lengths, or beside what is none."""
-    place = at % (len(numbers) + 1)
-    for texts in (numbers, [*numbers[:place], *odd, *numbers[place:]]):
+def test_every_time_equals_its_digits(numbers: list[str], odd: list[str], at: int) -> None:
+    """Alone, among numbers of other lengths, or among values that are not numbers."""
+    index = at % (len(numbers) + 1)
+    for texts in (numbers, [*numbers[:index], *odd, *numbers[index:]]):
         times = to_ns([msgspec.Raw(text.encode()) for text in texts])
         wanted = [nanoseconds(text) for text in texts]
 
@@ -220,7 +220,7 @@ def test_every_time_is_what_its_digits_say(numbers: list[str], odd: list[str], a
 
 
 @given(st.lists(st.from_regex(r"-?[0-9]{0,20}(\.[0-9]{0,12})?", fullmatch=True), max_size=6))
-def test_times_as_text_are_read_at_once_as_one_by_one(texts: list[str]) -> None:
+def test_vectorized_text_times_equal_single_ones(texts: list[str]) -> None:
     raws = [msgspec.Raw(f'"{text}"'.encode()) for text in texts]
     times = to_ns(raws)
     assert times.ns.tolist() == [text_to_ns(text) for text in texts]

@@ -32,7 +32,7 @@ def categories(columns: EventColumns) -> list[Category]:
 
 @pytest.mark.parametrize("label", ["GPU 1", "XPU 1", "MTIA 1", "HPU 1", "NPU 1"])
 @pytest.mark.parametrize("event", [{}, {"cat": "new_kernel"}])
-def test_a_row_labelled_as_a_numbered_device_is_device_work(
+def test_a_row_labelled_with_a_device_number_is_device_work(
     label: str, event: dict[str, str]
 ) -> None:
     columns = read_rows((1, label, "python", "stream 3"), (2, "CPU", "python", "thread 3"), **event)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.categories import category_without_word
+from torch_tb_profiler.importers.kineto.categories import infer_category
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64, Track
@@ -63,7 +63,7 @@ def task_category(name: str) -> Category:
     for task, kind_category in TASKS:
         if task.match(name):
             return kind_category
-    return category_without_word(name, on_device=True)
+    return infer_category(name, on_device=True)
 
 
 def copies_of_collectives(
@@ -92,8 +92,8 @@ def _finalize(columns: EventColumns, own_tables: Mapping[str, ColumnArrays]) -> 
 DIALECT = Dialect(
     "ascend_trace",
     is_ascend,
-    words=QUEUE_CATEGORIES,
-    category=category,
-    told_again=copies_of_collectives,
-    settle=_finalize,
+    categories=QUEUE_CATEGORIES,
+    infer_category=category,
+    duplicate_rows=copies_of_collectives,
+    finalize=_finalize,
 )

@@ -1,4 +1,9 @@
-"""Kineto / PyTorch profiler Chrome trace JSON, of every torch release and device vendor."""
+"""The Kineto format: Chrome trace JSON of the PyTorch profiler, of every release and device vendor.
+
+Splitting a file into pieces, decoding and repairing events, the header, tables, and assembly into
+event columns. Formats that are nearly the same come in as a :class:`~.dialect.Dialect`; whatever
+only one of them does stays in the package of that format.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ JSON_STARTS = (b"{", b"[")
 
 
 def is_json(head: bytes, _name: str) -> bool:
-    """Whether a file may be a JSON object or list; most files are told by nothing else."""
+    """Whether a file may be a JSON object or list; most traces are recognized by nothing else."""
     return text_head(head).startswith(JSON_STARTS)
 
 

@@ -1,4 +1,4 @@
-"""Where the event array of a file begins: not every ``"traceEvents": [`` is the one."""
+"""Locates the event array of a file: not every ``"traceEvents": [`` is it."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 STRING_OR_BRACKET = re.compile(
     rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|(?P<unclosed>\\?\Z))|[{\[}\]]', re.DOTALL
 )
-"""A string without end reaches to the end: looked at anew from each of its escaped quotes, it
-would take time by the square of its length."""
+"""An unclosed string matches up to the end of the text: retrying at each of its escaped quotes
+would take quadratic time."""
 NON_BLANK = re.compile(rb"\S")
 
 KEY_OVERLAP = 64
-"""A match that begins before the last chunk's end is not missed within this many bytes."""
+"""The search resumes this many bytes before the end of the last chunk, so that no key is missed."""
 
-LOOK_BEYOND_BYTES = 4 << 20
-"""So far behind the first key a better one is looked for; what is held back meanwhile is read
-later, as one piece."""
+SEARCH_BEYOND_BYTES = 4 << 20
+"""How far after the first key a better one is searched; the text in between is buffered and read as
+one piece."""
 
 
 class ArrayCandidate(NamedTuple):
-    """An array under the key of the events; the greater one is the likelier.
+    """An array under the key ``traceEvents``; a greater candidate is more likely the event array.
 
     Attributes:
         is_filled: Its first item is an object.
-        is_top_level: Its key stands in the outermost object. One that does not is the event array
-            of a trace wrapped in another object, or somebody's metadata.
+        is_top_level: Its key is in the outermost object. Otherwise it is the event array of a trace
+            wrapped in another object, or user metadata.
     """
 
     is_filled: bool
     is_top_level: bool
 
 
-class ArrayStart:
-    """Looks for the event array in the growing beginning of a file.
+class EventArrayFinder:
+    """Searches the growing head of a file for the event array.
 
-    That is the first filled array at top level, else the first of the likeliest: a wrapped trace
-    has no better one, an empty recording only an empty one.
+    That is the first filled array at top level, else the first of the best candidates: a wrapped
+    trace has no better one, an empty recording only an empty one.
 
     Attributes:
-        end: Where its first item may begin, None while there is no candidate.
+        end: Offset after the opening bracket of the best candidate; None without one.
     """
 
     def __init__(self) -> None:
@@ -52,11 +52,11 @@ class ArrayStart:
         self._scanned = 0
         self._depth = 0
 
-    def is_settled(self, text: bytearray) -> bool:
-        """Whether more text would change nothing.
+    def is_final(self, text: bytearray) -> bool:
+        """Whether more text cannot change the result.
 
         Args:
-            text: The file up to here; longer with every call.
+            text: The file so far; longer with every call.
         """
         while (match := EVENTS_KEY.search(text, self._searched)) is not None:
             item = NON_BLANK.search(text, match.end())
@@ -73,10 +73,10 @@ class ArrayStart:
                 return False
             self._searched = match.end()
         self._searched = max(self._searched, len(text) - KEY_OVERLAP)
-        return self._first_end is not None and len(text) > self._first_end + LOOK_BEYOND_BYTES
+        return self._first_end is not None and len(text) > self._first_end + SEARCH_BEYOND_BYTES
 
     def _depth_at(self, text: bytearray, position: int) -> int:
-        """How many brackets are open; only a guess where strings hold unescaped quotes."""
+        """Number of open brackets; an estimate if strings contain unescaped quotes."""
         for token in STRING_OR_BRACKET.finditer(text, self._scanned, position):
             if token["unclosed"] is not None or len(token[0]) == 1:
                 opened, closed = ((token[0].count(b) for b in pair) for pair in (b"{[", b"}]"))

@@ -1,7 +1,7 @@
-"""Events of one piece of a file → a batch of columns with strings and tracks of its own.
+"""Events of one piece of a file → a batch of columns, with its own strings and tracks.
 
-Making a batch depends on nothing but the piece, so pieces can be read anywhere and in any order;
-:mod:`~torch_tb_profiler.importers.kineto.merge` joins them in file order.
+A batch depends only on its piece, so pieces can be read in any process and order;
+:mod:`~torch_tb_profiler.importers.kineto.merge` joins the batches in file order.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto import structs, tables
-from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.categories import category_of
+from torch_tb_profiler.importers.kineto.decode import decode_args
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.event_kinds import (
     FIRST_SLICE_KIND,
@@ -40,39 +40,40 @@ from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 USABLE_NS = 2**62
-"""Times beyond (the year 2116) are damage; below, adding two does not overflow."""
+"""Larger times (after the year 2116) are damage; the sum of two smaller ones does not overflow."""
 
 UNNAMED = "(unnamed)"
 MEMORY_NAMES = ("[memory]", "[OutOfMemory]")
 PHASES = ("X", "B", "E")
 
-BEHIND = "behind"
-"""A table beside those of ``EventColumns``, of dialects that read memory events themselves: row by
-row of ``memory`` the ``slice`` that stands before it in the file, negative for none."""
+PRECEDING = "preceding"
+"""An extra table, for dialects that read memory events themselves: per row of ``memory`` the
+``slice`` before it in the file; negative if it is unknown."""
 
 TASKS = "tasks"
-"""A table beside those of ``EventColumns``: :func:`~.tables.task_table`."""
+"""An extra table: :func:`~torch_tb_profiler.importers.kineto.tables.task_table`."""
 
-NOWHERE = -(2**62)
-"""No row of any batch."""
+NO_ROW = -(2**62)
+"""Negative in every batch, whatever row offset the merge adds."""
 
 Declaration = tuple[str, str, str]
-"""What an M event declares: (its name, pid, tid)."""
+"""What an M event declares: (event name, pid, tid)."""
 
 
 @dataclass(slots=True)
 class EventBatch:
-    """Columns of one piece. Codes, tracks and slice rows count from this batch's own zero.
+    """Columns of one piece. Codes, tracks and slice rows are numbered within the batch.
 
     Attributes:
-        tables: Parts of the tables of ``EventColumns``; ``slices`` has ``phase`` beside
-            (0 for X, 1 for B, 2 for E), times are the file's own, durations may be absent.
-        strings: Behind the ``*_code`` columns.
-        tracks: (pid, tid) behind the ``track`` columns.
-        declared: What M events say of processes and threads; the last one counts.
-        quality: What was odd.
-        has_fraction: Whether any time was written with decimals.
-        tail: What follows the end of the event array, if the array ends in this piece.
+        tables: Parts of the tables of ``EventColumns``, and extra tables. ``slices`` has a column
+            ``phase`` (0 for X, 1 for B, 2 for E); times are as in the file, durations may be
+            absent.
+        strings: The strings that ``*_code`` columns refer to.
+        tracks: The (pid, tid) that ``track`` columns refer to.
+        declared: Names and sort indices of processes and threads, by M event; the last one counts.
+        quality: Problems in the piece.
+        has_fraction: Whether any time is not a whole number of microseconds.
+        tail: The text after the event array, if the array ends in this piece.
     """
 
     tables: dict[str, list[ColumnArrays]] = field(default_factory=dict)
@@ -87,18 +88,18 @@ class EventBatch:
 def build_batch(
     events: Sequence[Event], *, python_frames: bool = True, dialect: Dialect | None = None
 ) -> EventBatch:
-    """The columns of ``events``.
+    """Convert events to columns.
 
     Args:
         events: Decoded events in file order.
-        python_frames: Whether python frames and modules are wanted; else they are counted only.
-        dialect: What they are written in; None: as Kineto writes, or not known yet.
+        python_frames: Whether Python frames and modules are read; otherwise they are only counted.
+        dialect: The dialect of the file; None for Kineto's own, or if it is not known yet.
     """
-    return _Maker(events, python_frames, dialect).batch
+    return _BatchBuilder(events, python_frames, dialect).batch
 
 
-class _Maker:
-    """The steps of making one batch; they share interners and the group of every event."""
+class _BatchBuilder:
+    """Builds one batch; its steps share the interners and the group of every event."""
 
     def __init__(
         self, events: Sequence[Event], python_frames: bool, dialect: Dialect | None
@@ -120,7 +121,7 @@ class _Maker:
         self._slices(events, codes, kind)
         self._instants(events, codes, kind == EventKind.INSTANT)
         if self._read_memory is not None:
-            self._behind(kind)
+            self._add_preceding(kind)
         self._flows(events, codes, kind)
         self._counters(events, codes, kind == EventKind.COUNTER)
         self._declared(events, kind == EventKind.META)
@@ -128,15 +129,15 @@ class _Maker:
         self.batch.tracks = list(self.tracks)
 
     def _group(self, events: Sequence[Event]) -> Int32:
-        """Number the distinct (phase, category, pid, tid); everything else follows from it."""
+        """The group of each event: the code of its distinct (phase, category, pid, tid)."""
         groups = Interner()
         try:
-            numbers = [groups[e.ph, e.cat, e.pid, e.tid] for e in events]
+            event_groups = [groups[e.ph, e.cat, e.pid, e.tid] for e in events]
         except TypeError:  # an id that is a list or an object
             groups.clear()
             keys = attrgetter("ph", "cat", "pid", "tid")
-            numbers = [groups[tuple(map(_hashable, keys(event)))] for event in events]
-        codes = np.array(numbers, np.int32)
+            event_groups = [groups[tuple(map(_hashable, keys(event)))] for event in events]
+        codes = np.array(event_groups, np.int32)
         parts = list(groups)
         self.group_kind = np.array([event_kind(ph, cat) for ph, cat, _, _ in parts], np.int8)
         self.group_category = np.array(
@@ -152,16 +153,16 @@ class _Maker:
         )
         self.group_parts = parts
         self.group_track = np.full(len(parts), -1, np.int32)
-        self.group_word = np.full(len(parts), -1, np.int32)
+        self.group_category_code = np.full(len(parts), -1, np.int32)
         return codes
 
     def _track_codes(self, codes: Int32) -> tuple[Int32, Int32]:
-        """Track and category code per event; only groups that are used get a number."""
+        """Track and category code of each event; unused groups get no track."""
         for group in np.flatnonzero(np.bincount(codes, minlength=len(self.group_parts))):
             _, cat, pid, tid = self.group_parts[group]
             self.group_track[group] = self.tracks[text_of(pid), text_of(tid)]
-            self.group_word[group] = text_codes([cat], self.strings)[0]
-        return self.group_track[codes], self.group_word[codes]
+            self.group_category_code[group] = text_codes([cat], self.strings)[0]
+        return self.group_track[codes], self.group_category_code[codes]
 
     def _times(self, raws: list[msgspec.Raw]) -> Times:
         times = to_ns(raws)
@@ -172,7 +173,7 @@ class _Maker:
     def _timed(
         self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
     ) -> tuple[list[Event], Int32, Int64]:
-        """The chosen events that have a usable time, their groups and times."""
+        """The chosen events with a usable time, their groups and times (ns)."""
         rows = list(compress(events, chosen))
         codes = codes[chosen]
         ns = self._times([event.ts for event in rows]).ns
@@ -196,10 +197,10 @@ class _Maker:
         if not rows:
             return
         quality = self.batch.quality
-        track, word = self._track_codes(codes)
+        track, category_code = self._track_codes(codes)
         slices: ColumnArrays = {
             "category": self.group_category[codes],
-            "raw_category_code": word,
+            "raw_category_code": category_code,
             "name_code": self._names(rows),
             "track": track,
             "start_ns": start,
@@ -215,9 +216,9 @@ class _Maker:
                 continue
             raws = [rows[row].args for row in at.tolist()]
             if self._read_slices is not None:
-                said = self._read_slices(slice_kind, raws, at, self.strings, quality)
-                slices["correlation"][at] = said.correlation
-                for name, table in said.tables.items():
+                arguments = self._read_slices(slice_kind, raws, at, self.strings, quality)
+                slices["correlation"][at] = arguments.correlation
+                for name, table in arguments.tables.items():
                     self._add(name, table)
                 continue
             args = decode_args(decoder, raws, quality)
@@ -265,13 +266,13 @@ class _Maker:
         name = self._names(rows)
         memory_codes = [self.strings[text] for text in MEMORY_NAMES]
         is_memory = np.isin(name, memory_codes)
-        events_of_memory = list(compress(rows, is_memory))
-        raws = [event.args for event in events_of_memory]
+        memory_events = list(compress(rows, is_memory))
+        raws = [event.args for event in memory_events]
         if self._read_memory is None:
             memory = tables.memory_table(raws, self.batch.quality)
         else:
-            words = [event.cat for event in events_of_memory]
-            memory = self._read_memory(raws, words, self.batch.quality)
+            raw_categories = [event.cat for event in memory_events]
+            memory = self._read_memory(raws, raw_categories, self.batch.quality)
         memory["track"] = track[is_memory]
         memory["time_ns"] = time[is_memory]
         memory["is_oom"] = (name[is_memory] == memory_codes[1]).astype(np.int8)
@@ -282,24 +283,24 @@ class _Maker:
             {"track": track[other], "name_code": name[other], "time_ns": time[other]},
         )
 
-    def _behind(self, kind: npt.NDArray[np.int8]) -> None:
-        """Tell which slice each memory event stands behind; nothing where events were dropped."""
+    def _add_preceding(self, kind: npt.NDArray[np.int8]) -> None:
+        """Add the slice that precedes each memory event; unknown if events were dropped."""
         memory = sum(len(part["time_ns"]) for part in self.batch.tables.get("memory", []))
         slices = sum(len(part["start_ns"]) for part in self.batch.tables.get("slices", []))
         is_slice, is_memory = kind >= FIRST_SLICE_KIND, kind == EventKind.INSTANT
-        behind = np.full(memory, NOWHERE, np.int64)
+        preceding = np.full(memory, NO_ROW, np.int64)
         if (is_slice.sum(), is_memory.sum()) == (slices, memory):
-            behind = np.cumsum(is_slice)[is_memory] - 1
-        self._add(BEHIND, {"slice": behind})
+            preceding = np.cumsum(is_slice)[is_memory] - 1
+        self._add(PRECEDING, {"slice": preceding})
 
     def _flows(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
         chosen = (kind == EventKind.FLOW_START) | (kind == EventKind.FLOW_END)
         if not chosen.any():
             return
         rows, codes, time = self._timed(events, codes, chosen)
-        track, word = self._track_codes(codes)
+        track, category_code = self._track_codes(codes)
         flows: ColumnArrays = {
-            "raw_category_code": word,
+            "raw_category_code": category_code,
             "flow_id_code": text_codes([event.id for event in rows], self.strings),
             "is_start": (self.group_kind[codes] == EventKind.FLOW_START).astype(np.int8),
             "track": track,
@@ -316,9 +317,9 @@ class _Maker:
         track, _ = self._track_codes(codes)
         name = self._names(rows)
         series = decode_args(structs.COUNTER_ARGS, [e.args for e in rows], self.batch.quality)
-        owner = np.array([row for row, one in enumerate(series) for _ in one], np.int64)
-        keys = [key for one in series for key in one]
-        values = [value for one in series for value in one.values()]
+        owner = np.array([row for row, values in enumerate(series) for _ in values], np.int64)
+        keys = [key for values in series for key in values]
+        values = [value for event in series for value in event.values()]
         counters: ColumnArrays = {
             "track": track[owner],
             "name_code": name[owner],

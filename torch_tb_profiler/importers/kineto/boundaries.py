@@ -1,6 +1,6 @@
-"""Where one event ends and the next begins, found without parsing.
+"""Boundaries between events, found without parsing.
 
-All events of a file begin with the same key (``"ph"`` in most); ``}, {"ph":`` stands between two
+All events of a file begin with the same key (``"ph"`` in most); ``}, {"ph":`` occurs between two
 events and practically nowhere else, because an object inside an event follows a colon.
 """
 
@@ -18,24 +18,24 @@ OVERLAP_BYTES = 1024
 
 
 class EventBoundary(NamedTuple):
-    """A place between two events: where the first ends, and where the next begins."""
+    """A boundary between two events: the end of the first, and the start of the next."""
 
     end: int
     start: int
 
 
 class EventBoundaries:
-    """Finds event starts in pieces of one file.
+    """Finds event boundaries in pieces of one file.
 
     Attributes:
-        learned: Matches between two events that begin with a key seen at the start of the file.
-        common: The same for any usual key or an empty event; may match elsewhere.
-        has_unpadded_times: Whether decimals of times lack their leading zeros. It stands here
-            because whoever reads a piece of the file is given this object and no other.
+        learned: Matches a boundary before a key that events at the start of the file begin with.
+        common: Matches a boundary before any common key or an empty event; may match elsewhere.
+        has_unpadded_times: Whether decimals of times lack their leading zeros. It is here because
+            the reader of a piece gets only this object of what is known about the file.
     """
 
     def __init__(self, head: bytes, has_unpadded_times: bool = False) -> None:
-        """Learn the keys that events begin with from ``head``, the start of the event array."""
+        """Learn the first keys of events from ``head``, the start of the event array."""
         self.has_unpadded_times = has_unpadded_times
         match = FIRST_KEY.match(head)
         first = match[1] if match else COMMON_KEYS[0]
@@ -44,12 +44,12 @@ class EventBoundaries:
         self.common = _between([first, *COMMON_KEYS], EMPTY_EVENT)
 
     def first_after(self, piece: bytes, position: int) -> int:
-        """Start of the first event that begins after ``position``; the length if none does."""
+        """Start of the first event after ``position``; the length of ``piece`` without one."""
         match = self.learned.search(piece, position)
         return match.start(1) if match else len(piece)
 
     def last(self, buffer: bytes, pattern: re.Pattern[bytes]) -> EventBoundary | None:
-        """The last place in ``buffer`` where one event ends and another begins."""
+        """The last boundary in ``buffer``; None without one."""
         low = len(buffer)
         while low > 0:
             high, low = low, max(0, low - BACK_STEP_BYTES)

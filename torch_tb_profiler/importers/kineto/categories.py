@@ -1,4 +1,4 @@
-"""Kineto's categories and naming conventions → :class:`Category`.
+"""Kineto's categories and naming conventions → :class:`~.trace.categories.Category`.
 
 Source of the names: Kineto's ``ActivityType`` (``libkineto/src/ActivityType.cpp``) over all
 releases since torch 1.8, and what vendors add (docs/inputs.md#categories).
@@ -41,17 +41,17 @@ CATEGORIES: dict[str, Category] = {
     "overhead": Category.OVERHEAD,
     "trace": Category.SPAN,
 }
-"""Category as the file writes it, in lower case → ours."""
+"""Category in the file, in lower case → :class:`Category`."""
 
 UNKNOWN_CATEGORY = -1
-"""A category that is missing or that nobody knows; settled by track, arguments and name."""
+"""A missing or unknown category; it is resolved by track, arguments and name."""
 
 NAMED_RANGES: tuple[tuple[re.Pattern[str], Category], ...] = (
     (re.compile(r"ProfilerStep#\d+"), Category.STEP),
     (re.compile(r"enumerate\(Data(Loader|Pipe)\)#"), Category.DATALOADER),
     (re.compile(r"Optimizer\.(step|zero_grad)"), Category.OPTIMIZER),
 )
-"""Host ranges that the profiler itself names (``ProfilerStep#3``, ``Optimizer.step#SGD.step``)."""
+"""Host ranges that the profiler itself adds (``ProfilerStep#3``, ``Optimizer.step#SGD.step``)."""
 
 NAMED_TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
     (re.compile(r"event_(wait|record|signal)\b"), Category.DEVICE_SYNC),
@@ -60,7 +60,7 @@ NAMED_TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
 """Tasks of MTIA's command processor, which all have the category ``mtia_ccp_events``."""
 
 RANGE_CATEGORIES = (Category.OPERATOR, Category.ANNOTATION)
-"""Where :data:`NAMED_RANGES` occur: torch <= 1.11 wrote user ranges as operators."""
+"""Categories in which :data:`NAMED_RANGES` occur: torch <= 1.11 wrote user ranges as operators."""
 
 RUNTIME_NAME = re.compile(r"(cuda|cu|hip|ur|ze)[A-Z]")
 
@@ -68,41 +68,41 @@ DEVICE_NAMES: tuple[tuple[re.Pattern[str], Category], ...] = (
     (re.compile("memcpy", re.IGNORECASE), Category.MEMCPY),
     (re.compile("memset", re.IGNORECASE), Category.MEMSET),
 )
-"""What a device row holds besides kernels."""
+"""Names of device work other than kernels."""
 
 
 def category_of(raw: str | None) -> int:
-    """The category behind the file's word for it; :data:`UNKNOWN_CATEGORY` when there is none.
+    """The category for the one in the file; :data:`UNKNOWN_CATEGORY` if there is none.
 
-    Host API calls are recognised by their ending, so that a new vendor's are not lost.
+    Host API calls are recognized by their ending, so that new vendors are covered.
     """
     if raw is None:
         return UNKNOWN_CATEGORY
-    word = raw.lower()
-    if word in CATEGORIES:
-        return int(CATEGORIES[word])
-    if word.endswith(("_runtime", "_driver")):
+    name = raw.lower()
+    if name in CATEGORIES:
+        return int(CATEGORIES[name])
+    if name.endswith(("_runtime", "_driver")):
         return int(Category.RUNTIME)
     return UNKNOWN_CATEGORY
 
 
 def range_category(name: str) -> int:
-    """STEP, DATALOADER or OPTIMIZER for the profiler's own ranges, else unknown."""
+    """STEP, DATALOADER or OPTIMIZER for the ranges that the profiler adds, else unknown."""
     for pattern, category in NAMED_RANGES:
         if pattern.match(name):
             return int(category)
     return UNKNOWN_CATEGORY
 
 
-def category_without_word(name: str, *, on_device: bool) -> Category:
-    """The category of a slice without any: by the row it stands on, then by its name."""
+def infer_category(name: str, *, on_device: bool) -> Category:
+    """The category of a slice that has none: by the kind of its row, then by its name."""
     if on_device:
         return next((c for pattern, c in DEVICE_NAMES if pattern.match(name)), Category.KERNEL)
     return Category.RUNTIME if RUNTIME_NAME.match(name) else Category.OPERATOR
 
 
 def task_category(name: str) -> int:
-    """DEVICE_SYNC or MEMCPY for a device's tasks that are no kernels, else unknown."""
+    """DEVICE_SYNC or MEMCPY for device tasks that are not kernels, else unknown."""
     for pattern, category in NAMED_TASKS:
         if pattern.match(name):
             return int(category)
@@ -110,26 +110,33 @@ def task_category(name: str) -> int:
 
 
 def refine(category: Int8, name_code: Int32, strings: list[str]) -> None:
-    """Turn the ranges the profiler names itself, and tasks that are no kernels, into their
-    category, in place."""
-    for of_name, refined in (
+    """Refine the categories of the profiler's own ranges and of tasks that are not kernels, in
+    place.
+
+    Args:
+        category: Category of each slice.
+        name_code: Code of its name.
+        strings: The names.
+    """
+    for category_of_name, refined in (
         (range_category, RANGE_CATEGORIES),
         (task_category, (Category.KERNEL,)),
     ):
-        _refine(category, name_code, strings, of_name, refined)
+        _refine(category, name_code, strings, category_of_name, refined)
 
 
 def _refine(
     category: Int8,
     name_code: Int32,
     strings: list[str],
-    of_name: Callable[[str], int],
+    category_of_name: Callable[[str], int],
     refined: Sequence[Category],
 ) -> None:
-    rows = np.flatnonzero(np.isin(category, [int(c) for c in refined]))
+    rows = np.flatnonzero(np.isin(category, [int(each) for each in refined]))
     codes = name_code[rows]
     by_code = np.full(len(strings), UNKNOWN_CATEGORY, np.int8)
     for code in np.flatnonzero(np.bincount(codes, minlength=len(strings))):
-        by_code[code] = of_name(strings[code])
-    found = by_code[codes]
-    category[rows] = np.where(found == UNKNOWN_CATEGORY, category[rows], found)
+        by_code[code] = category_of_name(strings[code])
+    refined_category = by_code[codes]
+    is_unknown = refined_category == UNKNOWN_CATEGORY
+    category[rows] = np.where(is_unknown, category[rows], refined_category)

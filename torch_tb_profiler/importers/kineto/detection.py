@@ -1,4 +1,4 @@
-"""What a JSON file is, by its head: a trace, something else of a profiler, or none of these."""
+"""Classifies a JSON file by its head: a trace, another file of a profiler, or unrelated."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ HEADER_KEYS = re.compile(
     rb'"(?:deviceProperties|computeProperties|distributedInfo|displayTimeUnit|baseTimeNanoseconds'
     rb'|record_shapes|with_stack|profile_memory|trace_id)"\s*:'
 )
-"""What profilers write before the events, which may stand far behind them."""
+"""Keys that profilers write before the events, which may be far behind them."""
 
 PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),]"')
-PLACE = re.compile(rb'"(?:ts|pid|tid)"\s*:')
-"""Keys of an event of a list of events."""
+TIME_OR_TRACK = re.compile(rb'"(?:ts|pid|tid)"\s*:')
+"""Keys of an event in a list of events."""
 
 DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*\{')
 RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
@@ -28,14 +28,14 @@ DISTRIBUTED_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class OtherFile:
-    """Something that is no trace.
+    """A kind of JSON file that is not a trace.
 
     Attributes:
-        reason: Its name for programs.
-        text: What it is, to follow the name of the file.
-        marks: All of them are in the head.
-        start: How the file begins; None: anyhow.
-        base_name: What the file is called; None: anyhow.
+        reason: Its machine-readable name.
+        text: What it is, as a sentence whose subject is the file's name.
+        marks: Patterns that all occur in its head.
+        start: How its text begins; None for any start.
+        base_name: How it is named; None for any name.
     """
 
     reason: str
@@ -44,8 +44,8 @@ class OtherFile:
     start: re.Pattern[bytes] | None = None
     base_name: re.Pattern[str] | None = None
 
-    def is_kind_of(self, text: bytes, base_name: str) -> bool:
-        """Whether a file with this head and name is one."""
+    def matches(self, text: bytes, base_name: str) -> bool:
+        """Whether a file with this head and name is of this kind."""
         if self.base_name is not None and self.base_name.search(base_name) is None:
             return False
         if self.start is not None and self.start.match(text) is None:
@@ -58,17 +58,17 @@ OVERLAY = OtherFile(
     "is HTA's overlay of a critical path on a trace; the trace itself is what to open.",
     base_name=re.compile(r"^overlaid_critical_path", re.I),
 )
-"""By its content it is a trace; its events are those of another one, with some made up."""
+"""By its content it is a trace: the events of another trace, with synthetic ones added."""
 
-KINDS: tuple[OtherFile, ...] = (
+OTHER_FILES: tuple[OtherFile, ...] = (
     OtherFile(
         "execution_trace",
-        "is an execution trace (of ExecutionTraceObserver): it holds no times to show.",
+        "is an execution trace (of ExecutionTraceObserver): it has no timing to show.",
         marks=(re.compile(rb'"schema"\s*:\s*"[^"]*chakra'),),
     ),
     OtherFile(
         "execution_trace",
-        "is an execution trace (of ExecutionTraceObserver): it holds no times to show.",
+        "is an execution trace (of ExecutionTraceObserver): it has no timing to show.",
         marks=(re.compile(rb'"nodes"\s*:\s*\['), re.compile(rb'"(?:ctrl_deps|rf_id)"')),
     ),
     OtherFile(
@@ -91,41 +91,41 @@ KINDS: tuple[OtherFile, ...] = (
     ),
     OtherFile(
         "throughput",
-        "holds the timer's figures of a recorded run, for programs; its journal shows them.",
+        "is the throughput summary of a recorded run; open the journal of the run instead.",
         marks=(re.compile(rb'"warmup_rule"\s*:'),),
         base_name=re.compile(r"\.throughput\.json$"),
     ),
 )
-"""What lies beside traces. The first that fits is told."""
+"""Files that are often stored with traces. The first match counts."""
 
-NOTHING = FormatDetection(False, "not_a_trace", "holds JSON that is no trace.")
+OTHER_JSON = FormatDetection(False, "not_a_trace", "is JSON, but not a trace.")
 
 
 def detect(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
-    """What a JSON file is.
+    """Classify a JSON file.
 
     Args:
-        head: Its first bytes, unpacked; they begin with a brace or a bracket, maybe after blanks
-            and a byte order mark.
-        base_name: What it is called.
-        is_whole: Whether these are all.
+        head: Its first unpacked bytes; they begin with a brace or a bracket, possibly after white
+            space and a byte order mark.
+        base_name: Its name.
+        is_whole: Whether ``head`` is the whole file.
     """
     text = text_head(head)
-    if OVERLAY.is_kind_of(text, base_name):
+    if OVERLAY.matches(text, base_name):
         return FormatDetection(False, OVERLAY.reason, OVERLAY.text)
-    if EVENTS_KEY.search(text) is not None:  # whatever else stands in its metadata and arguments
+    if EVENTS_KEY.search(text) is not None:  # whatever its metadata and arguments contain
         return _trace(text)
-    kind = next((each for each in KINDS if each.is_kind_of(text, base_name)), None)
+    kind = next((each for each in OTHER_FILES if each.matches(text, base_name)), None)
     if kind is not None:
         return FormatDetection(False, kind.reason, kind.text)
     if text.startswith(b"["):
-        is_events = PHASE.search(text) is not None and PLACE.search(text) is not None
-        return FormatDetection(is_trace=True) if is_events else NOTHING
+        is_events = PHASE.search(text) is not None and TIME_OR_TRACK.search(text) is not None
+        return FormatDetection(is_trace=True) if is_events else OTHER_JSON
     if _has_header(text):
         return _trace(text)
     if is_whole:
-        return NOTHING
-    return FormatDetection(False, NOTHING.reason, NOTHING.text, needs_more=True)
+        return OTHER_JSON
+    return FormatDetection(False, OTHER_JSON.reason, OTHER_JSON.text, needs_more=True)
 
 
 def _has_header(text: bytes) -> bool:
@@ -133,8 +133,8 @@ def _has_header(text: bytes) -> bool:
 
 
 def _trace(text: bytes) -> FormatDetection:
-    place = DISTRIBUTED.search(text)
-    info = b"" if place is None else text[place.end() : place.end() + DISTRIBUTED_BYTES]
+    match = DISTRIBUTED.search(text)
+    info = b"" if match is None else text[match.end() : match.end() + DISTRIBUTED_BYTES]
     return FormatDetection(
         is_trace=True, rank=_number(RANK, info), world_size=_number(WORLD_SIZE, info)
     )

@@ -1,8 +1,8 @@
-"""Chrome JSON that others than PyTorch write much like Kineto does, and what is different in it.
+"""Dialects: Chrome JSON that other tools write almost like Kineto, and the differences.
 
-A dialect is declared in one object by a package beside this one: a format of its own hands it to
-:func:`~torch_tb_profiler.importers.kineto.reader.read`; what only the content of a file tells is
-named in :func:`~torch_tb_profiler.importers.kineto.dialects.dialect_of`.
+The package of a format declares a dialect as one object and passes it to
+:func:`~torch_tb_profiler.importers.kineto.reader.read`. A dialect that only the content of a file
+reveals is listed in :data:`~torch_tb_profiler.importers.kineto.assemble.DETECTED_DIALECTS`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def _no_category(_track: Track, _name: str) -> Category | None:
 
 @dataclass(frozen=True, slots=True)
 class SliceArguments:
-    """What the arguments of some slices say.
+    """The decoded arguments of some slices.
 
     Attributes:
-        correlation: Of each, :data:`~torch_tb_profiler.trace.columns.ABSENT` without one.
-        tables: Name → what they add to that table, or to one that only the dialect knows.
+        correlation: Of each slice; :data:`~torch_tb_profiler.trace.columns.ABSENT` without one.
+        tables: Name → rows for that table, which may be an extra table of the dialect.
     """
 
     correlation: Int64
@@ -38,7 +38,7 @@ class SliceArguments:
 
 
 class ReadSliceArguments(Protocol):
-    """Reads the arguments of slices of one kind. Pure: called in any process."""
+    """Decodes the arguments of slices of one kind. Pure: it may run in any process."""
 
     def __call__(
         self,
@@ -49,56 +49,60 @@ class ReadSliceArguments(Protocol):
         quality: QualityReport,
         /,
     ) -> SliceArguments:
-        """What the undecoded arguments ``raws`` of the slices ``rows`` say."""
+        """Decode ``raws``, the undecoded arguments of the slices ``rows``."""
 
 
 class ReadMemoryArguments(Protocol):
-    """Reads the arguments of memory instants. Pure: called in any process."""
+    """Decodes the arguments of memory instants. Pure: it may run in any process."""
 
     def __call__(
-        self, raws: list[msgspec.Raw], words: list[Any], quality: QualityReport, /
+        self, raws: list[msgspec.Raw], raw_categories: list[Any], quality: QualityReport, /
     ) -> ColumnArrays:
-        """Their columns of ``memory`` but track, time and whether memory ran out; ``words`` are
-        their categories as the file has them."""
+        """Decode the columns of ``memory``, without ``track``, ``time_ns`` and ``is_oom``.
+
+        Args:
+            raws: The undecoded arguments.
+            raw_categories: Category of each event as in the file.
+            quality: Counts wrong values.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What tells a dialect, and what it changes.
+    """What identifies a dialect, and how it differs from Kineto.
 
     Attributes:
         format: ``EventColumns.format`` of its traces.
-        issue: The note of the quality report that says whose file it is; None: there is none.
-        is_spoken: Whether a file is written in it, by its header (checked) and its tracks.
-        renamed: The name of a slice as others would write it; None where it is the same.
-        words: Categories as its files write them, in lower case, that no other file has.
-        category: Of a slice whose own is missing or unknown, by the row it stands on and its name;
-            None where nothing but the common rules tells it.
-        told_again: Rows of slices that the file tells again as a part of others: no work.
-        thread: The thread that a row belongs to, where several rows are one.
-        read_slices: Reads arguments of slices; None: they are as Kineto writes them.
-        read_memory: Reads arguments of memory events, likewise.
-        start_key: The argument that tells starts to the nanosecond, of which ``ts`` has the whole
+        issue: The code of the quality report that names the tool; None without one.
+        matches: Whether a file is written in it, by its validated header and its tracks.
+        rename: Normalizes the name of a slice; None if names are as Kineto's.
+        categories: Its own categories in lower case → category.
+        infer_category: The category of a slice without a known one, by its row and name; None
+            where the common rules apply.
+        duplicate_rows: Rows of slices that the file repeats as parts of others; not work.
+        thread_of: The thread of a row, for dialects that write several rows per thread.
+        read_slices: Decodes arguments of slices; None if they are as Kineto's.
+        read_memory: Decodes arguments of memory events, likewise.
+        exact_start_key: The argument with the start in nanoseconds, if ``ts`` has only whole
             microseconds; None without one.
-        known_keys: Arguments, beside Kineto's, that a trace has columns for.
-        own_tables: Names of tables that are none of ``EventColumns``.
-        settle: Given everything that was read, and those tables, adds what only the dialect knows,
-            in place.
-        recorder: What records it, as ``TraceInfo.recorder`` has it; None where several do.
+        known_keys: Arguments, in addition to Kineto's, that a trace has columns for.
+        extra_tables: Names of tables in addition to those of ``EventColumns``.
+        finalize: Completes the event columns in place, given the extra tables.
+        recorder: ``TraceInfo.recorder`` of its traces; None if several tools write it.
     """
 
     issue: str | None
-    is_spoken: Callable[[Mapping[str, Any], Sequence[Track]], bool]
-    renamed: Callable[[str], str] | None = None
-    words: Mapping[str, Category] = field(default_factory=dict)
-    category: Callable[[Track, str], Category | None] = _no_category
-    told_again: Callable[[ColumnArrays, Sequence[str], Sequence[Track]], Int64] | None = None
-    thread: Callable[[Track], Track] | None = None
+    matches: Callable[[Mapping[str, Any], Sequence[Track]], bool]
+    rename: Callable[[str], str] | None = None
+    categories: Mapping[str, Category] = field(default_factory=dict)
+    infer_category: Callable[[Track, str], Category | None] = _no_category
+    duplicate_rows: Callable[[ColumnArrays, Sequence[str], Sequence[Track]], Int64] | None = None
+    thread_of: Callable[[Track], Track] | None = None
     format: str = "kineto"
     read_slices: ReadSliceArguments | None = None
     read_memory: ReadMemoryArguments | None = None
-    start_key: bytes | None = None
+    exact_start_key: bytes | None = None
     known_keys: frozenset[str] = frozenset()
-    own_tables: tuple[str, ...] = ()
+    extra_tables: tuple[str, ...] = ()
     recorder: str | None = None
-    settle: Callable[[EventColumns, Mapping[str, ColumnArrays]], None] | None = None
+    finalize: Callable[[EventColumns, Mapping[str, ColumnArrays]], None] | None = None

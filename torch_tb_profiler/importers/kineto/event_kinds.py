@@ -1,4 +1,4 @@
-"""Which of an event's arguments are read: its kind, by phase and category."""
+"""Kinds of events, by phase and category; the kind decides which arguments are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch_tb_profiler.trace.categories import Category
 
 
 class EventKind(IntEnum):
-    """What becomes of an event."""
+    """How an event is read."""
 
     IGNORED = 0
     UNREAD_PHASE = 1
@@ -43,12 +43,12 @@ SLICE_DECODERS: dict[EventKind, msgspec.json.Decoder[Any]] = {
 FORWARD_BACKWARD = ("fwdbwd", "forward_backward", "fwd_bwd")
 
 TO_DEVICE = "async_npu"
-"""Flows of Ascend's tools from an operator to what it runs on the device."""
+"""Category of flows in Ascend's traces, from an operator to its device work."""
 
 MEMORY_CATEGORY = "cpu_instant_event"
-"""The python exporter of torch >= 2.13 writes memory events as slices of this category."""
+"""The Python exporter of torch >= 2.13 writes memory events as slices of this category."""
 
-_KIND_OF_CATEGORY: dict[Category, EventKind] = {
+_CATEGORY_KINDS: dict[Category, EventKind] = {
     Category.OPERATOR: EventKind.HOST_SLICE,
     Category.PYTHON_OPERATOR: EventKind.HOST_SLICE,
     Category.ANNOTATION: EventKind.HOST_SLICE,
@@ -65,7 +65,7 @@ _KIND_OF_CATEGORY: dict[Category, EventKind] = {
     Category.HOST_OTHER: EventKind.OTHER_SLICE,
 }
 
-_KIND_OF_PHASE: dict[str, EventKind] = {
+_PHASE_KINDS: dict[str, EventKind] = {
     "M": EventKind.META,
     "i": EventKind.INSTANT,
     "I": EventKind.INSTANT,
@@ -85,7 +85,7 @@ def event_kind(phase: Any, category: Any) -> EventKind:
     if phase is None and category is None:
         return EventKind.EMPTY
     return (
-        _KIND_OF_PHASE.get(phase, EventKind.UNREAD_PHASE)
+        _PHASE_KINDS.get(phase, EventKind.UNREAD_PHASE)
         if isinstance(phase, str)
         else (EventKind.UNREAD_PHASE)
     )
@@ -98,5 +98,5 @@ def _slice_kind(category: Any) -> EventKind:
     return (
         EventKind.OTHER_SLICE
         if known == UNKNOWN_CATEGORY
-        else _KIND_OF_CATEGORY[Category(int(known))]
+        else _CATEGORY_KINDS[Category(int(known))]
     )

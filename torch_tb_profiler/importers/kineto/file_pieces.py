@@ -1,7 +1,7 @@
-"""A plain text file of this machine → pieces of its event array, as places in the file.
+"""An uncompressed local file → pieces of its event array, as byte ranges.
 
-A place is all that another process needs: it reads the bytes itself, and whoever cuts the file
-looks only at a little text around each cut.
+A byte range is all that another process needs: it reads the bytes itself, and splitting the file
+reads only a little text around each boundary.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch_tb_profiler.importers.kineto.pieces import (
 )
 
 WINDOW_BYTES = 1 << 15
-"""Text that is searched for a cut at once: a cut is seldom further away than one event."""
+"""Text that is searched for a boundary at a time: one is seldom further away than one event."""
 
 CHUNK_BYTES = 1 << 20
 PLAIN_STARTS = (b"{", b"[")
@@ -30,7 +30,7 @@ BLANK = b" \t\r\n"
 
 
 class FileVersion(NamedTuple):
-    """What a file is at one moment."""
+    """Size, time and identity of a file."""
 
     size_bytes: int
     changed_ns: int
@@ -38,22 +38,22 @@ class FileVersion(NamedTuple):
     device: int
 
     @classmethod
-    def of(cls, file: io.FileIO) -> FileVersion:
-        """Of an open file."""
+    def of_open_file(cls, file: io.FileIO) -> FileVersion:
+        """The version of an open file."""
         status = os.fstat(file.fileno())
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
     def is_same_file(self, other: FileVersion) -> bool:
-        """Whether both are one file, written to meanwhile perhaps."""
+        """Whether both are the same file, possibly modified in between."""
         return self[2:] == other[2:]
 
 
 class FilePiece(NamedTuple):
-    """Where a :class:`EventPiece` lies.
+    """The byte range of an :class:`~torch_tb_profiler.importers.kineto.pieces.EventPiece`.
 
     Attributes:
         path: The file.
-        version: What the file was when it was cut.
+        version: The version of the file when it was split.
         start: Offset of its first byte.
         end: Offset behind its last byte.
         is_last: Whether the file ends with this piece.
@@ -66,28 +66,28 @@ class FilePiece(NamedTuple):
     is_last: bool
 
     def read(self) -> EventPiece:
-        """The piece itself, shorter if the file is shorter by now.
+        """Read the piece; it is shorter if the file was truncated.
 
         Raises:
-            OSError: the file cannot be read, or (``ESTALE``) another one lies there by now.
+            OSError: the file cannot be read, or (``ESTALE``) was replaced by another one.
         """
         with io.FileIO(self.path) as file:
-            if not self.version.is_same_file(FileVersion.of(file)):
+            if not self.version.is_same_file(FileVersion.of_open_file(file)):
                 raise OSError(errno.ESTALE, "the file was replaced", self.path)
             text = _bytes_at(file, self.start, self.end)
         return EventPiece(text if self.is_last else b"".join((b"[", text, b"]")), self.is_last)
 
 
 class FilePieces:
-    """Iterates over pieces of the event array of a file.
+    """Iterates over the pieces of the event array of a file.
 
     Attributes:
         header: The text before the events, ending with the opening bracket of the array.
-        cuts: Where events begin, and what else the start of the file tells.
+        boundaries: Finds where events begin, learned from the head of the file.
     """
 
     def __init__(self, path: str, piece_bytes: int = PIECE_BYTES) -> None:
-        """Read up to the first events.
+        """Read the header and the first events.
 
         Raises:
             OSError: the file cannot be read.
@@ -95,21 +95,21 @@ class FilePieces:
         self._path = path
         self._piece_bytes = piece_bytes
         with io.FileIO(path) as file:
-            self._version = FileVersion.of(file)
-            beginning = EventPieces(iter(lambda: file.read(CHUNK_BYTES), b""), piece_bytes)
+            self._version = FileVersion.of_open_file(file)
+            head = EventPieces(iter(lambda: file.read(CHUNK_BYTES), b""), piece_bytes)
         self._size = self._version.size_bytes
-        self.header = beginning.header
-        self.has_events = beginning.has_events
-        self.cuts = beginning.cuts
+        self.header = head.header
+        self.has_events = head.has_events
+        self.boundaries = head.boundaries
 
     def __iter__(self) -> Iterator[FilePiece]:
         start = len(self.header)
         with io.FileIO(self._path) as file:
-            while (cut := self._cut_behind(file, start + self._piece_bytes)) is not None:
-                yield self._piece(start, cut.end)
-                start = cut.start
+            while (boundary := self._boundary_after(file, start + self._piece_bytes)) is not None:
+                yield self._piece(start, boundary.end)
+                start = boundary.start
             rest = _bytes_at(file, start, self._size)
-        last = self.cuts.last(rest, self.cuts.learned)
+        last = self.boundaries.last(rest, self.boundaries.learned)
         if last is not None:
             yield self._piece(start, start + last.end)
             start += last.start
@@ -118,13 +118,13 @@ class FilePieces:
     def _piece(self, start: int, end: int, is_last: bool = False) -> FilePiece:
         return FilePiece(self._path, self._version, start, end, is_last)
 
-    def _cut_behind(self, file: io.FileIO, position: int) -> EventBoundary | None:
-        """The first cut behind ``position``; None when the rest of the file is one piece."""
-        long = position + LONG_FACTOR * self._piece_bytes
-        longest = position + MAX_PIECE_BYTES
-        while position < min(self._size, longest):
+    def _boundary_after(self, file: io.FileIO, position: int) -> EventBoundary | None:
+        """The first boundary after ``position``; None if the rest of the file is one piece."""
+        long_end = position + LONG_FACTOR * self._piece_bytes
+        max_end = position + MAX_PIECE_BYTES
+        while position < min(self._size, max_end):
             window = _bytes_at(file, position, position + WINDOW_BYTES + OVERLAP_BYTES)
-            pattern = self.cuts.learned if position < long else self.cuts.common
+            pattern = self.boundaries.learned if position < long_end else self.boundaries.common
             match = pattern.search(window)
             if match is not None:
                 return EventBoundary(position + match.start() + 1, position + match.start(1))
@@ -133,7 +133,7 @@ class FilePieces:
 
 
 def is_plain_text(path: str) -> bool:
-    """Whether a file is JSON in UTF-8 as it lies there: not compressed, without byte order mark.
+    """Whether a file is uncompressed UTF-8 JSON without byte order mark.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,7 +1,7 @@
-"""An event of a Kineto trace, found again by its row, start, name and duration.
+"""Searches a Kineto trace for one event, by row, start, name and duration.
 
-Text is searched for the digits of the start; only a piece that has them behind ``"ts":`` is
-decoded. That costs what reading the file costs, for an event in its middle half of it.
+The text is searched for the digits of the start; only a piece that has them after ``"ts":`` is
+decoded. A search costs as much as reading the file up to the event.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from torch_tb_profiler.trace.columns import Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 TICK_NS = 1000
-"""Of ``ts`` where an argument tells starts more exactly."""
+"""Resolution of ``ts`` in dialects that have exact starts in an argument."""
 
 SEARCH_BYTES = 1 << 20
-"""Text that is searched, and decoded where it has the digits, at once."""
+"""Size of the pieces that are searched, and decoded if they have the digits."""
 
 TS_KEY = re.compile(rb'"ts"\s*:\s*"?-?0*\Z')
 MAX_KEY_BYTES = 64
 ODD_TIME = re.compile(rb'"ts"\s*:\s*"?-?[\d.]*(?:\.\d{4}|[eExX])')
-"""A time whose text may not begin with the digits of its microseconds: rounded, or with an
-exponent. In files with such times everything is decoded."""
+"""A time whose text may not begin with the digits of its microseconds: one that is rounded or has
+an exponent. In files with such times every piece is decoded."""
 
 KNOWN_KEYS = frozenset(
     field.key
@@ -60,7 +60,7 @@ KNOWN_KEYS = frozenset(
     )
     for field in group.values()
 )
-"""Arguments that a trace has columns for."""
+"""Keys of the arguments that a trace has columns for."""
 
 _OBJECT: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -68,35 +68,35 @@ _OBJECT: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dic
 def find(
     source: AnySource, query: EventQuery, limits: SearchLimits, dialect: Dialect | None = None
 ) -> EventArguments:
-    """The arguments of one event of a file.
+    """Search a file for the arguments of one event.
 
     Args:
         source: The file.
         query: The event.
-        limits: How far is looked.
-        dialect: What the file is written in; None: what keeps names, rows and starts as they are.
+        limits: Where the search gives up.
+        dialect: The dialect of the file, if it changes names, rows or starts; else None.
 
     Raises:
         StorageError, OSError: the file cannot be read.
-        UnpackLimitError: it unpacks too far.
+        UnpackLimitError: the file exceeds a limit of unpacking.
     """
-    assert isinstance(source, Source), "no folder is a Kineto trace"
+    assert isinstance(source, Source), "a Kineto trace is a file"
     search = _Search(query, limits, dialect)
     if source.path is not None and is_plain_text(source.path):
-        places = FilePieces(source.path, SEARCH_BYTES)
-        return search.result((place.read() for place in places), places.cuts)
+        file_pieces = FilePieces(source.path, SEARCH_BYTES)
+        return search.result((piece.read() for piece in file_pieces), file_pieces.boundaries)
     with closing(source.unpacked()) as unpacked:
         pieces = EventPieces(iter(utf8(unpacked, QualityReport())), SEARCH_BYTES)
-        return search.result(iter(pieces), pieces.cuts)
+        return search.result(iter(pieces), pieces.boundaries)
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An event that is called alike and begins at the moment.
+    """An event with the name, row and start of the query.
 
     Attributes:
-        dur_ns: As the trace has it, None where the event alone does not tell (of a B).
-        args: Undecoded.
+        dur_ns: Its duration; None for a B event, whose duration is not in the event.
+        args: Its undecoded arguments.
     """
 
     dur_ns: int | None
@@ -109,7 +109,7 @@ class _Search:
     def __init__(self, query: EventQuery, limits: SearchLimits, dialect: Dialect | None) -> None:
         self._query = query
         self._dialect = dialect
-        self._start_key = None if dialect is None else dialect.start_key
+        self._start_key = None if dialect is None else dialect.exact_start_key
         self._limits = limits
         self._starts_ns = {query.start_ns, query.start_ns + query.base_ns}
         self._ticks_ns = {start // TICK_NS * TICK_NS for start in self._starts_ns}
@@ -117,41 +117,43 @@ class _Search:
         self._candidates: list[_Candidate] = []
         self._text_bytes = 0
 
-    def result(self, pieces: Iterator[EventPiece], cuts: EventBoundaries) -> EventArguments:
-        """What the pieces hold."""
-        is_within = self._look(pieces, cuts)
-        chosen = self._chosen()
-        if chosen is None:
-            end: SearchEnd = "too_far" if not is_within else "unclear"
-            return self._ended("absent" if is_within and not self._candidates else end)
-        return self._ended("found", _values(chosen.args))
+    def result(self, pieces: Iterator[EventPiece], boundaries: EventBoundaries) -> EventArguments:
+        """Search the pieces."""
+        is_complete = self._collect_candidates(pieces, boundaries)
+        match = self._match()
+        if match is None:
+            end: SearchEnd = "too_far" if not is_complete else "unclear"
+            return self._result("absent" if is_complete and not self._candidates else end)
+        return self._result("found", _values(match.args))
 
-    def _ended(self, end: SearchEnd, arguments: dict[str, str] | None = None) -> EventArguments:
-        found = arguments or {}
+    def _result(self, end: SearchEnd, arguments: dict[str, str] | None = None) -> EventArguments:
+        arguments = arguments or {}
         known = KNOWN_KEYS if self._dialect is None else KNOWN_KEYS | self._dialect.known_keys
-        return EventArguments(end, found, known & found.keys(), self._text_bytes)
+        return EventArguments(end, arguments, known & arguments.keys(), self._text_bytes)
 
-    def _look(self, pieces: Iterator[EventPiece], cuts: EventBoundaries) -> bool:
-        """Gather the candidates; whether the end, or all of them, came before the limits."""
-        until_s = time.monotonic() + self._limits.seconds
-        by_digits: bool | None = None
+    def _collect_candidates(
+        self, pieces: Iterator[EventPiece], boundaries: EventBoundaries
+    ) -> bool:
+        """Collect the candidates; return False if a limit was reached before all of them."""
+        deadline_s = time.monotonic() + self._limits.seconds
+        can_search_digits: bool | None = None
         for piece in pieces:
-            if by_digits is None:
-                by_digits = ODD_TIME.search(piece.text) is None
+            if can_search_digits is None:
+                can_search_digits = ODD_TIME.search(piece.text) is None
             self._text_bytes += len(piece.text)
-            if not by_digits or self._has_start(piece.text):
-                decoded = decode_piece(piece, cuts, QualityReport())
-                self._take(decoded.events, cuts)
+            if not can_search_digits or self._has_start(piece.text):
+                decoded = decode_piece(piece, boundaries, QualityReport())
+                self._add_candidates(decoded.events, boundaries)
                 if decoded.tail is not None:
                     return True
             if len(self._candidates) >= len(self._query.twins_dur_ns):
                 return True
-            if self._text_bytes > self._limits.text_bytes or time.monotonic() > until_s:
+            if self._text_bytes > self._limits.text_bytes or time.monotonic() > deadline_s:
                 return False
         return True
 
     def _has_start(self, text: bytes) -> bool:
-        """Whether the digits of the start stand somewhere as a time."""
+        """Whether the digits of the start occur as a time."""
         for digits in self._digits:
             at = text.find(digits)
             while at >= 0:
@@ -160,73 +162,74 @@ class _Search:
                 at = text.find(digits, at + 1)
         return False
 
-    def _take(self, events: Iterable[Event], cuts: EventBoundaries) -> None:
+    def _add_candidates(self, events: Iterable[Event], boundaries: EventBoundaries) -> None:
         for event in events:
-            if not self._is_alike(event):
+            if not self._matches(event):
                 continue
             ts, dur = event.ts, event.dur
-            if cuts.has_unpadded_times:
+            if boundaries.has_unpadded_times:
                 ts, dur = padded(ts), padded(dur)
             ts_ns = raw_to_ns(bytes(ts))
             if ts_ns not in self._starts_ns and not self._is_tick(ts_ns, event):
                 continue
-            # A duration that is absent or negative is 0 in the trace.
+            # An absent or negative duration is 0 in the trace.
             dur_ns = max(0, raw_to_ns(bytes(dur))) if event.ph == "X" else None
             self._candidates.append(_Candidate(dur_ns, bytes(event.args)))
 
     def _is_tick(self, ts_ns: int, event: Event) -> bool:
-        """Whether the event begins in the microsecond, and says itself when exactly."""
+        """Whether the event begins in the right microsecond and has an exact start in its
+        arguments."""
         key = self._start_key
         return key is not None and ts_ns in self._ticks_ns and key in bytes(event.args)
 
-    def _is_alike(self, event: Event) -> bool:
+    def _matches(self, event: Event) -> bool:
         query = self._query
         return (
             event.ph in ("X", "B")
             and event.cat != MEMORY_CATEGORY
             and text_of(event.pid) == query.pid
-            and self._may_stand_on(text_of(event.tid))
-            and (_cut(event.cat) or None) == query.raw_category
-            and self._may_be_called(_cut(event.name) or UNNAMED)
+            and self._is_on_thread(text_of(event.tid))
+            and (_truncated(event.cat) or None) == query.raw_category
+            and self._is_named(_truncated(event.name) or UNNAMED)
         )
 
-    def _may_be_called(self, name: str) -> bool:
-        """Whether the trace may call an event so: as the file does, or as its dialect renames."""
-        renamed = None if self._dialect is None else self._dialect.renamed
-        return name == self._query.name or (
-            renamed is not None and renamed(name) == self._query.name
-        )
+    def _is_named(self, name: str) -> bool:
+        """Whether the name, as written or as the dialect normalizes it, is that of the query."""
+        rename = None if self._dialect is None else self._dialect.rename
+        return name == self._query.name or (rename is not None and rename(name) == self._query.name)
 
-    def _may_stand_on(self, tid: str) -> bool:
-        """Whether a row is that of the thread: by its number, or joined to it by its dialect."""
-        thread = None if self._dialect is None else self._dialect.thread
+    def _is_on_thread(self, tid: str) -> bool:
+        """Whether a row belongs to the thread: by its id, or because the dialect merges it."""
+        thread_of = None if self._dialect is None else self._dialect.thread_of
         return tid == self._query.tid or (
-            thread is not None and thread(Track("", tid)).tid == self._query.tid
+            thread_of is not None and thread_of(Track("", tid)).tid == self._query.tid
         )
 
-    def _chosen(self) -> _Candidate | None:
-        """The candidate that is the slice; None where that is not clear."""
+    def _match(self) -> _Candidate | None:
+        """The candidate that is the slice; None if it is ambiguous."""
         twins, index = self._query.twins_dur_ns, self._query.index
         if len(self._candidates) != len(twins):
             return None
-        own = twins[index]
-        same = [each for each in self._candidates if each.dur_ns == own]
-        if len(same) == twins.count(own):
-            return same[twins[:index].count(own)]
-        # What no duration tells (a B, a duration beyond sense): in the order of the file, which is
-        # that of the twins without the others.
-        told = {each.dur_ns for each in self._candidates} & set(twins)
-        rest = [each for each in self._candidates if each.dur_ns not in told]
-        left = [number for number, dur_ns in enumerate(twins) if dur_ns not in told]
-        return rest[left.index(index)] if len(rest) == len(left) and index in left else None
+        dur_ns = twins[index]
+        same = [each for each in self._candidates if each.dur_ns == dur_ns]
+        if len(same) == twins.count(dur_ns):
+            return same[twins[:index].count(dur_ns)]
+        # Candidates whose duration does not decide (a B event, an implausible duration) are matched
+        # by file order with the remaining twins.
+        decided = {each.dur_ns for each in self._candidates} & set(twins)
+        rest = [each for each in self._candidates if each.dur_ns not in decided]
+        remaining = [position for position, dur_ns in enumerate(twins) if dur_ns not in decided]
+        if len(rest) != len(remaining) or index not in remaining:
+            return None
+        return rest[remaining.index(index)]
 
 
-def _cut(value: object) -> str:
+def _truncated(value: object) -> str:
     return text_of(value)[:MAX_TEXT_CHARS]
 
 
 def _values(args: bytes) -> dict[str, str]:
-    """Name → JSON text of the value; as far as a damaged object can be repaired."""
+    """Name → value as JSON text; a damaged object is repaired as far as possible."""
     try:
         raws = _OBJECT.decode(args)
     except (msgspec.MsgspecError, UnicodeDecodeError):

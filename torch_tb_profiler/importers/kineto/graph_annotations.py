@@ -1,8 +1,7 @@
-"""What torch 2.15 writes into the arguments of a graph's kernels: the annotations of their nodes,
-each key an argument of its own, its value a text.
+"""Annotations of graph nodes that torch >= 2.15 writes into the arguments of a graph's kernels.
 
-Which arguments are annotations is told by what is none: those that profilers write are known, and
-but for a few they are no texts.
+Each key of an annotation is a separate argument with a text value. They are recognized by
+exclusion: the arguments that profilers write are known, and only a few of those are texts.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from torch_tb_profiler.importers.kineto.structs import (
 )
 
 MAX_KEYS = 32
-"""Further keys of one annotation are left out."""
+"""Further keys of an annotation are dropped."""
 
 ANNOTATION = STATED_FIELDS["annotation"].key
 
@@ -44,7 +43,7 @@ PROFILER_TEXTS = frozenset(
         "annotated_stream",
     }
 )
-"""Texts that profilers themselves write into arguments of device work."""
+"""Text arguments of device work that profilers write."""
 
 _KNOWN = PROFILER_TEXTS | {
     field.key
@@ -54,25 +53,25 @@ _KNOWN = PROFILER_TEXTS | {
 
 
 def spread_annotations(args: Sequence[Any], raws: Sequence[msgspec.Raw]) -> Mapping[int, str]:
-    """Row → annotation as JSON text, of the kernels of graphs that have arguments of their own.
+    """Row → annotation as JSON text, of kernels in graphs.
 
-    A node has one annotation however often it runs, so each is read once.
+    A node has the same annotation in every run, so each is decoded once.
     """
     if not args or not hasattr(args[0], "graph_node"):
         return {}
-    read: dict[tuple[Any, Any], str | None] = {}
-    found: dict[int, str] = {}
+    by_node: dict[tuple[Any, Any], str | None] = {}
+    annotations: dict[int, str] = {}
     for row, arg in enumerate(args):
         node = arg.graph_node
         if type(node) is not int or node <= 0:
             continue
         key = (arg.graph if type(arg.graph) is int else None, node)
-        if key not in read:
-            read[key] = _annotation(raws[row])
-        text = read[key]
+        if key not in by_node:
+            by_node[key] = _annotation(raws[row])
+        text = by_node[key]
         if text is not None:
-            found[row] = text
-    return found
+            annotations[row] = text
+    return annotations
 
 
 def _annotation(raw: msgspec.Raw) -> str | None:
@@ -82,12 +81,12 @@ def _annotation(raw: msgspec.Raw) -> str | None:
         return None
     if not isinstance(given, dict):
         return None
-    own = {
+    annotation = {
         key: value for key, value in given.items() if isinstance(value, str) and key not in _KNOWN
     }
     whole = given.get(ANNOTATION)
-    if not own:
+    if not annotation:
         return None
     if whole is not None:
-        own[ANNOTATION] = whole
-    return json.dumps(dict(list(own.items())[:MAX_KEYS]))
+        annotation[ANNOTATION] = whole
+    return json.dumps(dict(list(annotation.items())[:MAX_KEYS]))

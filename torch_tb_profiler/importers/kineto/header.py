@@ -1,4 +1,4 @@
-"""The top-level keys of a file: what stands before and after its events."""
+"""The header of a file: its top-level keys before and after the events."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ QUOTED_LINE = re.compile(
     r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("(?:[ \t]*,)?[ \t\r]*)$', re.MULTILINE
 )
 MAX_REPAIR_CHARS = 4 << 20
-"""Longer headers are read as they are or key by key: the repairs need many times their memory."""
+"""Longer headers are read unrepaired or key by key: repairs need many times their memory."""
 MAX_FAILURES = 100
-"""So many unreadable values are passed over; each may cost a look at the whole rest."""
+"""Unreadable values to skip before giving up; each may cost a scan of the whole rest."""
 KEY = re.compile(r'"([^"\\\n]+)"\s*:\s*')
 
 
 def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict[str, Any]:
-    """The top-level keys other than the events.
+    """The top-level keys except the events, validated.
 
     Args:
-        head: The text up to and with the opening bracket of the event array.
-        tail: The text behind its closing bracket, maybe cut, maybe with a second document; None
-            when the file ends before the bracket.
-        quality: Is told of repairs, of wrong values, of a missing end and of trailing text.
+        head: The text up to and including the opening bracket of the event array.
+        tail: The text after its closing bracket, which may be truncated or hold a second document;
+            None if the file ends before the bracket.
+        quality: Counts repairs, wrong values, a missing end and trailing text.
     """
     before = decode_text(head, quality)
     after = "}" if tail is None else decode_text(tail, quality)
@@ -45,26 +45,26 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
     if header is None:
         quality.add("truncated")
         header = _read(before, "}", quality)
-        header = (_salvaged(before) if header is None else header) | _salvaged(after)
+        header = (_readable_keys(before) if header is None else header) | _readable_keys(after)
     return typed_header(header, quality)
 
 
 def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
-    """The header as a whole; None when no reading of it is valid."""
-    for text, issues in _readings(f"{before}]{after}"):
+    """The header as a whole; None if neither its text nor a repair of it is valid."""
+    for text, issues in _repairs(f"{before}]{after}"):
         parsed = parse_lenient(text, len(text) - len(text.lstrip()))
         if parsed is None or not isinstance(parsed.value, dict):
             continue
         for issue in issues:
             quality.add(issue)
         quality.add("trailing_data", int(bool(text[parsed.end :].strip(BLANK))))
-        quality.add("not_a_number", parsed.no_numbers)
+        quality.add("not_a_number", parsed.invalid_numbers)
         return parsed.value
     return None
 
 
-def _readings(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The texts to try, best first, each with the issues it repairs."""
+def _repairs(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The text and repairs of it, best first, each with the issues that it repairs."""
     yield text, []
     if len(text) > MAX_REPAIR_CHARS:
         return
@@ -83,8 +83,8 @@ def _with_escaped_quotes(line: re.Match[str]) -> str:
     return line[1] + re.sub(r'(?<!\\)"', r'\\"', line[2]) + line[3]
 
 
-def _salvaged(text: str) -> dict[str, Any]:
-    """Every key whose value parses by itself; for a header that is cut or beyond repair."""
+def _readable_keys(text: str) -> dict[str, Any]:
+    """All keys with a valid value, for a header that is truncated or cannot be repaired."""
     values: dict[str, Any] = {}
     position = 0
     failures = 0

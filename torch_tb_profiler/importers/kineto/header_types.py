@@ -1,7 +1,7 @@
-"""What the keys of a header may hold: one table of types and ranges, and how values are read by it.
+"""Types of the header: one table of the types and ranges of its keys, and the validation by it.
 
-A value that is not of its type is left out and told of; JSON's null is an absent value and no
-mistake. Of a list of objects a wrong item is lost, of a list of numbers the whole list: fewer
+A value of the wrong type is dropped and counted; JSON's null is an absent value. A wrong item of a
+list of objects is dropped; a wrong item of a list of numbers invalidates the list, because fewer
 ranks would be another process group.
 """
 
@@ -20,63 +20,64 @@ from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES, MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_COUNT = 2**31 - 1
-"""Nothing that a device or a version number counts is larger."""
+"""The largest plausible count of a device property, or version number."""
 
 MAX_BASE_NS = 2**62
-"""Epoch times beyond (the year 2116) are damage; below, adding two does not overflow."""
+"""Larger epoch times (after the year 2116) are damage; the sum of two smaller ones does not
+overflow."""
 
 MAX_CORES = 1e5
-"""More than a machine has: no process uses more."""
+"""More cores than a machine has; no process uses more."""
 
 MAX_DIGITS = 19
 
 
 class WrongValueError(ValueError):
-    """A value is not of its kind; the text names its keys and shows it."""
+    """A value has the wrong type; the message has its path and the value."""
 
-    def __init__(self, place: str, value: Any) -> None:
-        super().__init__(f"{place}: {preview(value)}")
+    def __init__(self, path: str, value: Any) -> None:
+        super().__init__(f"{path}: {preview(value)}")
 
 
 class ValueType(Protocol):
     """A type of value."""
 
-    def read(self, value: Any, place: str, quality: QualityReport, /) -> Any:
-        """``value`` as columns and views may rely on it.
+    def read(self, value: Any, path: str, quality: QualityReport, /) -> Any:
+        """Validate and convert a value.
 
         Args:
-            value: Anything that JSON can hold, but null.
-            place: Its keys, ``distributedInfo.rank``, for the note.
-            quality: Is told what was wrong in it, if the rest can be used.
+            value: Any JSON value except null.
+            path: Its path in the header, ``distributedInfo.rank``, for the note.
+            quality: Counts problems inside it, if the rest can be used.
 
         Raises:
-            WrongValueError: it is not of this kind.
+            WrongValueError: it is not of this type.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerType:
-    """A whole number, maybe written as ``2.0``; a boolean is none.
+    """An integer, which may be written as ``2.0``; a boolean is not one.
 
     Attributes:
-        least: The smallest that makes sense.
-        most: The largest.
-        may_be_text: Whether decimal digits in quotes count, too.
+        minimum: The smallest valid value.
+        maximum: The largest valid value.
+        may_be_text: Whether decimal digits in quotes are valid, too.
     """
 
-    least: int = 0
-    most: int = MAX_COUNT
+    minimum: int = 0
+    maximum: int = MAX_COUNT
     may_be_text: bool = False
 
-    def read(self, value: Any, place: str, _: QualityReport) -> int:
+    def read(self, value: Any, path: str, _: QualityReport) -> int:
         """The number."""
-        number = int(value) if self._spells_whole(value) else value
+        number = int(value) if self._is_integral(value) else value
         is_number = isinstance(number, int) and not isinstance(number, bool)
-        if is_number and self.least <= number <= self.most:
+        if is_number and self.minimum <= number <= self.maximum:
             return int(number)
-        raise WrongValueError(place, value)
+        raise WrongValueError(path, value)
 
-    def _spells_whole(self, value: Any) -> bool:
+    def _is_integral(self, value: Any) -> bool:
         if isinstance(value, float):
             return value.is_integer()
         if not (self.may_be_text and isinstance(value, str)):
@@ -86,39 +87,43 @@ class IntegerType:
 
 @dataclass(frozen=True, slots=True)
 class FlagType:
-    """A boolean, maybe written as 0 or 1; it stays what it was."""
+    """A boolean, which may be written as 0 or 1; it is returned as it is."""
 
-    def read(self, value: Any, place: str, _: QualityReport) -> int:
+    def read(self, value: Any, path: str, _: QualityReport) -> int:
         """The flag."""
         if isinstance(value, int) and value in (0, 1):
             return value
-        raise WrongValueError(place, value)
+        raise WrongValueError(path, value)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberType:
-    """A part of something, or a few times it (``"0.400000"``): a number, or its text."""
+    """A non-negative number or its text (``"0.400000"``).
 
-    most: float = MAX_CORES
+    Attributes:
+        maximum: The largest valid value.
+    """
 
-    def read(self, value: Any, place: str, _: QualityReport) -> float:
+    maximum: float = MAX_CORES
+
+    def read(self, value: Any, path: str, _: QualityReport) -> float:
         """The number."""
         if isinstance(value, float | int | str) and not isinstance(value, bool):
             with suppress(ValueError, OverflowError):
                 number = float(value)
-                if 0 <= number <= self.most:
+                if 0 <= number <= self.maximum:
                     return number
-        raise WrongValueError(place, value)
+        raise WrongValueError(path, value)
 
 
 @dataclass(frozen=True, slots=True)
 class TextType:
-    """A text; what is too long is cut, and halves of characters are replaced by U+FFFD."""
+    """A text; long ones are truncated, and unpaired surrogates become U+FFFD."""
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> str:
+    def read(self, value: Any, path: str, quality: QualityReport) -> str:
         """The text."""
         if not isinstance(value, str):
-            raise WrongValueError(place, value)
+            raise WrongValueError(path, value)
         quality.add("text_cut", int(len(value) > MAX_TEXT_CHARS))
         text = value[:MAX_TEXT_CHARS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         quality.add("bad_encoding", int("\ufffd" in text and "\ufffd" not in value))
@@ -127,98 +132,98 @@ class TextType:
 
 @dataclass(frozen=True, slots=True)
 class UnionType:
-    """The first of several kinds that fits."""
+    """The first matching one of several types."""
 
-    kinds: tuple[ValueType, ...]
+    types: tuple[ValueType, ...]
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> Any:
-        """The value by that kind."""
-        for kind in self.kinds:
+    def read(self, value: Any, path: str, quality: QualityReport) -> Any:
+        """The value, converted by that type."""
+        for kind in self.types:
             with suppress(WrongValueError):
-                return kind.read(value, place, quality)
-        raise WrongValueError(place, value)
+                return kind.read(value, path, quality)
+        raise WrongValueError(path, value)
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerListType:
-    """A list of whole numbers: all of them, or none."""
+    """A list of integers; one wrong item invalidates the list."""
 
     item: IntegerType
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> list[int]:
+    def read(self, value: Any, path: str, quality: QualityReport) -> list[int]:
         """The numbers."""
         if not isinstance(value, list):
-            raise WrongValueError(place, value)
-        return [self.item.read(one, place, quality) for one in value]
+            raise WrongValueError(path, value)
+        return [self.item.read(each, path, quality) for each in value]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectType:
-    """An object with known parts; of others nothing is kept, for they may hold secrets.
+    """An object with known keys; other keys are dropped, because they may hold secrets.
 
     Attributes:
-        parts: Key → kind.
-        identity: The key that says whose object it is: with a wrong one it is nobody's.
+        parts: Key → type.
+        identity: The key of its id, if any; a wrong id invalidates the object.
     """
 
     parts: Mapping[str, ValueType]
     identity: str | None = None
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> dict[str, Any]:
-        """Its known parts, without those that are null or wrong."""
+    def read(self, value: Any, path: str, quality: QualityReport) -> dict[str, Any]:
+        """The known keys, without null and wrong values."""
         if not isinstance(value, dict):
-            raise WrongValueError(place, value)
+            raise WrongValueError(path, value)
         if self.identity is not None and value.get(self.identity) is not None:
-            kind = self.parts[self.identity]
-            kind.read(value[self.identity], _joined(place, self.identity), quality)
+            id_type = self.parts[self.identity]
+            id_type.read(value[self.identity], _joined(path, self.identity), quality)
         parts = {
-            key: _read_or_note(kind, value.get(key), _joined(place, key), quality)
-            for key, kind in self.parts.items()
+            key: _read_or_count(value_type, value.get(key), _joined(path, key), quality)
+            for key, value_type in self.parts.items()
         }
         return {key: part for key, part in parts.items() if part is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectListType:
-    """A list of objects; items that are none, and those beyond the limit, are lost."""
+    """A list of objects; wrong items and those beyond the limit are dropped."""
 
     item: ObjectType
-    most: int
+    max_items: int
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> list[dict[str, Any]]:
+    def read(self, value: Any, path: str, quality: QualityReport) -> list[dict[str, Any]]:
         """The objects."""
         if not isinstance(value, list):
-            raise WrongValueError(place, value)
-        quality.add("header_value", len(value) - self.most, f"{place}: {preview(value)}")
+            raise WrongValueError(path, value)
+        quality.add("header_value", len(value) - self.max_items, f"{path}: {preview(value)}")
         items = (
-            _read_or_note(self.item, item, f"{place}[{position}]", quality)
-            for position, item in enumerate(value[: self.most])
+            _read_or_count(self.item, item, f"{path}[{position}]", quality)
+            for position, item in enumerate(value[: self.max_items])
         )
         return [item for item in items if item is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class JournalBlocksType:
-    """What the recorder appended: blocks of its journal; who joins them to the trace reads them."""
+    """The blocks of a journal that the recorder appended; the importer of journals decodes them."""
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> list[dict[str, Any]]:
+    def read(self, value: Any, path: str, quality: QualityReport) -> list[dict[str, Any]]:
         """The blocks."""
         blocks = value.get("blocks") if isinstance(value, dict) else None
         if not isinstance(blocks, list):
-            raise WrongValueError(place, value)
+            raise WrongValueError(path, value)
         whole = [block for block in blocks if isinstance(block, dict)]
         quality.add("header_value", len(blocks) - len(whole))
         return whole
 
 
-def _joined(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
-def _read_or_note(kind: ValueType, value: Any, place: str, quality: QualityReport) -> Any:
-    """``value`` by its kind; None when it is wrong or null."""
+def _read_or_count(value_type: ValueType, value: Any, path: str, quality: QualityReport) -> Any:
+    """The value converted by its type; None if it is null or wrong."""
     try:
-        return None if value is None else kind.read(value, place, quality)
+        return None if value is None else value_type.read(value, path, quality)
     except WrongValueError as error:
         quality.add("header_value", 1, str(error))
         return None
@@ -256,7 +261,7 @@ DEVICE = ObjectType(
     },
     identity="id",
 )
-"""A device without an id counts by its place; one with a wrong id is nobody's."""
+"""A device without an id has its index as id; one with a wrong id is dropped."""
 
 PROCESS_GROUP = ObjectType(
     {
@@ -281,18 +286,18 @@ JOB = ObjectType(
 )
 
 EXTRA_INFO = ObjectType({"Process Cpu Utilization": _SHARE, "System Cpu Utilization": _SHARE})
-"""Paddle's; beside these two it holds names of threads."""
+"""Written by Paddle, which also puts thread names into it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramSettingsType:
-    """What a program that adds it by ``add_metadata_json`` says of itself."""
+    """Settings that the program added with ``add_metadata_json``."""
 
-    def read(self, value: Any, place: str, quality: QualityReport) -> dict[str, Any]:
-        """Its known parts, as JSON has them."""
+    def read(self, value: Any, path: str, quality: QualityReport) -> dict[str, Any]:
+        """The known settings, as JSON values."""
         if not isinstance(value, dict):
-            raise WrongValueError(place, value)
-        settings = program_settings(value, quality, "header_value", place)
+            raise WrongValueError(path, value)
+        settings = program_settings(value, quality, "header_value", path)
         parts = msgspec.json.decode(msgspec.json.encode(settings))
         return {key: part for key, part in parts.items() if part is not None}
 
@@ -320,10 +325,10 @@ HEADER = ObjectType(
         "torch_tb_profiler": JournalBlocksType(),
     }
 )
-"""What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets
-into no trace, no cache and no answer."""
+"""The keys of a header that are read. The rest may hold secrets (for example a dump of the
+environment) and never reaches a trace, a cache or a response."""
 
 
 def typed_header(decoded: dict[str, Any], quality: QualityReport) -> dict[str, Any]:
-    """The known keys of a decoded header, each of its type; ``quality`` is told of the others."""
+    """The known keys of a decoded header, validated; ``quality`` counts wrong values."""
     return HEADER.read(decoded, "", quality)

@@ -1,4 +1,5 @@
-"""The keys of a header, checked by :mod:`.header_types` → :class:`TraceInfo`."""
+"""The header, validated by :mod:`~torch_tb_profiler.importers.kineto.header_types` →
+``TraceInfo``."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from torch_tb_profiler.trace.limits import MAX_RANKS
 
 Header = Mapping[str, Any]
 
-LEAST_THREADS_PER_SM = 768
-"""No GPU of the last fifteen years holds fewer; torch 2.13's python exporter writes the number of
-SMs under the key of the threads."""
+MIN_THREADS_PER_SM = 768
+"""GPUs of the last fifteen years have at least this many; torch 2.13's Python exporter writes the
+number of SMs under the key of the threads."""
 
 RANK_LIST = re.compile(r"\[?\s*\d{1,8}(\s*,\s*\d{1,8})*\s*\]?")
-"""The ranks of a group as on-demand recordings write them: as text."""
+"""The ranks of a group in on-demand recordings, which write them as text."""
 
 DEVICE_KEYS = {
     "memory_bytes": "totalGlobalMem",
@@ -37,7 +38,7 @@ DEVICE_KEYS = {
     "warp_size": "warpSize",
     "shared_memory_per_block_bytes": "sharedMemPerBlock",
 }
-"""Property → its key, for those that have one and the same everywhere."""
+"""Property → its key, for properties with the same key in all releases."""
 
 RECORDER = "torch.profiler"
 
@@ -45,10 +46,10 @@ RECORDING_KEYS = ("record_shapes", "with_stack", "profile_memory", "with_flops",
 
 
 def trace_info(header: Header) -> TraceInfo:
-    """What the keys of a header say.
+    """The trace information in a header.
 
     Args:
-        header: As :func:`~torch_tb_profiler.importers.kineto.header_types.typed_header` gives it.
+        header: From :func:`~torch_tb_profiler.importers.kineto.header_types.typed_header`.
     """
     declared = header.get("deviceProperties") or header.get("computeProperties") or []
     usage = header.get("ExtraInfo") or {}
@@ -61,7 +62,7 @@ def trace_info(header: Header) -> TraceInfo:
         cuda_runtime_version=header.get("cuda_runtime_version"),
         cuda_driver_version=header.get("cuda_driver_version"),
         hip_runtime_version=header.get("hip_runtime_version"),
-        devices=tuple(_device(place, properties) for place, properties in enumerate(declared)),
+        devices=tuple(_device(index, properties) for index, properties in enumerate(declared)),
         job=_job(job) if job else None,
         process_cpu_pct=_pct(usage.get("Process Cpu Utilization")),
         system_cpu_pct=_pct(usage.get("System Cpu Utilization")),
@@ -70,14 +71,14 @@ def trace_info(header: Header) -> TraceInfo:
     )
 
 
-def _device(place: int, properties: Header) -> DeviceInfo:
-    """One device; without an id it is the one of its place."""
+def _device(index: int, properties: Header) -> DeviceInfo:
+    """One device; without an id, its index counts."""
     sm_count = properties.get("numSms", properties.get("smCount"))
     threads = properties.get("maxThreadsPerMultiprocessor")
-    if threads is not None and threads < LEAST_THREADS_PER_SM:
+    if threads is not None and threads < MIN_THREADS_PER_SM:
         sm_count, threads = sm_count or threads, None
     return DeviceInfo(
-        device=properties.get("id", place),
+        device=properties.get("id", index),
         name=properties.get("name") or None,
         sm_count=sm_count,
         max_threads_per_sm=threads,
@@ -123,7 +124,7 @@ def _ranks(ranks: list[int] | str | None) -> tuple[int, ...] | None:
 
 
 def _version(version: str | int | list[int] | None) -> str | int | None:
-    """NCCL's version; torch also writes it as its parts."""
+    """NCCL's version; torch also writes it as a list of its parts."""
     return ".".join(map(str, version)) if isinstance(version, list) else version
 
 

@@ -1,4 +1,4 @@
-"""Batches in file order → one set of tables with common strings and tracks."""
+"""Merges batches, in file order, into one set of tables with shared strings and tracks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PHASE_COLUMN = "phase"
 
 @dataclass(slots=True)
 class EventBatchMerger:
-    """Joins batches as they come; what stays in memory are columns, strings and tracks."""
+    """Merges batches one by one; only columns, strings and tracks stay in memory."""
 
     strings: Interner = field(default_factory=Interner)
     tracks: Interner = field(default_factory=Interner)
@@ -30,34 +30,34 @@ class EventBatchMerger:
     slice_count: int = 0
 
     def add(self, batch: EventBatch) -> None:
-        """Take the next batch of the file."""
-        texts = self._shortened(batch.strings)
+        """Add the next batch of the file."""
+        texts = self._truncated(batch.strings)
         strings = np.array([self.strings[text] for text in texts] + [-1], np.int32)
         tracks = np.array([self.tracks[key] for key in batch.tracks], np.int32)
         for name, tables in batch.tables.items():
             for table in tables:
-                moved = {
-                    column: self._moved(column, values, strings, tracks)
+                renumbered = {
+                    column: self._renumbered(column, values, strings, tracks)
                     for column, values in table.items()
                 }
-                self.parts.setdefault(name, []).append(moved)
+                self.parts.setdefault(name, []).append(renumbered)
         for part in batch.tables.get("slices", []):
             self.slice_count += part["start_ns"].size
         self.declared.update(batch.declared)
         self.quality.merge(batch.quality)
         self.has_fraction |= batch.has_fraction
 
-    def _shortened(self, texts: list[str]) -> list[str]:
+    def _truncated(self, texts: list[str]) -> list[str]:
         too_long = sum(len(text) > MAX_TEXT_CHARS for text in texts)
         self.quality.add("text_cut", too_long)
         return [text[:MAX_TEXT_CHARS] for text in texts] if too_long else texts
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was found that belongs to a trace."""
+        """Whether the batches so far have nothing that belongs to a trace."""
         return not self.parts and not self.declared
 
-    def _moved(
+    def _renumbered(
         self, column: str, values: npt.NDArray[Any], strings: Int32, tracks: Int32
     ) -> npt.NDArray[Any]:
         if column.endswith("_code"):
@@ -68,16 +68,16 @@ class EventBatchMerger:
             values = values + self.slice_count
         return values
 
-    def own_tables(self, names: Iterable[str]) -> dict[str, ColumnArrays]:
-        """Those of the tables that are none of ``EventColumns`` which any batch has."""
-        own = {name: parts for name in names if (parts := self.parts.pop(name, None))}
+    def extra_tables(self, names: Iterable[str]) -> dict[str, ColumnArrays]:
+        """The named tables that are not part of ``EventColumns``, if any batch has them."""
+        extra = {name: parts for name in names if (parts := self.parts.pop(name, None))}
         return {
             name: {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-            for name, parts in own.items()
+            for name, parts in extra.items()
         }
 
     def table(self, name: str) -> ColumnArrays:
-        """One whole table; its parts are given up. Details are ordered by slice."""
+        """Concatenate one table and release its parts; tables of details are sorted by slice."""
         parts = self.parts.pop(name, [])
         if not parts:
             table = empty_table(name)
@@ -88,8 +88,8 @@ class EventBatchMerger:
         if "slice" in table and np.any(np.diff(table["slice"]) < 0):
             order = np.argsort(table["slice"], kind="stable")
             table = {column: values[order] for column, values in table.items()}
-        known = TABLE_COLUMNS[name]
+        dtypes = TABLE_COLUMNS[name]
         return {
-            column: values.astype(known.get(column, values.dtype), copy=False)
+            column: values.astype(dtypes.get(column, values.dtype), copy=False)
             for column, values in table.items()
         }

@@ -1,4 +1,4 @@
-"""B and E events → slices."""
+"""Pairs B and E events into slices."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ BEGIN, END = 1, 2
 def pair_begin_end(
     tables: dict[str, ColumnArrays], unnamed_code: int, quality: QualityReport
 ) -> None:
-    """Give every B its duration and remove the E rows, in place.
+    """Set the duration of every B and remove the E rows, in place.
 
-    Pairs by a stack per track in order of time; an E closes the innermost open B of its name, or
-    the innermost one when it has no name. A B that stays open ends with its track.
+    Uses a stack per track in order of time; an E closes the innermost open B of its name, or the
+    innermost one if it has no name. A B without an E ends at the end of its track.
 
     Args:
-        tables: All tables; the slices with their phase.
-        unnamed_code: The code of the name of events without one.
-        quality: Is told of Bs and Es without partner.
+        tables: All tables; slices with their phase.
+        unnamed_code: The code of the placeholder name of events without a name.
+        quality: Counts unmatched Bs and Es.
     """
     slices = tables["slices"]
     phase, start, track = slices[PHASE_COLUMN], slices["start_ns"], slices["track"]
@@ -50,7 +50,7 @@ def pair_begin_end(
 
 
 class _OpenRows:
-    """The Bs of a track that have no E yet; the innermost of any name is found at once."""
+    """The open Bs of a track, with constant-time access to the innermost one of each name."""
 
     def __init__(self) -> None:
         self._rows: dict[int, int] = {}  # row → name code, outermost first
@@ -61,7 +61,8 @@ class _OpenRows:
         self._by_name.setdefault(name_code, []).append(row)
 
     def pop(self, name_code: int | None) -> int | None:
-        """The innermost row of a name, or of all for None; None when there is none."""
+        """Remove and return the innermost row of a name, or of any name for None; None without
+        one."""
         if name_code is None:
             if not self._rows:
                 return None
@@ -81,19 +82,19 @@ class _OpenRows:
 
 
 def _close(rows: list[int], end: Int64, slices: ColumnArrays, quality: QualityReport) -> None:
-    """Let the Bs without E end with the last thing on their track."""
+    """End unmatched Bs at the end of their track."""
     if rows:
         slices["dur_ns"][rows] = end[slices["track"][rows]] - slices["start_ns"][rows]
         quality.add("unmatched_begin", len(rows))
 
 
-def _drop_rows(tables: dict[str, ColumnArrays], gone: npt.NDArray[np.bool_]) -> None:
-    position = np.where(gone, ABSENT, np.cumsum(~gone) - 1)
+def _drop_rows(tables: dict[str, ColumnArrays], is_dropped: npt.NDArray[np.bool_]) -> None:
+    position = np.where(is_dropped, ABSENT, np.cumsum(~is_dropped) - 1)
     for name, table in tables.items():
         if name == "slices":
-            tables[name] = {column: values[~gone] for column, values in table.items()}
+            tables[name] = {column: values[~is_dropped] for column, values in table.items()}
         elif "slice" in table:
-            moved = position[table["slice"]]
-            kept = moved != ABSENT
-            tables[name] = {column: values[kept] for column, values in table.items()}
-            tables[name]["slice"] = moved[kept]
+            row = position[table["slice"]]
+            is_retained = row != ABSENT
+            tables[name] = {column: values[is_retained] for column, values in table.items()}
+            tables[name]["slice"] = row[is_retained]

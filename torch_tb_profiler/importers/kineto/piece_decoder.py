@@ -1,7 +1,7 @@
-"""A piece of the event array that did not decode as a whole → its events, one stretch at a time.
+"""Decodes a piece of the event array; damage costs only the stretch of text around it.
 
-Stretches of it are decoded at once, so that one bad event costs the speed of its stretch only; in
-a bad stretch events are read one by one, the bad ones through the repair ladder.
+A piece is decoded as a whole if it is valid. Otherwise stretches of it are; within a damaged
+stretch events are decoded one by one, the damaged ones through the repair ladder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
-from torch_tb_profiler.importers.kineto.decode import decode_list
+from torch_tb_profiler.importers.kineto.decode import decode_events
 from torch_tb_profiler.importers.kineto.pieces import EventPiece
 from torch_tb_profiler.importers.kineto.repair import (
     RUNGS,
@@ -33,20 +33,20 @@ from torch_tb_profiler.trace.quality import QualityReport
 STRETCH_BYTES = 1 << 18
 BLANK = b" \t\r\n,"
 FAST_BYTES = 1 << 20
-"""Up to here the text before the next cut is first tried as one whole event."""
+"""Up to this size, the text before the next boundary is first decoded as one event."""
 REPAIR_FACTOR = 4
-"""So many times a piece's size is spent on repairs, then damaged events are dropped at once."""
+"""Bytes spent on repairs, per byte of the piece; after that, damaged events are dropped."""
 REPAIR_COST_BYTES = 512
-"""What a repair costs beside its bytes, so that masses of tiny fragments end soon, too."""
+"""Fixed cost of a repair, so that masses of tiny fragments also exhaust the budget."""
 MAX_REPAIR_BYTES = 512 << 10
-"""Longer damaged events are dropped: the rungs need many times their memory, and a microsecond for
-each byte."""
+"""Longer damaged events are dropped: repairs need many times their memory, and a microsecond per
+byte."""
 MAX_FURTHER_BYTES = 32 << 10
-"""A damaged event is only tried beyond the nearest of its possible ends where it is no longer: ends
-may be megabytes away, and a file with one damage must not take seconds."""
+"""Ends beyond the nearest one are only tried for events up to this size: ends may be megabytes
+away, and a file with a single damaged event must not take seconds."""
 WINDOW_BYTES = 1 << 11
 MAX_ENDS = 4
-"""How many possible ends of a damaged event are tried before it is given up."""
+"""How many possible ends of a damaged event are tried before it is dropped."""
 
 SEPARATOR = re.compile(rb"[\s,]*")
 COMMAS = re.compile(rb"[\s\]]*,[\s,]*")
@@ -57,50 +57,50 @@ KEY = rb'(?:"[^"\\]{0,200}(?:"\s*(?::|$)|$)|$)'
 ARRAY_END = rb"\]\s*(?:,\s*" + KEY + rb"|[}\[\0]|$)"
 CLOSING = re.compile(ARRAY_END)
 LIST_OF_EVENTS = re.compile(rb"\[[\s\[]*(?=\{\s*" + KEY + rb")")
-FOLLOWING = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,\]]*(?:" + ARRAY_END + rb"|$)")
-"""What may stand behind an event, but for values that are none; anything else shows that it did not
-end there."""
+AFTER_EVENT = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,\]]*(?:" + ARRAY_END + rb"|$)")
+"""What may follow an event, other than stray values; anything else means that it does not end
+there."""
 LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?(?:,\s*)?" + ARRAY_END + rb")")
 
 
 @dataclass(slots=True)
 class DecodedPiece:
-    """Events of one piece; ``tail`` is what follows the array if it ends here."""
+    """Events of one piece; ``tail`` is the text after the array if it ends here."""
 
     events: list[Event]
     tail: bytes | None = None
 
 
 def decode_piece(piece: EventPiece, cuts: EventBoundaries, quality: QualityReport) -> DecodedPiece:
-    """The events of one piece.
+    """Decode the events of one piece.
 
     Args:
         piece: A part of the event array.
-        cuts: Where events begin in this file.
-        quality: Is told of every repair and loss.
+        boundaries: Finds where events begin in this file.
+        quality: Counts repairs and dropped events.
     """
-    events = None if piece.is_last else decode_list(piece.text)
+    events = None if piece.is_last else decode_events(piece.text)
     if events is not None:
         return DecodedPiece(events)
-    return _Careful(piece, cuts, quality).decoded
+    return _StretchDecoder(piece, cuts, quality).decoded
 
 
-class _Careful:
-    """Levels 2 and 3 over one piece."""
+class _StretchDecoder:
+    """Decodes one damaged piece, stretch by stretch and event by event."""
 
     def __init__(self, whole: EventPiece, cuts: EventBoundaries, quality: QualityReport) -> None:
         self.is_last = whole.is_last
         self.piece = piece = whole.text if whole.is_last else whole.text[1:-1]
-        self.cuts = cuts
+        self.boundaries = cuts
         self.quality = quality
         self.decoded = DecodedPiece([])
-        self.next_cut = -1
+        self.next_boundary = -1
         self.is_one_event = False
         self.budget = REPAIR_FACTOR * (len(piece) + STRETCH_BYTES)
         position = 0
         while position < len(piece) and self.decoded.tail is None:
             until = cuts.first_after(piece, position + STRETCH_BYTES)
-            events = decode_list(_as_list(piece[position:until]))
+            events = decode_events(_as_list(piece[position:until]))
             if events is not None:
                 self.decoded.events += events
                 position = until
@@ -132,19 +132,19 @@ class _Careful:
         return position
 
     def _skip(self, position: int) -> int:
-        """Over something in the array that is no object."""
+        """Skip something in the array that is not an object; return where it ends."""
         end = self._end_of_value(position)
         if end is None:
             bracket = STRAY_BRACKET.match(self.piece, position)
-            end = bracket.end() if bracket else self.cuts.first_after(self.piece, position)
+            end = bracket.end() if bracket else self.boundaries.first_after(self.piece, position)
         self.quality.add("stray_text", 1, _shown(self.piece[position:end]))
         return end
 
     def _end_of_value(self, position: int) -> int | None:
-        """Where a string, number, word or list ends; None when there is none.
+        """The end of a string, number, word or list; None without one.
 
-        Of a list of events that is behind its bracket: a piece may hold a part of it only, so its
-        events are read as if there were no list.
+        For a list of events it is the position after the bracket: a piece may hold only a part of
+        the list, so its events are read as if they were not in a list.
         """
         value = SCALAR.match(self.piece, position) or LIST_OF_EVENTS.match(self.piece, position)
         if value is not None:
@@ -154,23 +154,23 @@ class _Careful:
         return None if parsed is None else parsed[1]
 
     def _event(self, position: int) -> int:
-        """Read the event at ``position``; return where to go on."""
-        if self.next_cut <= position:
-            self.next_cut = self.cuts.first_after(self.piece, position)
-            self.is_one_event = self.next_cut - position <= FAST_BYTES
+        """Decode the event at ``position``; return where to continue."""
+        if self.next_boundary <= position:
+            self.next_boundary = self.boundaries.first_after(self.piece, position)
+            self.is_one_event = self.next_boundary - position <= FAST_BYTES
         if self.is_one_event:
-            text = _as_list(self.piece[position : self.next_cut])
-            events = decode_list(text)
+            text = _as_list(self.piece[position : self.next_boundary])
+            events = decode_events(text)
             if events is not None and len(events) == 1:
                 self.decoded.events += events
-                return self.next_cut
+                return self.next_boundary
             self.is_one_event = False
-        return self._odd_event(position)
+        return self._damaged_event(position)
 
-    def _odd_event(self, position: int) -> int:
+    def _damaged_event(self, position: int) -> int:
         if self.budget < 0:
             end = None
-            ends = [self.next_cut]
+            ends = [self.next_boundary]
         else:
             end = self._valid(position, may_lack_time=False)
             if end is not None:
@@ -185,11 +185,11 @@ class _Careful:
         return len(self.piece) if end is None else end
 
     def _valid(self, position: int, may_lack_time: bool) -> int | None:
-        """Read an event that a lenient decoder takes, wherever it ends.
+        """Decode an event that a lenient decoder accepts; return its end, or None.
 
-        An event without time may be a part of one whose name looks like the end of an event.
+        An event without a time may be part of one whose name looks like the end of an event.
         """
-        parsed = self._parsed(position, self.next_cut)
+        parsed = self._parsed(position, self.next_boundary)
         if parsed is None:
             return None
         value, end = parsed
@@ -200,7 +200,8 @@ class _Careful:
         return end if self._append(self.piece[position:end], RUNGS) else None
 
     def _parsed(self, position: int, limit: int) -> tuple[Any, int] | None:
-        """The JSON value at ``position`` and its end; None when it reaches ``limit`` or is bad."""
+        """The JSON value at ``position`` and its end; None if it reaches ``limit`` or is
+        invalid."""
         size = WINDOW_BYTES
         while self.budget >= 0:
             text = self.piece[position : position + size].decode("utf-8", "surrogateescape")
@@ -215,9 +216,9 @@ class _Careful:
         return None
 
     def _may_end(self, end: int) -> bool:
-        """Whether an event may end here: behind it stands another one or the end of the array, or
-        values that are no events come first."""
-        while FOLLOWING.match(self.piece, end) is None:
+        """Whether an event may end here: another event or the end of the array follows, possibly
+        after stray values."""
+        while AFTER_EVENT.match(self.piece, end) is None:
             commas = COMMAS.match(self.piece, end)
             value_end = None if commas is None else self._end_of_value(commas.end())
             if value_end is None:
@@ -226,7 +227,8 @@ class _Careful:
         return True
 
     def _repaired(self, position: int, ends: list[int]) -> int | None:
-        """Repair the event at ``position``; the surest rungs are tried with every possible end."""
+        """Repair the event at ``position``; the safest repairs are tried first, with every possible
+        end."""
         for rungs in (RUNGS[:-1], RUNGS[-1:]):
             for end in ends:
                 size = end - position
@@ -250,13 +252,13 @@ class _Careful:
         return True
 
     def _possible_ends(self, position: int) -> list[int]:
-        """Ends of the event: before the next events, then before the end of the array."""
+        """Possible ends of the event: before the next events, then before the end of the array."""
         piece = self.piece
         ends: list[int] = []
-        start = self.next_cut
+        start = self.next_boundary
         while len(ends) < MAX_ENDS and start < len(piece):
             ends.append(piece.rindex(b"}", position, start) + 1)
-            start = self.cuts.first_after(piece, start)
+            start = self.boundaries.first_after(piece, start)
         first = bisect_right(self.array_ends, position)
         ends += self.array_ends[first : first + MAX_ENDS]
         if not ends and not self.is_last:
@@ -265,7 +267,7 @@ class _Careful:
 
     @cached_property
     def array_ends(self) -> list[int]:
-        """Where the array may end, behind a closing brace."""
+        """Positions after a closing brace where the array may end."""
         return [match.end() for match in LAST_END.finditer(self.piece)]
 
 
@@ -274,7 +276,7 @@ def _as_list(text: bytes) -> bytes:
 
 
 def _is_complete(value: dict[str, Any]) -> bool:
-    """Whether nothing of an event is missing: all have a time, only tools write M without one."""
+    """Whether an event is complete: all have a time, except M events of some tools."""
     return not value or "ts" in value or (value.get("ph") == "M" and "args" in value)
 
 
@@ -295,7 +297,7 @@ def event_of(value: dict[str, Any], text: str) -> Event:
 
 
 def _as_written(key: str, value: dict[str, Any], text: str) -> msgspec.Raw:
-    """A time with all digits of the text, of which the parsed one may be short."""
+    """A time with all digits of the text, some of which the parsed number may have lost."""
     number = value.get(key)
     if isinstance(number, float):
         spelled = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)

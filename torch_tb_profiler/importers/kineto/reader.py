@@ -1,4 +1,4 @@
-"""Reads one Kineto trace: bytes in, event columns out, in one pass."""
+"""Reads a Kineto trace in one pass: bytes in, event columns out."""
 
 from __future__ import annotations
 
@@ -37,25 +37,27 @@ AnyPiece = EventPiece | FilePiece
 
 
 def read(source: AnySource, reading: Reading, dialect: Dialect | None = None) -> EventColumns:
-    """Read a Kineto trace: plain text on this machine by places in the file, all else as a stream.
+    """Read a Kineto trace: an uncompressed local file by byte ranges, any other as a stream.
 
     Args:
         source: The file.
-        reading: How.
-        dialect: What it is written in; None: its content tells.
+        reading: How it is read.
+        dialect: Its dialect; None to detect it.
 
     Raises:
-        TraceFormatError: the text holds no event array.
+        TraceFormatError: the text has no event array.
         StorageError, OSError: the file cannot be read.
     """
-    assert isinstance(source, Source), "no folder is a Kineto trace"
+    assert isinstance(source, Source), "a Kineto trace is a file"
     if source.path is not None and is_plain_text(source.path):
         return read_file(source.path, name=source.name, reading=reading, dialect=dialect)
     quality = QualityReport()
-    how = replace(reading, progress=lambda _: reading.progress(source.taken_bytes))
+    stream_reading = replace(reading, progress=lambda _: reading.progress(source.taken_bytes))
     with closing(source.unpacked()) as unpacked:
         text = utf8(unpacked, quality)
-        return read_text(text, name=source.name, quality=quality, reading=how, dialect=dialect)
+        return read_text(
+            text, name=source.name, quality=quality, reading=stream_reading, dialect=dialect
+        )
 
 
 def read_text(
@@ -70,15 +72,15 @@ def read_text(
     """Read a Kineto trace from its text.
 
     Args:
-        chunks: The decompressed text of the file, UTF-8, in pieces of any size.
-        name: The file's name, for messages.
-        quality: What was already found odd while unpacking.
+        chunks: The unpacked UTF-8 text of the file, in chunks of any size.
+        name: The file's name in messages.
+        quality: Problems while unpacking.
         piece_bytes: How much text is decoded at once.
-        reading: How; its progress is told after each piece how long that was.
-        dialect: As :func:`read`.
+        reading: How it is read; progress is called after each piece with its length.
+        dialect: As for :func:`read`.
 
     Raises:
-        TraceFormatError: the text holds no event array.
+        TraceFormatError: the text has no event array.
     """
     pieces = EventPieces(iter(chunks), piece_bytes)
     return _read(pieces, name, quality or QualityReport(), reading or Reading(), dialect)
@@ -92,10 +94,10 @@ def read_file(
     reading: Reading | None = None,
     dialect: Dialect | None = None,
 ) -> EventColumns:
-    """The same from a plain text file of this machine: whoever decodes a piece reads it, too.
+    """Read a Kineto trace from an uncompressed local file; pieces are read where they are decoded.
 
     Raises:
-        TraceFormatError: the text holds no event array.
+        TraceFormatError: the text has no event array.
         OSError: the file cannot be read.
     """
     pieces = FilePieces(path, piece_bytes)
@@ -104,27 +106,27 @@ def read_file(
 
 def read_piece(
     piece: AnyPiece,
-    cuts: EventBoundaries,
+    boundaries: EventBoundaries,
     *,
     python_frames: bool = True,
     dialect: Dialect | None = None,
 ) -> EventBatch:
-    """One piece of the event array as columns. Pure: may run in any process, in any order.
+    """Read one piece of the event array as columns. Pure: may run in any process and order.
 
     Raises:
-        OSError: the file that holds the piece cannot be read.
+        OSError: the file of the piece cannot be read.
     """
     if isinstance(piece, FilePiece):
         piece = piece.read()
-    return _batch(piece, cuts, python_frames, dialect)
+    return _batch(piece, boundaries, python_frames, dialect)
 
 
 def _batch(
-    piece: EventPiece, cuts: EventBoundaries, python_frames: bool, dialect: Dialect | None
+    piece: EventPiece, boundaries: EventBoundaries, python_frames: bool, dialect: Dialect | None
 ) -> EventBatch:
     quality = QualityReport()
-    decoded = decode_piece(piece, cuts, quality)
-    if cuts.has_unpadded_times:
+    decoded = decode_piece(piece, boundaries, quality)
+    if boundaries.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
     batch = build_batch(decoded.events, python_frames=python_frames, dialect=dialect)
     batch.quality.merge(quality)
@@ -133,7 +135,7 @@ def _batch(
 
 
 def _pad_times(events: Iterable[Event]) -> int:
-    """Give the times of ``events`` their leading zeros; return how many events that changed."""
+    """Restore the leading zeros of decimals in times; return how many events changed."""
     changed = 0
     for event in events:
         ts, dur = padded(event.ts), padded(event.dur)
@@ -157,7 +159,7 @@ def _read(
     if tail is None:
         merger.quality.add("truncated")
     if source.header.strip() == b"[" and merger.is_empty:
-        raise no_trace(name, "none of its items is a trace event")
+        raise not_a_trace(name, "none of its items is a trace event")
     header = read_header(source.header, tail, merger.quality)
     return assemble(merger, header, dialect)
 
@@ -168,28 +170,28 @@ def _merge(
     reading: Reading,
     dialect: Dialect | None,
 ) -> bytes | None:
-    """Merge every batch; return what follows the event array, None if that has no end."""
+    """Merge all batches; return the text after the event array, None if the array has no end."""
     frames = reading.options.python_frames
-    pieces = _Source(iter(source))
-    work = partial(read_piece, cuts=source.cuts, python_frames=frames, dialect=dialect)
+    pieces = _StoppablePieces(iter(source))
+    work = partial(read_piece, boundaries=source.boundaries, python_frames=frames, dialect=dialect)
     stream = iter(reading.read_pieces(pieces, work))
     for piece, batch in stream:
         merger.add(batch)
         reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))
         if batch.tail is not None:
-            pieces.gives = False
-            taken = (piece for piece, _ in stream)
-            return batch.tail + _start_of(chain(taken, pieces.pieces))
+            pieces.is_stopped = True
+            in_flight = (piece for piece, _ in stream)
+            return batch.tail + _head_of(chain(in_flight, pieces.pieces))
     return None
 
 
 def no_events(header: bytes, name: str) -> TraceFormatError:
-    """The reason why a JSON text without event array is no trace."""
+    """The error for JSON text without an event array."""
     if len(header) > MAX_HEADER_BYTES:
         return TraceFormatError(
             "no_events",
-            f"{name} holds no event in its first {MAX_HEADER_BYTES >> 20} MiB.",
-            "If it is a trace, move what stands before 'traceEvents' behind the events.",
+            f"{name} has no event in its first {MAX_HEADER_BYTES >> 20} MiB.",
+            "If it is a trace, move the keys before 'traceEvents' to after the events.",
         )
     if parse_lenient(header.decode("utf-8", "replace")) is None:
         return TraceFormatError(
@@ -197,36 +199,37 @@ def no_events(header: bytes, name: str) -> TraceFormatError:
             f"{name} ends before its first event.",
             "The recording process was probably stopped while writing: export the trace again.",
         )
-    return no_trace(name, "it has no 'traceEvents' list")
+    return not_a_trace(name, "it has no 'traceEvents' list")
 
 
-def no_trace(name: str, reason: str) -> TraceFormatError:
-    """The error for JSON of another kind."""
+def not_a_trace(name: str, reason: str) -> TraceFormatError:
+    """The error for JSON that is not a trace."""
     return TraceFormatError(
         "not_a_trace",
-        f"{name} is JSON but no profiler trace: {reason}.",
+        f"{name} is JSON but not a profiler trace: {reason}.",
         "Name a file written by torch.profiler (export_chrome_trace, tensorboard_trace_handler).",
     )
 
 
 @dataclass(slots=True)
-class _Source:
-    """Pieces for a reader that may take some before their turn, until ``gives`` is false."""
+class _StoppablePieces:
+    """Pieces for a reader that may prefetch some, until it is stopped."""
 
     pieces: Iterator[AnyPiece]
-    gives: bool = True
+    is_stopped: bool = False
 
     def __iter__(self) -> Iterator[AnyPiece]:
         return self
 
     def __next__(self) -> AnyPiece:
-        if not self.gives:
+        if self.is_stopped:
             raise StopIteration
         return next(self.pieces)
 
 
-def _start_of(rest_of_file: Iterable[AnyPiece]) -> bytes:
-    """What follows the events, as far as it can matter; what is unpacked is so to its end."""
+def _head_of(rest_of_file: Iterable[AnyPiece]) -> bytes:
+    """The text after the events, up to a limit; all pieces are consumed, so that packed files are
+    unpacked to their end."""
     rest = bytearray()
     for piece in rest_of_file:
         if len(rest) < MAX_TAIL_BYTES:

@@ -1,9 +1,9 @@
-"""The repair ladder: text of one damaged event → the event its writer meant.
+"""The repair ladder: text of one damaged event → the event that its writer intended.
 
-Rungs, each tried only when the ones before do not parse (docs/inputs.md#damage): accept control
+Each rung is tried only if the ones before do not parse (docs/inputs.md#damage): accept control
 characters and NaN; take the backslashes of strings with bad escapes literally; null for missing
 values; restore the name by the fields around it; treat a quote that cannot end its string as
-literal. The name rung stands before the quote rung because names may look like JSON
+literal. The name rung precedes the quote rung because names may look like JSON
 (``{"device": "cpu"}``).
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from torch_tb_profiler.trace.quality import QualityReport
 
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
-"""What ``surrogateescape`` makes of a byte that is not UTF-8."""
+"""A byte that is not UTF-8, as decoded by ``surrogateescape``."""
 
 ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -33,7 +33,7 @@ BACKSLASHES = re.compile(r'\\(?P<next>["\\]?)')
 RAW_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)"')
 BEFORE_NEXT = r'(?=\s*(?:,\s*"[^"\\]*"\s*:|[}\]]))'
 ENDS_WITH_BACKSLASH = re.compile(r'(?<=")[^"]*(?<!\\)(?:\\\\)*\\"' + BEFORE_NEXT)
-"""A string whose last backslash escapes nothing: behind its quote the object goes on or ends."""
+"""A string whose last backslash escapes nothing: after its quote the object continues or ends."""
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*(?:"|\Z))'
@@ -50,42 +50,42 @@ CLOSING_QUOTE = re.compile(
 )
 MAX_NAME_ENDS = 8
 MAX_DIGITS = 4000
-"""Python refuses longer integers."""
+"""Python rejects longer integers."""
 
-Reading = tuple[str, list[str]]
-"""A text to try, and the issues that it repairs."""
+RepairedText = tuple[str, list[str]]
+"""A repair to try, and the issues that it repairs."""
 
 
 @dataclass(slots=True)
-class Parsed:
-    """One JSON value read leniently.
+class ParsedValue:
+    """A JSON value, parsed leniently.
 
     Attributes:
-        value: The value; duplicate keys: the last one counts.
-        end: Where it ends in the text.
+        value: The value; of duplicate keys the last one counts.
+        end: Its end in the text.
         repeated: Keys that occur more than once in the outermost object.
-        no_numbers: How many NaN, Infinity and overflowing numbers became null.
+        invalid_numbers: How many NaN, Infinity and overflowing numbers became null.
     """
 
     value: Any
     end: int
     repeated: frozenset[str]
-    no_numbers: int
+    invalid_numbers: int
 
 
 class _LenientDecoder(json.JSONDecoder):
-    """The standard decoder, told to accept control characters and to count what it gives up."""
+    """The standard decoder, which accepts control characters and counts the numbers it drops."""
 
     def __init__(self) -> None:
         super().__init__(
             strict=False,
             object_pairs_hook=self._pairs,
-            parse_constant=self._no_number,
+            parse_constant=self._invalid_number,
             parse_float=self._float,
             parse_int=self._int,
         )
         self.repeated: frozenset[str] = frozenset()
-        self.no_numbers = 0
+        self.invalid_numbers = 0
 
     def _pairs(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(items)
@@ -95,73 +95,73 @@ class _LenientDecoder(json.JSONDecoder):
             self.repeated = frozenset(key for key, count in counts.items() if count > 1)
         return result
 
-    def _no_number(self, _: str) -> None:
-        self.no_numbers += 1
+    def _invalid_number(self, _: str) -> None:
+        self.invalid_numbers += 1
 
     def _float(self, digits: str) -> float | None:
         value = float(digits)
         if abs(value) < float("inf"):
             return value
-        self.no_numbers += 1
+        self.invalid_numbers += 1
         return None
 
     def _int(self, digits: str) -> int | None:
         if len(digits) <= MAX_DIGITS:
             return int(digits)
-        self.no_numbers += 1
+        self.invalid_numbers += 1
         return None
 
 
 _local = threading.local()
 
 
-def parse_lenient(text: str, start: int = 0) -> Parsed | None:
-    """The JSON value at ``start``; None when there is none, or it nests too deep to read."""
+def parse_lenient(text: str, start: int = 0) -> ParsedValue | None:
+    """The JSON value at ``start``; None if there is none or it is nested too deeply."""
     decoder: _LenientDecoder | None = getattr(_local, "decoder", None)
     if decoder is None:
         decoder = _local.decoder = _LenientDecoder()
     decoder.repeated = frozenset()
-    decoder.no_numbers = 0
+    decoder.invalid_numbers = 0
     try:
         value, end = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return Parsed(value, end, decoder.repeated, decoder.no_numbers)
+    return ParsedValue(value, end, decoder.repeated, decoder.invalid_numbers)
 
 
 def decode_text(raw: bytes, quality: QualityReport) -> str:
-    """Bytes as text of the same number of characters as valid ones; bad bytes become U+FFFD."""
+    """Decode UTF-8; every invalid byte becomes U+FFFD."""
     text, bad_bytes = ESCAPED_BYTE.subn("\ufffd", raw.decode("utf-8", "surrogateescape"))
     quality.add("bad_encoding", int(bad_bytes > 0))
     return text
 
 
 def fix_escapes(text: str) -> tuple[str, list[str]]:
-    """Backslashes doubled where they escape nothing, lone surrogates as U+FFFD; and what was done.
+    """Double backslashes that escape nothing, replace lone surrogates by U+FFFD; also the issues.
 
     A bad escape shows that no backslash of its string was escaped: in ``C:\\Users\\new`` the second
-    one begins no new line, either. Those before a quote are left, or else the string would end.
+    one does not begin a line break either. Those before a quote stay, or the string would end.
     """
     if "\\" not in text:
         return text, []
-    done: set[str] = set()
+    issues: set[str] = set()
 
     def fix_string(match: re.Match[str]) -> str:
         if not _has_bad_escape(match[0]):
             return match[0]
-        done.add("backslash_repaired")
+        issues.add("backslash_repaired")
         return BACKSLASHES.sub(lambda it: it[0] if it["next"] == '"' else it[0] * 2, match[0])
 
     def fix(match: re.Match[str]) -> str:
         if match["lone"]:
-            done.add("backslash_repaired")
+            issues.add("backslash_repaired")
             return "\\\\"
         if match["surrogate"]:
-            done.add("bad_encoding")
+            issues.add("bad_encoding")
             return "\\ufffd"
         return match[0]
 
-    return ESCAPE.sub(fix, STRING.sub(fix_string, text)), sorted(done)
+    return ESCAPE.sub(fix, STRING.sub(fix_string, text)), sorted(issues)
 
 
 def _has_bad_escape(text: str) -> bool:
@@ -169,26 +169,26 @@ def _has_bad_escape(text: str) -> bool:
 
 
 def fix_values(text: str) -> tuple[str, list[str]]:
-    """Null for empty values, nan, inf and N/A; commas before a closing bracket removed."""
-    done: list[str] = []
+    """Replace empty values, nan, inf and N/A by null, remove trailing commas; also the issues."""
+    issues: list[str] = []
 
     def fix(match: re.Match[str]) -> str:
         if match["string"]:
             return match[0]
         if match["empty"]:
-            done.append("empty_value")
+            issues.append("empty_value")
             return ": null"
         if match["number"]:
-            done.append("not_a_number")
+            issues.append("not_a_number")
             return "null"
-        done.append("trailing_comma")
+        issues.append("trailing_comma")
         return ""
 
-    return TOKEN.sub(fix, text), done
+    return TOKEN.sub(fix, text), issues
 
 
 def fix_quotes(text: str) -> str:
-    """Escape the quotes inside strings that cannot be the end of their string."""
+    """Escape quotes that cannot be the end of their string."""
     parts: list[str] = []
     position = 0
     while True:
@@ -221,8 +221,8 @@ def _is_escaped(text: str, position: int) -> bool:
     return backslashes % 2 == 1
 
 
-def names_restored(text: str) -> Iterator[Reading]:
-    """The event with its name taken up to ``", "pid": …, "tid":``; the latest such place first."""
+def restore_names(text: str) -> Iterator[RepairedText]:
+    """The event with its name extended to ``", "pid": …, "tid":``; the last such match first."""
     start = NAME_START.search(text)
     if start is None:
         return
@@ -230,71 +230,71 @@ def names_restored(text: str) -> Iterator[Reading]:
     for end in reversed(ends[:MAX_NAME_ENDS]):
         name = text[start.end() : end]
         if "\n" not in name:
-            escaped, done = _escaped_name(name)
-            yield text[: start.end()] + escaped + text[end:], done
+            escaped, issues = _escaped_name(name)
+            yield text[: start.end()] + escaped + text[end:], issues
 
 
-def _escaped_name(name: str) -> Reading:
-    """A name with its quotes escaped, and its backslashes if it shows that they are not."""
+def _escaped_name(name: str) -> RepairedText:
+    """A name with its quotes escaped, and its backslashes if they are evidently unescaped."""
     has_quotes = RAW_QUOTE.search(name) is not None
-    done = ["quote_repaired"] if has_quotes else []
+    issues = ["quote_repaired"] if has_quotes else []
     if "\\" in name and (has_quotes or _has_bad_escape(name) or _is_escaped(name, len(name))):
         name = name.replace("\\", "\\\\")
-        done.append("backslash_repaired")
-    return RAW_QUOTE.sub(r'\1\\"', name), done
+        issues.append("backslash_repaired")
+    return RAW_QUOTE.sub(r'\1\\"', name), issues
 
 
-def _whole(text: str) -> Parsed | None:
+def _whole(text: str) -> ParsedValue | None:
     parsed = parse_lenient(text)
     return parsed if parsed is not None and not text[parsed.end :].strip() else None
 
 
-def _as_written(text: str) -> Iterator[Reading]:
+def _as_written(text: str) -> Iterator[RepairedText]:
     yield fix_escapes(text)
 
 
-def _with_name(text: str) -> Iterator[Reading]:
-    for named, done in names_restored(text):
+def _with_name(text: str) -> Iterator[RepairedText]:
+    for named, issues in restore_names(text):
         fixed, more = fix_escapes(named)
-        yield fixed, [*done, *more]
+        yield fixed, [*issues, *more]
 
 
-def _with_literal_quotes(text: str) -> Iterator[Reading]:
-    for fixed, done in (*_as_written(text), *_with_name(text)):
-        yield fix_quotes(fixed), [*done, "quote_repaired"]
+def _with_literal_quotes(text: str) -> Iterator[RepairedText]:
+    for fixed, issues in (*_as_written(text), *_with_name(text)):
+        yield fix_quotes(fixed), [*issues, "quote_repaired"]
     literal, count = ENDS_WITH_BACKSLASH.subn(lambda it: it[0].replace("\\", "\\\\"), text)
     if count:
-        fixed, done = fix_escapes(literal)
-        yield fixed, [*done, "backslash_repaired"]
+        fixed, issues = fix_escapes(literal)
+        yield fixed, [*issues, "backslash_repaired"]
 
 
-Rung = Callable[[str], Iterator[Reading]]
-"""Gives the readings of a text, best first."""
+Rung = Callable[[str], Iterator[RepairedText]]
+"""Text → repairs of one kind, best first."""
 
 RUNGS: tuple[Rung, ...] = (_as_written, _with_name, _with_literal_quotes)
-"""From the surest to the boldest."""
+"""The rungs, safest first."""
 
 
-def _readings(text: str, rungs: Sequence[Rung]) -> Iterator[Reading]:
-    """The texts to try, best first; every issue stands once."""
+def _repairs(text: str, rungs: Sequence[Rung]) -> Iterator[RepairedText]:
+    """All repairs of some rungs, best first; issues are unique."""
     for rung in rungs:
-        for reading, done in rung(text):
-            yield reading, sorted(set(done))
-            filled, more = fix_values(reading)
+        for repaired, issues in rung(text):
+            yield repaired, sorted(set(issues))
+            filled, more = fix_values(repaired)
             if more:
-                yield filled, [*sorted(set(done)), *more]
+                yield filled, [*sorted(set(issues)), *more]
 
 
 def repaired_event(
     text: str, quality: QualityReport, rungs: Sequence[Rung] = RUNGS
 ) -> dict[str, Any] | None:
-    """The object that ``text`` was meant to be; None when no rung gives one.
+    """The object that ``text`` was meant to be; None if no rung produces one.
 
-    A valid event in which ``pid`` occurs twice comes from a quote in a name that happens to make
-    valid JSON; its name is restored too.
+    A valid event in which ``pid`` occurs twice is the result of a quote in its name; the name is
+    restored, too.
     """
-    for reading, issues in _readings(text, rungs):
-        parsed = _whole(reading)
+    for repaired, issues in _repairs(text, rungs):
+        parsed = _whole(repaired)
         if parsed is None or not isinstance(parsed.value, dict):
             continue
         restored = _unambiguous(text) if "pid" in parsed.repeated else None
@@ -303,15 +303,15 @@ def repaired_event(
             quality.add("ambiguous_name", 1, text)
         for issue in issues:
             quality.add(issue, 1, text)
-        quality.add("not_a_number", parsed.no_numbers)
+        quality.add("not_a_number", parsed.invalid_numbers)
         quality.add("control_characters", int(CONTROL.search(text) is not None))
         value: dict[str, Any] = parsed.value
         return value
     return None
 
 
-def _unambiguous(text: str) -> Parsed | None:
-    for named, _ in _readings(text, (_with_name,)):
+def _unambiguous(text: str) -> ParsedValue | None:
+    for named, _ in _repairs(text, (_with_name,)):
         parsed = _whole(named)
         if parsed is not None and isinstance(parsed.value, dict) and not parsed.repeated:
             return parsed
@@ -319,11 +319,12 @@ def _unambiguous(text: str) -> Parsed | None:
 
 
 def repaired_object(raw: bytes, quality: QualityReport) -> bytes:
-    """A damaged ``args`` object as valid JSON; ``{}`` when it cannot be repaired or is none."""
+    """A damaged ``args`` object as valid JSON; ``{}`` if it cannot be repaired or is not an
+    object."""
     value = repaired_event(decode_text(raw, quality), quality)
     return encode(value) if value is not None else b"{}"
 
 
 def encode(value: Any) -> bytes:
-    """A value of :func:`parse_lenient` as JSON that a strict decoder takes."""
+    """A value of :func:`parse_lenient` as strict JSON."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")

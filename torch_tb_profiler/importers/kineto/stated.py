@@ -1,6 +1,6 @@
-"""What slices state of their own: FLOPs, bytes and the source of generated kernels.
+"""FLOPs, bytes and source of generated kernels, as slices state them in their arguments.
 
-Inductor writes ``kernel_flop``, ``kernel_num_gb`` and ``kernel_file`` beside the launches of Triton
+Inductor writes ``kernel_flop``, ``kernel_num_gb`` and ``kernel_file`` into the launches of Triton
 kernels; tools that count FLOPs write ``flops``.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from torch_tb_profiler.importers.kineto import structs
-from torch_tb_profiler.importers.kineto.args import decode_args
+from torch_tb_profiler.importers.kineto.decode import decode_args
 from torch_tb_profiler.importers.kineto.graph_annotations import spread_annotations
 from torch_tb_profiler.importers.kineto.structs import DEVICE_MARKS, HOST_MARKS, STATED_FIELDS
 from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
@@ -22,8 +22,8 @@ from torch_tb_profiler.trace.columns import STATED_COLUMNS, ColumnArrays, Float6
 from torch_tb_profiler.trace.quality import QualityReport
 
 GIGA = 1e9
-MOST = 1e19
-"""FLOPs or bytes of one call: hours of the fastest device."""
+MAX_AMOUNT = 1e19
+"""FLOPs or bytes of one call: hours on the fastest device."""
 
 
 def stated_table(
@@ -33,12 +33,12 @@ def stated_table(
     strings: Interner,
     quality: QualityReport,
 ) -> ColumnArrays | None:
-    """A row for each slice that states anything; None when none does.
+    """The rows of ``stated``, one per slice that states anything; None if none does.
 
-    Few do, so all but the marks is decoded of these alone.
+    Few slices do, so the fields other than the marks are decoded only for these.
     """
     spread = dict(spread_annotations(args, raws))
-    marked = sorted({row for mark in _marks(args) for row in _having(args, mark)})
+    marked = sorted({row for mark in _marks(args) for row in _rows_with(args, mark)})
     parts = [_decoded(raws, marked, spread, strings, quality)] if marked else []
     if spread:
         parts.append(_annotated(spread, strings))
@@ -55,7 +55,8 @@ def _decoded(
     strings: Interner,
     quality: QualityReport,
 ) -> ColumnArrays:
-    """What some slices state, by their rows here; takes their annotations out of ``spread``."""
+    """The statements of some slices, by index into ``raws``; removes their annotations from
+    ``spread``."""
     given = decode_args(structs.STATED_ARGS, [raws[row] for row in marked], quality)
 
     def floats(name: str) -> Float64:
@@ -75,13 +76,13 @@ def _decoded(
 
 
 def _annotated(spread: dict[int, str], strings: Interner) -> ColumnArrays:
-    """Slices that state nothing but the annotation of their node."""
-    unknown = {
+    """Slices that state only the annotation of their node."""
+    absent = {
         name: np.full(len(spread), np.nan if dtype is np.float64 else -1, dtype)
         for name, dtype in STATED_COLUMNS.items()
     }
     return {
-        **unknown,
+        **absent,
         "slice": np.array(list(spread), np.int64),
         "annotation_code": text_codes(list(spread.values()), strings),
     }
@@ -91,7 +92,7 @@ _TEXTS = ("kernel_file", "kernel_kwargs", "annotation", "stack")
 
 
 def _launch_options(given: Any) -> Any:
-    """The constants that a Triton kernel was compiled for, warps and stages among them."""
+    """The constants that a Triton kernel was compiled with, including warps and stages."""
     options = [_text(given.kernel_kwargs)] if given.kernel_kwargs else []
     for name in structs.TRITON_FIELDS:
         value = getattr(given, name)
@@ -105,7 +106,7 @@ def _marks(args: Sequence[Any]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(fields) if args and hasattr(args[0], name))
 
 
-def _having(args: Sequence[Any], mark: str) -> list[int]:
+def _rows_with(args: Sequence[Any], mark: str) -> list[int]:
     absent = STATED_FIELDS[mark].default
     if absent is None:
         return [row for row, arg in enumerate(args) if getattr(arg, mark) is not None]
@@ -117,9 +118,9 @@ def _key(name: str) -> str:
 
 
 def _credible(values: Float64) -> Float64:
-    """Counts that can be: finite, above 0 (a kernel of whose FLOPs Inductor knows none says 0,
-    which is no count), and no more than :data:`MOST`."""
-    return np.where(np.isfinite(values) & (values > 0) & (values <= MOST), values, np.nan)
+    """Plausible amounts: finite, above 0 (Inductor writes 0 for unknown FLOPs), and at most
+    :data:`MAX_AMOUNT`; others become NaN."""
+    return np.where(np.isfinite(values) & (values > 0) & (values <= MAX_AMOUNT), values, np.nan)
 
 
 def _text(value: Any) -> Any:

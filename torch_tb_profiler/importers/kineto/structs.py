@@ -1,11 +1,11 @@
-"""What is decoded from an event: typed structs, one for the envelope and one per kind of args.
+"""Structs that events are decoded into: one for the envelope, one per kind of arguments.
 
-The envelope takes ``args`` undecoded, so the decoder skips most of the text at memory speed;
-the args are then decoded by a struct that names only what that kind of event needs. Scalars are
-``Any``: a vendor that writes a number as text must not fail the event, and it costs nothing.
+The envelope leaves ``args`` undecoded, so the decoder skips most of the text at memory speed; the
+arguments are then decoded into a struct with only the fields that kind of event needs. Scalars are
+``Any``: a number that a vendor writes as text must not fail the event, and it costs nothing.
 
-All decoders are made while the module is imported, by one thread; for the reason see
-:mod:`torch_tb_profiler.once`.
+All decoders are built while the module is imported, by one thread; :mod:`torch_tb_profiler.once`
+has the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ABSENT_RAW = msgspec.Raw(b"")
 
 
 class Event(msgspec.Struct, gc=False):
-    """The envelope of one Chrome trace event; of its times a double may not hold all digits."""
+    """The envelope of a Chrome trace event; times stay undecoded, for a double may lose digits."""
 
     ph: Any = None
     cat: Any = None
@@ -40,7 +40,7 @@ class ArgumentField(NamedTuple):
 
     Attributes:
         key: Its key in the file.
-        default: What stands for an absent one; an undecoded ``Raw`` default leaves it undecoded.
+        default: The value of an absent one; a ``Raw`` default leaves the argument undecoded.
     """
 
     key: str
@@ -48,7 +48,7 @@ class ArgumentField(NamedTuple):
 
 
 ArgumentFields = dict[str, ArgumentField]
-"""Struct field → argument."""
+"""Field of the struct → argument."""
 
 
 def _int(key: str) -> ArgumentField:
@@ -67,8 +67,8 @@ def _list(key: str) -> ArgumentField:
     return ArgumentField(key, ABSENT_RAW)
 
 
-# A key is looked up from behind the one before it: fields stand in the order in which torch >= 2.3
-# writes them, and those of older releases behind.
+# The decoder searches a key from the field after the last match: fields are in the order in which
+# torch >= 2.3 writes them, followed by those of older releases.
 
 LINK_FIELDS: ArgumentFields = {
     "external_id": _int("External id"),
@@ -107,7 +107,7 @@ COLLECTIVE_FIELDS: ArgumentFields = {
 COLLECTIVE_MARKS: ArgumentFields = {
     name: COLLECTIVE_FIELDS[name] for name in ("collective", "in_nelems", "group", "group_id")
 }
-"""Any of these is collective metadata."""
+"""Any of these marks collective metadata."""
 
 STATED_FIELDS: ArgumentFields = {
     "kernel_file": _text("kernel_file"),
@@ -123,17 +123,17 @@ TRITON_FIELDS: ArgumentFields = {
     "num_warps": ArgumentField("num_warps", None),
     "num_stages": ArgumentField("num_stages", None),
 }
-"""What Inductor writes beside ``kernel_kwargs``."""
+"""Launch options that Inductor writes separately from ``kernel_kwargs``."""
 
 HOST_MARKS: ArgumentFields = {
     name: STATED_FIELDS[name] for name in ("kernel_file", "kernel_flop", "kernel_num_gb", "flops")
 }
-"""Any of these on a host slice states work or source of its own."""
+"""Any of these on a host slice states its work or source."""
 
 DEVICE_MARKS: ArgumentFields = {
     name: STATED_FIELDS[name] for name in ("annotation", "stack", "flops")
 }
-"""Any of these on device work likewise."""
+"""Any of these on device work states its annotation or work."""
 
 PYTHON_FIELDS: ArgumentFields = {
     "python_parent_id": _int("Python parent id"),
@@ -174,8 +174,8 @@ ASCEND_FIELDS: ArgumentFields = {
     "element_count": _int("count"),
     "element_type": _text("data_type"),
 }
-"""Of Ascend's tools: what joins a task of the device with the call of CANN that launched it, and
-the entry of a queue with the work on it; the kind of a task; what a collective moves."""
+"""Arguments of Ascend's tools: ids that link a device task to the CANN call that launched it, and a
+queue entry to its work; the kind of a task; what a collective transfers."""
 
 TRACK_FIELDS: ArgumentFields = {
     "name": _text("name"),
@@ -188,7 +188,12 @@ _LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]]
 
 
 def decoder(name: str, *groups: ArgumentFields) -> msgspec.json.Decoder[Any]:
-    """The decoder of structs with the fields of some groups; a struct has this name."""
+    """Build the decoder of a struct with the fields of some groups.
+
+    Args:
+        name: The name of the struct.
+        groups: Its fields.
+    """
     fields = {name: field for group in groups for name, field in group.items()}
     struct = msgspec.defstruct(
         name,
@@ -199,9 +204,9 @@ def decoder(name: str, *groups: ArgumentFields) -> msgspec.json.Decoder[Any]:
         gc=False,
         rename={name: field.key for name, field in fields.items()},
     )
-    made: msgspec.json.Decoder[Any] = msgspec.json.Decoder(struct)
-    _LIST_DECODERS[made] = msgspec.json.Decoder(GenericAlias(list, (struct,)))
-    return made
+    result: msgspec.json.Decoder[Any] = msgspec.json.Decoder(struct)
+    _LIST_DECODERS[result] = msgspec.json.Decoder(GenericAlias(list, (struct,)))
+    return result
 
 
 EVENTS = msgspec.json.Decoder(list[Event])
@@ -230,6 +235,9 @@ _LIST_DECODERS[COUNTER_ARGS] = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def list_decoder(one: msgspec.json.Decoder[Any]) -> msgspec.json.Decoder[list[Any]]:
-    """The decoder of lists of what ``one``, which was made here, reads: one call instead of one per
-    event."""
+    """The decoder of lists of the same struct, to decode many with one call.
+
+    Args:
+        one: A decoder of this module.
+    """
     return _LIST_DECODERS[one]

@@ -1,8 +1,9 @@
-"""Microseconds as the file writes them → exact int64 nanoseconds.
+"""Microseconds in a file → exact int64 nanoseconds.
 
-Five forms occur: whole µs, µs with three decimals, either as text, absolute µs with decimals, whose
-19 digits a double does not hold, and the same without leading zeros: ``.5`` for 5 ns, ``.50`` for
-50 ns. So no time ever passes through a double: the digits of all are read at once.
+Five forms occur: whole µs, µs with three decimals, either of them as text, absolute µs with
+decimals, whose 19 digits exceed a double, and the same without leading zeros in the decimals:
+``.5`` for 5 ns, ``.50`` for 50 ns. So times never pass through a double; their digits are parsed
+vectorized.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from torch_tb_profiler.importers.kineto.digits import DecimalNumbers
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 MAX_DIGITS = 20
-"""Far more digits before or behind the point than any time has."""
+"""Far more digits before or after the point than any time has."""
 
-BEYOND_NS = 2**63 - 1
-"""Stands for a time too large to hold; its negative for one too small."""
+OVERFLOW_NS = 2**63 - 1
+"""Represents a time that is too large; its negative one that is too small."""
 
 NUMBER_START = re.compile(rb"-?\d")
 SHORT_DECIMALS = re.compile(rb'"ts"\s*:\s*\d{14,}\.\d{1,2}\s*[,}]')
@@ -33,11 +34,11 @@ BASE_KEY = b'"baseTimeNanoseconds"'
 
 @dataclass(slots=True)
 class Times:
-    """Nanoseconds with :data:`ABSENT` where there is no usable time.
+    """Times in nanoseconds; :data:`ABSENT` where there is no usable one.
 
     Attributes:
-        ns: The times; plus or minus :data:`BEYOND_NS` for those that int64 does not hold.
-        has_fraction: Whether any is no whole number of microseconds.
+        ns: The times; plus or minus :data:`OVERFLOW_NS` for those that do not fit into int64.
+        has_fraction: Whether any is not a whole number of microseconds.
         strings: How many were written as text.
     """
 
@@ -47,7 +48,7 @@ class Times:
 
 
 def text_to_ns(text: str) -> int:
-    """Microseconds in decimal text as nanoseconds; :data:`ABSENT` if that is no time."""
+    """Microseconds in decimal text as nanoseconds; :data:`ABSENT` if it is not a time."""
     try:
         number = Decimal(text.strip())
     except (DecimalException, ValueError):
@@ -59,15 +60,15 @@ def _decimal_to_ns(number: Decimal) -> int:
     if number.is_nan():
         return ABSENT
     if number.is_infinite() or number.adjusted() >= MAX_DIGITS:
-        return -BEYOND_NS if number.is_signed() else BEYOND_NS
+        return -OVERFLOW_NS if number.is_signed() else OVERFLOW_NS
     if number.adjusted() < -MAX_DIGITS:
         return 0
     ns = int((number * 1000).to_integral_value())
-    return min(max(ns, -BEYOND_NS), BEYOND_NS)
+    return min(max(ns, -OVERFLOW_NS), OVERFLOW_NS)
 
 
 def raw_to_ns(raw: bytes) -> int:
-    """One time value of any form as nanoseconds; :data:`ABSENT` if it is none."""
+    """One undecoded time as nanoseconds; :data:`ABSENT` if it is not a time."""
     if NUMBER_START.match(raw):
         return text_to_ns(raw.decode("ascii"))
     if not raw.startswith(b'"'):
@@ -79,10 +80,10 @@ def raw_to_ns(raw: bytes) -> int:
 
 
 def to_ns(raws: list[msgspec.Raw]) -> Times:
-    """Nanoseconds of the undecoded values of ``ts`` or ``dur``, rounded half to even.
+    """Parse undecoded values of ``ts`` or ``dur``, rounding half to even.
 
     Args:
-        raws: JSON numbers, text, or anything else a damaged file holds; empty for an absent one.
+        raws: JSON numbers, text, or anything else in a damaged file; empty for an absent one.
     """
     if not raws:
         return Times(np.empty(0, np.int64), False, 0)
@@ -95,13 +96,13 @@ def to_ns(raws: list[msgspec.Raw]) -> Times:
     is_text = np.array([other.startswith(b'"') for other in others], np.bool_)
     fraction = numbers.has_fraction
     if is_text.any():
-        # Digits as text are read at once, too: Ascend's tools write every start so.
+        # Vectorize numbers parsed as text, too: Ascend's tools write every start so.
         quoted = odd[is_text]
-        written = DecimalNumbers([other[1:-1] for other in others if other.startswith(b'"')])
-        ns[quoted] = written.thousandths
-        fraction |= written.has_fraction
+        parsed = DecimalNumbers([other[1:-1] for other in others if other.startswith(b'"')])
+        ns[quoted] = parsed.thousandths
+        fraction |= parsed.has_fraction
         is_done = np.zeros(len(raws), np.bool_)
-        is_done[quoted[written.is_plain]] = True
+        is_done[quoted[parsed.is_plain]] = True
         odd = odd[~is_done[odd]]
     for row in odd.tolist():
         ns[row] = raw_to_ns(bytes(raws[row]))
@@ -112,15 +113,15 @@ def to_ns(raws: list[msgspec.Raw]) -> Times:
 def has_unpadded_decimals(header: bytes, head: bytes) -> bool:
     """Whether a file was written by a PyTorch nightly of 2024-03-18 to 04-03.
 
-    Nothing but the times themselves tells. In these files all are absolute, and behind the point
-    of each stand its nanoseconds, 0 to 999, without leading zeros. Decimals that somebody wrote
-    anew end in no zero, and those of a fixed number of digits have all as many: only a key whose
-    decimals are of several lengths and end in zeros proves the form. A file of few events may lack
-    the proof; its times are read as decimals.
+    Only the times themselves show it. In these files all are absolute, and the digits after the
+    point are nanoseconds, 0 to 999, without leading zeros. Decimals of a rewritten file do not end
+    in zeros, and decimals of fixed width all have the same length: so only decimals of one key that
+    differ in length and end in zeros prove this form. A file of few events may lack the proof; then
+    its times are read as ordinary decimals.
 
     Args:
         header: The text before the events.
-        head: The first events; may end anywhere.
+        head: The first events, truncated anywhere.
     """
     if BASE_KEY in header or SHORT_DECIMALS.search(head) is None:
         return False
@@ -138,6 +139,6 @@ def _proves_unpadded(decimals: set[bytes]) -> bool:
 
 
 def padded(raw: msgspec.Raw) -> msgspec.Raw:
-    """A time of such a file with its leading zeros: 10.50 → 10.050."""
+    """Restore the leading zeros of the decimals of such a time: 10.50 → 10.050."""
     match = LESS_THAN_THREE.fullmatch(bytes(raw))
     return raw if match is None else msgspec.Raw(match[1] + match[2].rjust(3, b"0"))

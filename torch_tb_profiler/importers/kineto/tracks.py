@@ -1,4 +1,4 @@
-"""(pid, tid) and the M events → tracks with names; rows that are one thread → one track."""
+"""(pid, tid) and M events → named tracks, and the merging of rows that are one thread."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from torch_tb_profiler.trace.quality import QualityReport
 def build_tracks(
     keys: list[tuple[str, str]], declared: dict[tuple[str, str, str], Any]
 ) -> list[Track]:
-    """The tracks in order of ``keys``; of repeated declarations the last one counts."""
+    """The tracks in order of ``keys``.
+
+    Args:
+        keys: (pid, tid) of each track.
+        declared: (event name, pid, tid) → value, from M events.
+    """
     processes: dict[tuple[str, str], Any] = {}
-    for (what, pid, _), value in declared.items():
-        processes[what, pid] = value
+    for (event_name, pid, _), value in declared.items():
+        processes[event_name, pid] = value
     return [
         Track(
             pid=pid,
@@ -43,18 +48,24 @@ def _number(value: Any) -> int | None:
 
 
 def merge_rows(
-    tables: dict[str, ColumnArrays], tracks: list[Track], thread: Callable[[Track], Track]
+    tables: dict[str, ColumnArrays], tracks: list[Track], thread_of: Callable[[Track], Track]
 ) -> list[Track]:
-    """The threads behind ``tracks``, in order of their first row; tables are told, in place."""
+    """Merge rows of the same thread; returns the threads in order of their first row.
+
+    Args:
+        tables: All tables; their ``track`` columns are updated in place.
+        tracks: The rows.
+        thread_of: Row → its thread.
+    """
     threads: dict[tuple[str, str], Track] = {}
-    places: dict[tuple[str, str], int] = {}
-    of_row = np.zeros(len(tracks), np.int32)
+    indices: dict[tuple[str, str], int] = {}
+    index_of_row = np.zeros(len(tracks), np.int32)
     for row, track in enumerate(tracks):
-        own = thread(track)
-        key = (own.pid, own.tid)
-        of_row[row] = places.setdefault(key, len(places))
-        threads.setdefault(key, own)
+        thread = thread_of(track)
+        key = (thread.pid, thread.tid)
+        index_of_row[row] = indices.setdefault(key, len(indices))
+        threads.setdefault(key, thread)
     for table in tables.values():
         if "track" in table and len(table["track"]):
-            table["track"] = of_row[table["track"]]
+            table["track"] = index_of_row[table["track"]]
     return list(threads.values())

@@ -1,4 +1,4 @@
-"""What came without a category that is known: settled by row, arguments and name."""
+"""Categories of slices whose category is missing or unknown: by row, arguments and name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_without_word
+from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, infer_category
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, DEVICE_LABEL, ColumnArrays, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 DEVICE_ROW = re.compile(r"(GPU|NPU|XPU|MTIA|HPU)\b")
-"""A label of a process whose rows are a device's, with or without its number."""
+"""The label of a process whose rows belong to a device, with or without a number."""
 
 
 def assign_missing_categories(
@@ -23,51 +23,68 @@ def assign_missing_categories(
     dialect: Dialect | None,
     quality: QualityReport,
 ) -> None:
-    """Give every slice of unknown category one, in place; each kind of row once."""
+    """Assign a category to every slice without a known one, in place.
+
+    Args:
+        tables: All tables; slices and their details are used.
+        strings: The strings of the file.
+        tracks: Its tracks.
+        dialect: Its dialect; None for PyTorch's own.
+        quality: Counts unknown and missing categories.
+    """
     slices, device = tables["slices"], tables["device"]
     category = slices["category"]
     if dialect is not None:
-        _settle_words(slices, strings, dialect)
+        _apply_dialect_categories(slices, strings, dialect)
     rows = np.flatnonzero(category == UNKNOWN_CATEGORY)
     if not rows.size:
         return
-    has_word = slices["raw_category_code"][rows] >= 0
-    quality.add("unknown_category", int(has_word.sum()))
+    has_raw_category = slices["raw_category_code"][rows] >= 0
+    quality.add("unknown_category", int(has_raw_category.sum()))
     with_both = (device["device"] != ABSENT) & (device["stream"] != ABSENT)
     by_args = np.isin(rows, device["slice"][with_both])
-    keys = np.stack([slices["track"][rows], slices["name_code"][rows], has_word, by_args], axis=1)
-    kinds, kind = np.unique(keys, axis=0, return_inverse=True)
-    settled, is_guess = [], []
-    for track, name, word, args in kinds.tolist():
-        own = None if dialect is None else dialect.category(tracks[track], strings[name])
-        common = _category(tracks[track], strings[name], has_word=bool(word), on_device=bool(args))
-        settled.append(common if own is None else own)
-        is_guess.append(own is None)
-    kind = kind.reshape(-1)
-    category[rows] = np.array(settled, np.int8)[kind]
-    quality.add("missing_category", int((~has_word & np.array(is_guess)[kind]).sum()))
-    if dialect is not None and dialect.told_again is not None:
-        category[dialect.told_again(slices, strings, tracks)] = Category.DEVICE_OTHER
+    keys = np.stack(
+        [slices["track"][rows], slices["name_code"][rows], has_raw_category, by_args], axis=1
+    )
+    combinations, combination = np.unique(keys, axis=0, return_inverse=True)
+    assigned, is_guess = [], []
+    for track, name, has_raw, on_device in combinations.tolist():
+        by_dialect = (
+            None if dialect is None else dialect.infer_category(tracks[track], strings[name])
+        )
+        by_rules = _category(
+            tracks[track], strings[name], has_raw_category=bool(has_raw), on_device=bool(on_device)
+        )
+        assigned.append(by_rules if by_dialect is None else by_dialect)
+        is_guess.append(by_dialect is None)
+    combination = combination.reshape(-1)
+    category[rows] = np.array(assigned, np.int8)[combination]
+    quality.add(
+        "missing_category", int((~has_raw_category & np.array(is_guess)[combination]).sum())
+    )
+    if dialect is not None and dialect.duplicate_rows is not None:
+        category[dialect.duplicate_rows(slices, strings, tracks)] = Category.DEVICE_OTHER
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
     category[modules] = Category.MODULE
 
 
-def _settle_words(slices: ColumnArrays, strings: list[str], dialect: Dialect) -> None:
-    """Give slices the category that their dialect's word for it means."""
+def _apply_dialect_categories(slices: ColumnArrays, strings: list[str], dialect: Dialect) -> None:
+    """Assign the categories that only the dialect knows."""
     rows = np.flatnonzero(slices["category"] == UNKNOWN_CATEGORY)
-    words = slices["raw_category_code"][rows]
-    for code in np.unique(words[words >= 0]).tolist():
-        known = dialect.words.get(strings[code].lower())
+    raw_codes = slices["raw_category_code"][rows]
+    for code in np.unique(raw_codes[raw_codes >= 0]).tolist():
+        known = dialect.categories.get(strings[code].lower())
         if known is not None:
-            slices["category"][rows[words == code]] = known
+            slices["category"][rows[raw_codes == code]] = known
 
 
-def _category(track: Track, name: str, *, has_word: bool, on_device: bool) -> Category:
-    """A row of "GPU n", or device and stream among the arguments, is device work; a row of a
-    device without number counts where the file gives no category at all.
+def _category(track: Track, name: str, *, has_raw_category: bool, on_device: bool) -> Category:
+    """Device work is what is in a row of "GPU n" or has device and stream arguments.
+
+    A row of a device without a number counts only for slices that have no category at all.
     """
     label = track.process_label or ""
-    row = DEVICE_LABEL if has_word else DEVICE_ROW
+    row = DEVICE_LABEL if has_raw_category else DEVICE_ROW
     if on_device or row.match(label):
-        return category_without_word(name, on_device=True)
-    return Category.HOST_OTHER if has_word else category_without_word(name, on_device=False)
+        return infer_category(name, on_device=True)
+    return Category.HOST_OTHER if has_raw_category else infer_category(name, on_device=False)

@@ -1,7 +1,7 @@
-"""Lists of decoded JSON values → columns.
+"""Decoded JSON values → columns.
 
-The usual case (all integers, all text) is one numpy call; what is not usual is read value by
-value, so that a number written as text, hexadecimal or ``N/A`` costs time and not the event.
+The common case (all integers, all text) is one numpy call; anything else is converted value by
+value, so that a number written as text, in hexadecimal or as ``N/A`` costs time but not the event.
 """
 
 from __future__ import annotations
@@ -22,20 +22,31 @@ from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_TEXT_CHARS = 1 << 18
-"""Longer texts are cut: a call stack of two thousand frames is shorter."""
+"""Longer texts are truncated: a call stack of two thousand frames is shorter."""
 
 SHORT_BYTES = 512
-"""Lists up to here are kept with their text."""
+"""Lists up to this size are cached with their text."""
 
-SHOWN_CHARS = 80
-"""Longer values are cut where a note gives them as an example."""
+PREVIEW_CHARS = 80
+"""Longer values are truncated in examples."""
 
 INT64_MAX = 2**63 - 1
-NO_NUMBER_WORDS = ("", "nan", "-nan", "inf", "-inf", "infinity", "-infinity", "n/a", "na", "none")
+NOT_A_NUMBER_TEXTS = (
+    "",
+    "nan",
+    "-nan",
+    "inf",
+    "-inf",
+    "infinity",
+    "-infinity",
+    "n/a",
+    "na",
+    "none",
+)
 
 
 class Interner(dict[Any, int]):
-    """Gives each distinct key the next number: ``codes = [interner[key] for key in keys]``."""
+    """Assigns each distinct key the next code: ``codes = [interner[key] for key in keys]``."""
 
     def __missing__(self, key: Any) -> int:
         code = self[key] = len(self)
@@ -43,7 +54,7 @@ class Interner(dict[Any, int]):
 
 
 def _as_int(value: Any) -> int:
-    """An integer of the file as int64; addresses beyond keep their two's complement."""
+    """An integer as int64; larger addresses become their two's complement."""
     if isinstance(value, bool):
         return ABSENT
     if isinstance(value, str):
@@ -70,26 +81,26 @@ def _as_float(value: Any) -> float:
     return float("nan")
 
 
-def is_no_number(value: Any) -> bool:
-    """Whether a value is a word for "no number": ``"N/A"``, ``"nan"``, ``""``."""
-    return isinstance(value, str) and value.strip().lower() in NO_NUMBER_WORDS
+def is_not_a_number(value: Any) -> bool:
+    """Whether a value is a text that means "not a number": ``"N/A"``, ``"nan"``, ``""``."""
+    return isinstance(value, str) and value.strip().lower() in NOT_A_NUMBER_TEXTS
 
 
 def _is_absent(values: list[Any], default: Any) -> bool:
-    """Whether all values are the default of their field; comparing identities is quick."""
+    """Whether all values are the default of their field; comparing identities is fast."""
     return bool(values) and values[0] is default and values.count(default) == len(values)
 
 
 def int_column(
-    values: list[Any], quality: QualityReport, key: str = "", most: int = INT64_MAX
+    values: list[Any], quality: QualityReport, key: str = "", maximum: int = INT64_MAX
 ) -> Int64:
-    """int64 column; None and what is no integer become ABSENT.
+    """Convert to an int64 column; None and values that are not integers become ABSENT.
 
     Args:
-        values: As they were decoded.
-        quality: Is told of what is no number, and of what is beyond sense.
-        key: The argument they are of, for the note.
-        most: The largest size, above or below zero, that makes sense.
+        values: The decoded values.
+        quality: Counts values that are not numbers or implausible.
+        key: The argument, for examples.
+        maximum: The largest plausible absolute value.
     """
     if _is_absent(values, ABSENT):
         return np.full(len(values), ABSENT, np.int64)
@@ -97,15 +108,15 @@ def int_column(
     if column is None:
         column = np.array([_as_int(value) for value in values], np.int64)
         _count_wrong(values, column == ABSENT, key, quality)
-    if most < INT64_MAX:
-        beyond = np.abs(column) > most  # the absolute value of ABSENT is negative
-        _count_wrong(values, beyond, key, quality)
-        column[beyond] = ABSENT
+    if maximum < INT64_MAX:
+        is_implausible = np.abs(column) > maximum  # the absolute value of ABSENT is negative
+        _count_wrong(values, is_implausible, key, quality)
+        column[is_implausible] = ABSENT
     return column
 
 
 def _plain_ints(values: list[Any]) -> Int64 | None:
-    """The column if all values are integers that it holds, or None (JSON's null)."""
+    """The column if all values are int64 integers or None (JSON's null); else None."""
     kinds = set(map(type, values))
     if not kinds <= {int, type(None)}:
         return None
@@ -116,9 +127,9 @@ def _plain_ints(values: list[Any]) -> Int64 | None:
 
 
 def float_column(values: list[Any], quality: QualityReport, key: str = "") -> Float64:
-    """float64 column; None and what is no finite number become NaN.
+    """Convert to a float64 column; None and values that are not finite numbers become NaN.
 
-    A float NaN is what the structs give for an absent one, and not told of.
+    A float NaN is the default of an absent argument and is not counted.
     """
     if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):
@@ -131,10 +142,10 @@ def float_column(values: list[Any], quality: QualityReport, key: str = "") -> Fl
 def _count_wrong(
     values: list[Any], is_wrong: npt.NDArray[np.bool_], key: str, quality: QualityReport
 ) -> None:
-    """Count the values that should be numbers and are not; absent ones are no mistake."""
+    """Count wrong values; absent ones are not wrong."""
     for row in np.flatnonzero(is_wrong).tolist():
         value = values[row]
-        if is_no_number(value):
+        if is_not_a_number(value):
             quality.add("not_a_number")
         elif not (value is None or value == ABSENT or _is_nan(value)):
             quality.add("argument_value", 1, f"{key}: {preview(value)}")
@@ -145,14 +156,14 @@ def _is_nan(value: Any) -> bool:
 
 
 def preview(value: Any) -> str:
-    """A wrong value for people: cut, and of a list or an object no more than its kind, for those
-    may hold anything."""
+    """A wrong value as an example: truncated; of a list or object only its type and size, because
+    it may hold secrets."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
         return f"an object of {len(value)}"
-    text = json.dumps(value[:SHOWN_CHARS] if isinstance(value, str) else value)
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+    text = json.dumps(value[:PREVIEW_CHARS] if isinstance(value, str) else value)
+    return text if len(text) <= PREVIEW_CHARS else f"{text[: PREVIEW_CHARS - 1]}…"
 
 
 def flag_column(values: list[Any]) -> Int8:
@@ -162,7 +173,7 @@ def flag_column(values: list[Any]) -> Int8:
 
 
 def text_of(value: Any) -> str:
-    """A scalar of the file as text: ids may be numbers, text, or nothing."""
+    """A scalar as text: ids may be numbers, text, or absent."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -175,16 +186,16 @@ def text_of(value: Any) -> str:
 def text_codes(
     values: list[Any],
     strings: Interner,
-    normalise: Callable[[Any], str | None] = text_of,
+    normalize: Callable[[Any], str | None] = text_of,
     absent: str | None = None,
 ) -> Int32:
-    """Dictionary codes of texts, each distinct one normalised once.
+    """Dictionary codes of texts; each distinct value is normalized once.
 
     Args:
-        values: As they were decoded.
-        strings: Gets the texts that it does not hold yet.
-        normalise: Makes the text of a value that is not None.
-        absent: What stands for None and for empty text; without it their code is -1.
+        values: The decoded values.
+        strings: The dictionary; new texts are added.
+        normalize: Converts a value other than None to text.
+        absent: The text for None and empty text; without it their code is -1.
     """
     if absent is None and values.count(None) == len(values):
         return np.full(len(values), -1, np.int32)
@@ -194,23 +205,23 @@ def text_codes(
     except TypeError:  # a list or an object
         distinct.clear()
         codes = np.array([distinct[text_of(value)] for value in values], np.int32)
-    return _final_codes(distinct, strings, normalise, absent)[codes]
+    return _final_codes(distinct, strings, normalize, absent)[codes]
 
 
 def _final_codes(
     distinct: Interner,
     strings: Interner,
-    normalise: Callable[[Any], str | None],
+    normalize: Callable[[Any], str | None],
     absent: str | None = None,
 ) -> Int32:
-    texts = [(None if value is None else normalise(value)) or absent for value in distinct]
+    texts = [(None if value is None else normalize(value)) or absent for value in distinct]
     return np.array([strings[text] if text else -1 for text in texts], np.int32)
 
 
 def list_text(raw: bytes) -> str | None:
-    """The one text form of a list, ``[[2, 8, 5], [], []]``; None for null or nothing.
+    """The canonical text of a list, ``[[2, 8, 5], [], []]``; None for null or nothing.
 
-    What is longer than any list of shapes stays as it is written.
+    A list longer than any list of shapes stays as it is written.
     """
     if not raw:
         return None
@@ -228,16 +239,16 @@ def _decoded_list(raw: bytes) -> str | None:
 
 
 _short_list_text = lru_cache(maxsize=8192)(_decoded_list)
-"""Every piece of a file has the same shapes again."""
+"""Cached, because every piece of a file has the same shapes."""
 
 
 def raw_codes(raws: list[msgspec.Raw], strings: Interner) -> Int32:
-    """Dictionary codes of undecoded lists in their one text form."""
+    """Dictionary codes of undecoded lists, by their canonical text."""
     if raws.count(ABSENT_RAW) == len(raws):
         return np.full(len(raws), -1, np.int32)
     distinct = Interner()
     texts = b"\n".join(raws).split(b"\n")
-    if len(texts) != len(raws):  # a list over several lines
+    if len(texts) != len(raws):  # a list that spans several lines
         texts = list(map(bytes, raws))
     codes = np.array([distinct[text] for text in texts], np.int32)
     return _final_codes(distinct, strings, list_text)[codes]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from torch_tb_profiler.importers.kineto import reader as chrome_json
-from torch_tb_profiler.importers.kineto.categories import category_without_word
+from torch_tb_profiler.importers.kineto.categories import infer_category
 from torch_tb_profiler.importers.mindspore.operators import type_from_name
 from torch_tb_profiler.importers.mindspore.parsing import column_key
 from torch_tb_profiler.importers.mindspore.step_trace import RecordedStep
@@ -88,9 +88,7 @@ def _categories(
     category = by_track[slices["track"]]
     rows = np.flatnonzero(category < 0)
     codes, inverse = np.unique(slices["name_code"][rows], return_inverse=True)
-    by_name = [
-        category_without_word(strings[code] if code >= 0 else "", on_device=True) for code in codes
-    ]
+    by_name = [infer_category(strings[code] if code >= 0 else "", on_device=True) for code in codes]
     category[rows] = np.array(by_name, np.int8)[inverse] if by_name else category[rows]
     return category
 

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.args import decode_args
-from torch_tb_profiler.importers.kineto.batch import BEHIND
+from torch_tb_profiler.importers.kineto.batch import PRECEDING
+from torch_tb_profiler.importers.kineto.decode import decode_args
 from torch_tb_profiler.importers.kineto.dialect import Dialect, SliceArguments
 from torch_tb_profiler.importers.kineto.event_kinds import EventKind
 from torch_tb_profiler.importers.kineto.structs import (
@@ -176,8 +176,8 @@ def refine_times(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None
     slices, memory = columns.tables["slices"], columns.tables["memory"]
     if EXACT_START in own:
         refine_starts(slices, own[EXACT_START])
-    if BEHIND in own:
-        refine_memory(slices, memory, own[BEHIND]["slice"])
+    if PRECEDING in own:
+        refine_memory(slices, memory, own[PRECEDING]["slice"])
 
 
 def never_detected(_header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:
@@ -189,18 +189,18 @@ DIALECT = Dialect(
     None,
     never_detected,
     format="paddle",
-    renamed=without_duration,
-    words=CATEGORIES,
-    thread=merge_layers,
+    rename=without_duration,
+    categories=CATEGORIES,
+    thread_of=merge_layers,
     read_slices=read_slices,
     read_memory=read_memory,
-    start_key=EXACT_KEY,
+    exact_start_key=EXACT_KEY,
     known_keys=frozenset(
         field.key
         for fields in (_COMMON, _OPERATOR, _OCCUPANCY, _MEMORY)
         for field in fields.values()
     ),
-    own_tables=(EXACT_START, BEHIND),
+    extra_tables=(EXACT_START, PRECEDING),
     recorder="paddle.profiler",
-    settle=refine_times,
+    finalize=refine_times,
 )

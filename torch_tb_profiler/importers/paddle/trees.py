@@ -131,9 +131,9 @@ DIALECT = Dialect(
     None,
     never_detected,
     format="paddle",
-    words=CATEGORIES,
-    own_tables=(LAUNCHED, LAUNCHING),
+    categories=CATEGORIES,
+    extra_tables=(LAUNCHED, LAUNCHING),
     recorder="paddle.profiler",
-    settle=link_launches,
+    finalize=link_launches,
 )
 """How the columns of all nodes are finished."""

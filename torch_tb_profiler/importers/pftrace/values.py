@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.importers.kineto.tables import MOST
+from torch_tb_profiler.importers.kineto.tables import MAX_VALUES
 from torch_tb_profiler.importers.kineto.values import (
     INT64_MAX,
     Interner,
@@ -51,7 +51,7 @@ def column_of(
     form = target.form
     if argument.ints is not None and form in (Form.INT, Form.INDEX):
         values = argument.ints
-        most = MOST.get(target.name, INT64_MAX)
+        most = MAX_VALUES.get(target.name, INT64_MAX)
         if most < INT64_MAX and (np.abs(values) > most).any():
             values = int_column(values.tolist(), quality, name, most)
         return ArgumentColumn(argument.rows, values)
@@ -69,7 +69,7 @@ def _distinct(
     form = target.form
     if form is Form.INT:
         plain = [None if isinstance(value, (list, dict)) else value for value in given]
-        return int_column(plain, quality, name, MOST.get(target.name, INT64_MAX))
+        return int_column(plain, quality, name, MAX_VALUES.get(target.name, INT64_MAX))
     if form is Form.INDEX:
         return np.array([index_value(value) for value in given], np.int64)
     if form is Form.FLOAT:
