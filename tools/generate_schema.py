@@ -334,8 +334,8 @@ def reference(views: Iterable[ViewSpec], evidence: Mapping[str, TableSpec]) -> s
             choices = ", ".join(f"`{choice}`" for choice in view.group_bys)
             parts.append(f"Grouped by {choices} (`--group-by`; the first is the default).\n")
         if view.parameters:
-            asked = ", ".join(f"`{each.key}` ({each.help})" for each in view.parameters)
-            parts.append(f"Parameters: {asked}.\n")
+            listed = ", ".join(f"`{each.key}` ({each.help})" for each in view.parameters)
+            parts.append(f"Parameters: {listed}.\n")
         parts += [_table_reference(table) for table in view.tables]
     parts.append(
         "## Evidence of the advice\n\nThe `rows` of each [advice](advice.md), by its code.\n"

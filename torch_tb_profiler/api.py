@@ -183,7 +183,7 @@ class OpenedTrace:
         baseline_end_us: Time | None = None,
         baseline_iterations_by: str | None = None,
         iterations_by: str | None = None,
-        **asked: str | None,
+        **parameters: str | None,
     ) -> Result:
         """Any view by name (:meth:`views` lists those of one trace; ``compare`` needs a baseline).
 
@@ -202,10 +202,10 @@ class OpenedTrace:
             baseline: What ``compare`` compares this trace with, maybe of another place.
             baseline_steps, baseline_start_us, baseline_end_us: What part of the baseline.
             baseline_iterations_by: As the next, of the baseline; None is as this trace.
-            iterations_by: What cuts the recording into steps: ``"steps"``, ``"auto"``,
+            iterations_by: What splits the recording into steps: ``"steps"``, ``"auto"``,
                 ``"name:aten::embedding"`` (the end of each call cuts), ``"start:…"``.
-            asked: ``phase``, ``forward_start``, ``backward_end``, and what views declare as their
-                parameters (``docs/columns.md``), as on the command line.
+            parameters: ``phase``, ``forward_start``, ``backward_end``, and what views declare
+                (``docs/columns.md``), as on the command line.
 
         Raises:
             TypeError: an option nobody knows.
@@ -214,7 +214,7 @@ class OpenedTrace:
                 closed.
         """
         rows = TableQuery(table, sort, filter, offset, limit)
-        texts = _texts({"iterations_by": iterations_by, **asked})
+        texts = _texts({"iterations_by": iterations_by, **parameters})
         own = _subject(self, _selection(steps, start_us, end_us, group_by, texts), texts)
         if baseline is None:
             return self._answer(name, own, rows)

@@ -48,7 +48,7 @@ def view_request(view: str, parameters: Parameters) -> ViewRequest:
 
 def subject(parameters: Parameters, prefix: str = "") -> Subject:
     """Run, worker, span, selection and parameters of views, each name after ``prefix``; a baseline
-    that does not say its own grouping or ``inherited`` parameter has that of the candidate.
+    takes the grouping and the ``inherited`` parameters of the candidate unless it has its own.
 
     Raises:
         RequestError: as :func:`view_request`.
@@ -62,7 +62,7 @@ def subject(parameters: Parameters, prefix: str = "") -> Subject:
         own = text(parameters, f"{prefix}{parameter.key}")
         return own or (text(parameters, parameter.key) if parameter.inherited else None)
 
-    asked = {key: given(parameter) for key, parameter in all_parameters().items()}
+    of_views = {key: given(parameter) for key, parameter in all_parameters().items()}
     return Subject(
         run=text(parameters, f"{prefix}run"),
         worker=text(parameters, f"{prefix}worker"),
@@ -73,7 +73,7 @@ def subject(parameters: Parameters, prefix: str = "") -> Subject:
             group_by=text(parameters, f"{prefix}group_by") or text(parameters, "group_by"),
             **{parameter.key: given(parameter) for parameter in SELECTION_TEXTS},
         ),
-        parameters={key: value for key, value in asked.items() if value is not None},
+        parameters={key: value for key, value in of_views.items() if value is not None},
     )
 
 

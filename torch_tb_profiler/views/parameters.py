@@ -38,7 +38,7 @@ class Parameter:
         type: What its text means: ``text`` itself; one of ``choices``; a ``number``, which views
             get as float; or ``time_us``, microseconds of trace time, which views get as Decimal.
         choices: The values of a ``choice``.
-        inherited: Whether a baseline that does not say its own has that of the candidate.
+        inherited: Whether a baseline takes the value of the candidate unless it has its own.
         has_baseline_option: Whether the command line has ``--baseline-…`` for it.
         persistent: Whether pages keep it from view to view, as a part of the selection.
     """
@@ -115,7 +115,7 @@ SELECTION = (
         "iterations_by",
         "iterations by",
         "HOW",
-        "what cuts the recording into steps: steps, auto, name:OPERATOR (where each call of it "
+        "what splits the recording into steps: steps, auto, name:OPERATOR (where each call of it "
         "ends), start:OPERATOR",
         inherited=True,
         has_baseline_option=True,
@@ -178,7 +178,7 @@ SELECTION_TEXTS = tuple(each for each in SELECTION if each.type == "text")
 """Those that are the field of the selection as it is typed."""
 
 # What several views ask, under one name.
-AT_US = Parameter("at_us", "at µs", "US", "moment at which memory is looked at", "time_us")
+AT_US = Parameter("at_us", "at µs", "US", "moment whose memory is listed", "time_us")
 DOMAIN = Parameter("domain", "domain", "NAME", "only user ranges of this domain", persistent=True)
 ITERATION = Parameter("iteration", "iteration", "N", "iteration whose operators are listed")
 OPERATOR_ID = Parameter("operator_id", "operator", "ID", "operator whose kernels are listed")

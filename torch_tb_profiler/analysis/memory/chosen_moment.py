@@ -1,4 +1,4 @@
-"""The moment at which somebody wants to look at memory (``at_us``)."""
+"""The moment whose memory is listed (``at_us``)."""
 
 from __future__ import annotations
 
