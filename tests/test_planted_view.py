@@ -15,7 +15,7 @@ from tools.generate_schema import reference, typescript
 from torch_tb_profiler import views
 from torch_tb_profiler.api import RequestError, open_trace
 from torch_tb_profiler.cli import main
-from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.views import registry
@@ -91,7 +91,9 @@ def folder(tmp_path: Path, write_trace: Callable[..., Path]) -> Path:
 
 
 def test_over_http(folder: Path) -> None:
-    client = Client(standalone_app(Site(Catalog([Place(str(folder))], cache=None), "standalone")))
+    client = Client(
+        standalone_app(Site(Catalog([TraceRoot(str(folder))], cache=None), "standalone"))
+    )
     answer = get(client, "/api/view/planted?order_by=name").json
     assert answer is not None
     assert answer["tables"]["calls"]["rows"] == [["a"], ["b"]]
