@@ -262,7 +262,7 @@ def _batches(run: Run, some: list[TimedStep], at: int) -> Iterator[Block]:
 
 
 def _work(run: Run, some: list[TimedStep], at: int) -> Iterator[Block]:
-    made_ns = round((run.fetch_ms + run.transform_ms + run.collate_ms) * MS)
+    allocated_ns = round((run.fetch_ms + run.transform_ms + run.collate_ms) * MS)
     wait_ns = round(run.wait_ms * MS)
     for worker in range(max(1, run.workers)):
         mine = [
@@ -289,7 +289,7 @@ def _work(run: Run, some: list[TimedStep], at: int) -> Iterator[Block]:
             "pid": run.pid + 1 + worker if run.workers else run.pid,
             "batch": [number for number, _ in mine],
             "start_ns": [
-                each.start_ns + wait_ns - made_ns if run.workers else each.start_ns
+                each.start_ns + wait_ns - allocated_ns if run.workers else each.start_ns
                 for _, each in mine
             ],
             **stages,

@@ -19,7 +19,7 @@ from torch_tb_profiler.knowledge.formulas import (
     Example,
     Formula,
     formula_file,
-    formula_place,
+    formula_index,
     formulas,
     is_in_place,
     scalar_type,
@@ -32,9 +32,9 @@ EXAMPLES = [(formula, example) for formula in formulas() for example in formula.
     ("formula", "example"), EXAMPLES, ids=[f"{f.name}-{e.operator}" for f, e in EXAMPLES]
 )
 def test_each_example_has_the_figures_counted_by_hand(formula: Formula, example: Example) -> None:
-    place = formula_place(example.operator)
-    assert formulas()[place] is formula
-    work = work_of_texts(place, example.operator, example.shapes, example.types, example.concrete)
+    index = formula_index(example.operator)
+    assert formulas()[index] is formula
+    work = work_of_texts(index, example.operator, example.shapes, example.types, example.concrete)
     assert (work.flops, work.bytes, work.uncomputed) == (
         example.flops,
         example.bytes,
@@ -58,8 +58,8 @@ def test_types_by_number_are_element_types() -> None:
 
 
 def test_an_operator_in_place_has_the_formula_of_the_other() -> None:
-    assert formula_place("aten::addmm_") == formula_place("aten::addmm") >= 0
-    assert formula_place("aten::nobody_knows_this") == -1
+    assert formula_index("aten::addmm_") == formula_index("aten::addmm") >= 0
+    assert formula_index("aten::nobody_knows_this") == -1
     assert [is_in_place(name) for name in ("aten::add_", "aten::add", "aten::__and__")] == [
         True,
         False,
@@ -90,10 +90,10 @@ def test_damaged_texts_are_unknown(shapes: str) -> None:
 
 @pytest.mark.parametrize("formula", formulas(), ids=lambda formula: formula.name)
 def test_inputs_that_do_not_fit_are_unknown_and_no_error(formula: Formula) -> None:
-    place = formulas().index(formula)
+    index = formulas().index(formula)
     for shapes in ("[]", "[[]]", "[[], [], []]", "[[0], [0], [0]]", "[[3, 4]]", "[[[2], [3]]]"):
-        work_of_texts(place, formula.name, shapes, None, None)
+        work_of_texts(index, formula.name, shapes, None, None)
     for example in formula.examples:
-        work_of_texts(place, example.operator, example.shapes, None, None)
-        work_of_texts(place, example.operator, example.shapes, "['x', 'y']", "['?', '[', '']")
-        work_of_texts(place, example.operator, "[[1]]", example.types, example.concrete)
+        work_of_texts(index, example.operator, example.shapes, None, None)
+        work_of_texts(index, example.operator, example.shapes, "['x', 'y']", "['?', '[', '']")
+        work_of_texts(index, example.operator, "[[1]]", example.types, example.concrete)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules
 from torch_tb_profiler.analysis.operators.hierarchies.equal_modules import (
     EqualModules,
     equal_modules,
 )
+from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.sources import clause
@@ -48,7 +48,7 @@ def detect(context: Context) -> Finding | None:
     known = entry(CODE)
     if not bool(context.trace.python["module_id"].count()):
         return None
-    parents = kept_modules(context.trace).hierarchy.nodes.parent
+    parents = timed_modules(context.trace).hierarchy.nodes.parent
     least = known.parameters["min_layers"]
     slow = [
         group

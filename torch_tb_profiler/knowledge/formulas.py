@@ -126,7 +126,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], int], ...]:
     return tuple((re.compile(one.pattern), at) for at, one in every if one.pattern is not None)
 
 
-def formula_place(operator: str) -> int:
+def formula_index(operator: str) -> int:
     """The place of the formula of an operator in :func:`formulas`, -1 for none."""
     places = _place_of_name()
     place = places.get(operator)

@@ -61,7 +61,7 @@ class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
     states: int
     names: tuple[str, ...]
-    told_by: tuple[str, ...] = ()
+    shown_by: tuple[str, ...] = ()
 
 
 class MemoryFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +83,7 @@ def memory_file() -> MemoryFile:
 
 
 @once
-def weight_places() -> dict[str, tuple[int, ...]]:
+def weight_positions() -> dict[str, tuple[int, ...]]:
     """Per operator the places of its weights; of accumulations of gradients their only input."""
     places = {name: entry.arguments for entry in memory_file().weights for name in entry.operators}
     return places | dict.fromkeys(memory_file().accumulation.operators, (0,))

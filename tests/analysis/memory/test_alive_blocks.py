@@ -10,7 +10,7 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.earlier import Earlier
 from torch_tb_profiler.analysis.memory.levels import category_levels, known_levels
-from torch_tb_profiler.analysis.memory.live_allocations import alive_after, last_record, total_after
+from torch_tb_profiler.analysis.memory.live_allocations import last_record, live_after, total_after
 from torch_tb_profiler.analysis.memory.records import memory_records
 
 EARLIER = 1000
@@ -62,7 +62,7 @@ def test_what_is_alive_at_a_thousand_random_times_equals_a_replay() -> None:
                     live[told["Device Id"]].pop(told["Addr"], None)
             record = last_record(records, trace.meta.base_ns + at * 1000)
             for device in range(2):
-                rows = np.flatnonzero(alive_after(records, device, record))
+                rows = np.flatnonzero(live_after(records, device, record))
                 assert sorted(records.size_bytes[rows]) == sorted(live[device].values())
                 assert total_after(records, device, record) == total[device]
                 known = known_levels(trace, device, np.array([record]))[:, 0]

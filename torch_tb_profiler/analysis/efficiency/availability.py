@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.model import Trace
 
 
 @per_trace
-def tells_work(trace: Trace) -> bool:
+def has_work(trace: Trace) -> bool:
     """Whether FLOPs or bytes of any call are known; made once."""
     calls = holding_calls(trace)
     return not (np.isnan(calls.flops).all() and np.isnan(calls.bytes).all())

@@ -155,6 +155,8 @@ def _stated(trace: Trace, work: CallWork) -> Float64:
 
 def _kinds(work: CallWork, rows: Int64) -> Int8:
     """Per call the place of its kind."""
-    place = np.array([*(KINDS.index(formula.kind) for formula in formulas()), NO_KIND], np.int8)
-    kind: Int8 = place[np.where(work.is_counted[rows], work.formula[rows], -1)]
+    kind_by_formula = np.array(
+        [*(KINDS.index(formula.kind) for formula in formulas()), NO_KIND], np.int8
+    )
+    kind: Int8 = kind_by_formula[np.where(work.is_counted[rows], work.formula[rows], -1)]
     return kind

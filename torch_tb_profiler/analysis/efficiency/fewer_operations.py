@@ -26,9 +26,9 @@ def makes_fewer_operations(trace: Trace) -> Bools:
     calls = holding_calls(trace)
     pattern = re.compile(efficiency_file().fewer_operations_kernels)
     names = trace.device_work["name_code"].to_numpy()
-    said = codes.map_names(trace, names, lambda name: pattern.search(name) is not None, np.bool_)
-    found = np.zeros(operator_calls(trace).height + 1, np.bool_)
-    found[work_holders(trace)[said]] = True
-    found[-1] = False  # work that no call holds
-    of_calls: Bools = found[calls.row] & (calls.kind == KINDS.index("convolution"))
+    matches = codes.map_names(trace, names, lambda name: pattern.search(name) is not None, np.bool_)
+    is_reduced = np.zeros(operator_calls(trace).height + 1, np.bool_)
+    is_reduced[work_holders(trace)[matches]] = True
+    is_reduced[-1] = False  # work that no call holds
+    of_calls: Bools = is_reduced[calls.row] & (calls.kind == KINDS.index("convolution"))
     return of_calls

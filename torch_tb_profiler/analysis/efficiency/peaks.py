@@ -32,14 +32,14 @@ def device_peaks(trace: Trace, peak: str | None = None) -> dict[int, DevicePeaks
         SelectionError: ``peak`` cannot be understood.
     """
     given = given_peaks(peak)
-    found = {}
+    by_device = {}
     for device, name in _names(trace).items():
         known = peaks(name or "")
         if given is not None:
             known = _joined(known, given)
         if known is not None:
-            found[device] = known
-    return found
+            by_device[device] = known
+    return by_device
 
 
 def _names(trace: Trace) -> dict[int, str | None]:
@@ -120,9 +120,9 @@ def _amount(part: str, text: str) -> float:
     return value
 
 
-def described(found: Mapping[int, DevicePeaks]) -> dict[int, str]:
+def described(peaks: Mapping[int, DevicePeaks]) -> dict[int, str]:
     """Device → where its peaks are from, for people."""
     return {
         device: known.source if known.note is None else f"{known.source} ({known.note})"
-        for device, known in found.items()
+        for device, known in peaks.items()
     }

@@ -56,23 +56,23 @@ _OF_VENDORS = PerTrace(lambda trace: times_at(holding_calls(trace), device_peaks
 def times_at(calls: HoldingCalls, peaks: Mapping[int, DevicePeaks]) -> RoofTimes:
     """The times of calls at the roofs of their devices."""
     rates, bandwidths = _tables(peaks)
-    of_call = _places(np.array([*peaks], np.int64), calls.device)
-    rate = rates[of_call, calls.is_product.astype(np.int64), calls.peak_type]
+    peaks_row = _peaks_rows(np.array([*peaks], np.int64), calls.device)
+    rate = rates[peaks_row, calls.is_product.astype(np.int64), calls.peak_type]
     bounded = np.where(calls.is_on_links, np.nan, 1.0)
     per_ns = rate * FLOP_PER_NS / bounded
     compute, needed = calls.flops / per_ns, calls.needed_flops / per_ns
-    memory = calls.bytes / bandwidths[of_call] * bounded
+    memory = calls.bytes / bandwidths[peaks_row] * bounded
     roof = np.fmax(needed, memory)
     roof[np.isnan(memory) & ~calls.is_product] = np.nan
     return RoofTimes(compute, memory, roof)
 
 
-def _places(devices: Int64, of_calls: Int64) -> Int64:
+def _peaks_rows(devices: Int64, of_calls: Int64) -> Int64:
     """The place of each device in ``devices``, which are few; behind the last for unknown ones."""
-    places = np.full(len(of_calls), len(devices), np.int64)
-    for place, device in enumerate(devices.tolist()):
-        places[of_calls == device] = place
-    return places
+    rows = np.full(len(of_calls), len(devices), np.int64)
+    for row, device in enumerate(devices.tolist()):
+        rows[of_calls == device] = row
+    return rows
 
 
 def _tables(peaks: Mapping[int, DevicePeaks]) -> tuple[Float64, Float64]:
@@ -80,9 +80,9 @@ def _tables(peaks: Mapping[int, DevicePeaks]) -> tuple[Float64, Float64]:
     of the device. The last number and the last type stand for unknown ones."""
     rates = np.full((len(peaks) + 1, 2, len(PEAK_TYPES) + 1), np.nan)
     bandwidths = np.full(len(peaks) + 1, np.nan)
-    for number, found in enumerate(peaks.values()):
-        bandwidths[number] = found.bandwidth_gb_per_s or np.nan
-        for place, dtype in enumerate(PEAK_TYPES):
-            rates[number, 0, place] = found.of_other_work(dtype) or np.nan
-            rates[number, 1, place] = found.of_products(dtype) or np.nan
+    for number, reach in enumerate(peaks.values()):
+        bandwidths[number] = reach.bandwidth_gb_per_s or np.nan
+        for column, dtype in enumerate(PEAK_TYPES):
+            rates[number, 0, column] = reach.of_other_work(dtype) or np.nan
+            rates[number, 1, column] = reach.of_products(dtype) or np.nan
     return rates, bandwidths

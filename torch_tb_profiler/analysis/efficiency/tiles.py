@@ -12,7 +12,7 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls, work_holders
 from torch_tb_profiler.analysis.efficiency.work.call_work import call_work
-from torch_tb_profiler.analysis.efficiency.work.given import is_set, whole
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import is_set, whole
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
 from torch_tb_profiler.analysis.operators.calls import operator_calls
@@ -40,8 +40,8 @@ def tiled_flops(trace: Trace) -> Float64:
         np.column_stack((formula[rows], shapes[rows], tile[rows])), axis=0, return_inverse=True
     )
     fills = [
-        _fill(formulas()[place], str(trace.text(shape)), str(trace.text(name)))
-        for place, shape, name in keys.tolist()
+        _fill(formulas()[index], str(trace.text(shape)), str(trace.text(name)))
+        for index, shape, name in keys.tolist()
     ]
     tiled[rows] = calls.flops[rows] / np.array(fills, np.float64)[number.ravel()]
     return tiled
@@ -50,8 +50,8 @@ def tiled_flops(trace: Trace) -> Float64:
 def _tiles(trace: Trace) -> Int64:
     """Per holding call the name of its first kernel that tells a tile, -1 for none."""
     names = trace.device_work["name_code"].to_numpy().astype(np.int64)
-    tells = codes.map_names(trace, names, lambda name: tile_in_name(name) is not None, np.bool_)
-    rows = np.flatnonzero(tells)[::-1]  # the first is written last
+    has_tile = codes.map_names(trace, names, lambda name: tile_in_name(name) is not None, np.bool_)
+    rows = np.flatnonzero(has_tile)[::-1]  # the first is written last
     of_call = np.full(operator_calls(trace).height + 1, -1, np.int64)
     of_call[work_holders(trace)[rows]] = names[rows]
     tiles: Int64 = of_call[:-1][holding_calls(trace).row]

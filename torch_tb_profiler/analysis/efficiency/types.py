@@ -48,19 +48,19 @@ def peak_types(trace: Trace, work: CallWork, holder: Int64, rows: Int64, is_prod
 
 
 def _of_operands(work: CallWork) -> Int8:
-    place = {None: NO_TYPE} | {name: number for number, name in enumerate(PEAK_TYPES)}
-    places = [place[peak_type(name)] for name in work.dtypes]
-    types: Int8 = np.array([*places, NO_TYPE], np.int8)[work.dtype_code]
+    type_by_name = {None: NO_TYPE} | {name: number for number, name in enumerate(PEAK_TYPES)}
+    types_of_work = [type_by_name[peak_type(name)] for name in work.dtypes]
+    types: Int8 = np.array([*types_of_work, NO_TYPE], np.int8)[work.dtype_code]
     return types
 
 
 def _are_rounded(trace: Trace, work: CallWork, holder: Int64) -> Bools:
     """Per call whether its float32 products are rounded to tf32."""
     kinds, names = kernel_kinds(trace), trace.device_work["name_code"].to_numpy()
-    said = codes.map_names(trace, names, _said_by_name, np.int8)
+    rounding = codes.map_names(trace, names, _rounding_in_name, np.int8)
     on_matrix_units = (kinds.tensor_core == codes.YES) & _takes_only_tf32(trace)
-    is_silent = kinds.is_kernel & (said == _SILENT)
-    sure = kinds.is_kernel & ((said == _ROUNDED) | (is_silent & on_matrix_units))
+    is_silent = kinds.is_kernel & (rounding == _SILENT)
+    sure = kinds.is_kernel & ((rounding == _ROUNDED) | (is_silent & on_matrix_units))
     rounded = np.zeros(len(work.formula) + 1, np.bool_)
     rounded[holder[sure]] = True
     # A kernel that is known not to use matrix units is no tf32 kernel.
@@ -70,7 +70,7 @@ def _are_rounded(trace: Trace, work: CallWork, holder: Int64) -> Bools:
     return rounded[:-1]
 
 
-def _said_by_name(name: str) -> int:
+def _rounding_in_name(name: str) -> int:
     types = types_in_name(name)
     return _ROUNDED if TF32 in types else _AS_IS if "float32" in types else _SILENT
 
@@ -78,8 +78,8 @@ def _said_by_name(name: str) -> int:
 def _takes_only_tf32(trace: Trace) -> bool:
     """Whether matrix units of all devices of the trace take float32 only when it is rounded."""
     rows = trace.devices.select("name", "compute_major", "compute_minor").rows()
-    found = [gpus.architecture(*row) for row in rows]
-    known = [one.matrix_dtypes for one in found if one is not None]
+    architectures = [gpus.architecture(*row) for row in rows]
+    known = [one.matrix_dtypes for one in architectures if one is not None]
     return len(known) > 0 and all(TF32 in one and "float32" not in one for one in known)
 
 

@@ -56,7 +56,7 @@ class Blocks:
     phase: Int8
     end_ns: Int64
     passes: Int64
-    made_in: Int64
+    allocated_in_pass: Int64
 
 
 @per_trace
@@ -66,25 +66,25 @@ def memory_blocks(trace: Trace) -> Blocks:
     count = len(records.time_ns)
     category = np.full(count, -1, np.int8)
     phase = np.full(count, -1, np.int8)
-    over, made_in = np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    over, allocated_in_pass = np.full(count, -1, np.int64), np.zeros(count, np.int64)
     ended = np.append(records.time_ns, FAR)
     stop = records.pairs.end
     end = ended[np.where(stop == NEVER, count, stop)]
     is_weight = _of_weight_size(trace, records)
     in_operator = end <= _operator_end(trace, records)
     own_phase = np.append(slice_phases(trace), -1)[records.operator]
-    found = passes(trace)
+    by_process = passes(trace)
     for process in np.unique(records.process).tolist():
         rows = np.flatnonzero((records.process == process) & (records.size_bytes > 0))
-        own = found.get(process, found.get(-1))
+        own = by_process.get(process, by_process.get(-1))
         if own is None:
             category[rows] = _without_phases(in_operator[rows])
             continue
         moments = _Moments(own, records.time_ns[rows], end[rows])
         phase[rows] = moments.phases(own_phase[rows])
-        over[rows], made_in[rows] = moments.passed, moments.begun
+        over[rows], allocated_in_pass[rows] = moments.passed, moments.begun
         category[rows] = _categories(moments, phase[rows], is_weight[rows], in_operator[rows])
-    return Blocks(category, phase, end, over, made_in)
+    return Blocks(category, phase, end, over, allocated_in_pass)
 
 
 def _without_phases(in_operator: Bools) -> Int8:
@@ -98,13 +98,13 @@ def _without_phases(in_operator: Bools) -> Int8:
 class _Moments:
     """Blocks among the passes of their process: what begins while they are alive."""
 
-    def __init__(self, own: Passes, made_ns: Int64, end_ns: Int64) -> None:
+    def __init__(self, own: Passes, allocated_ns: Int64, end_ns: Int64) -> None:
         self._own = own
-        self.made_ns, self.end_ns = made_ns, end_ns
+        self.allocated_ns, self.end_ns = allocated_ns, end_ns
         self.never = end_ns == FAR
         forward = own.starts(Phase.FORWARD)
-        self.next = {phase: _next(own.starts(phase), made_ns) for phase in Phase}
-        self.begun = np.searchsorted(forward, made_ns, side="right")
+        self.next = {phase: _next(own.starts(phase), allocated_ns) for phase in Phase}
+        self.begun = np.searchsorted(forward, allocated_ns, side="right")
         # A block that stays is alive at every start there is.
         self.passed = np.searchsorted(forward, end_ns, side="left") - self.begun
         self.passed = np.maximum(self.passed, 0)
@@ -112,24 +112,24 @@ class _Moments:
 
     def phases(self, of_operator: Int8) -> Int8:
         """The phase each was allocated in: that of its operator, else of the moment."""
-        of_moment = phase_at(self._own.stretches, self.made_ns, Phase.OTHER)
-        told = np.where(of_operator >= 0, of_operator, of_moment)
+        of_moment = phase_at(self._own.stretches, self.allocated_ns, Phase.OTHER)
+        phase_known = np.where(of_operator >= 0, of_operator, of_moment)
         # Before the model's first operator the forward pass only prepares.
-        is_prepared = (told == Phase.FORWARD) & (of_moment == Phase.OTHER)
-        phase: Int8 = np.where(is_prepared, Phase.OTHER, told).astype(np.int8)
+        is_prepared = (phase_known == Phase.FORWARD) & (of_moment == Phase.OTHER)
+        phase: Int8 = np.where(is_prepared, Phase.OTHER, phase_known).astype(np.int8)
         return phase
 
     def outlives(self, *phases: Phase) -> Bools:
         """Whether each is alive when the next of any of these phases begins, or to the end of the
         recording."""
         begins = np.minimum.reduce([self.next[phase] for phase in phases])
-        alive: Bools = self.never | (begins < self.end_ns)
-        return alive
+        is_live: Bools = self.never | (begins < self.end_ns)
+        return is_live
 
     def reaches(self, phase: Phase) -> Bools:
         """Whether each is alive when the next stretch of the phase begins, which there is."""
-        alive: Bools = self.next[phase] < self.end_ns
-        return alive
+        is_live: Bools = self.next[phase] < self.end_ns
+        return is_live
 
 
 def _next(starts_ns: Int64, time_ns: Int64) -> Int64:
@@ -141,35 +141,35 @@ def _categories(moments: _Moments, phase: Int8, is_weight: Bools, in_operator: B
     """The rules of ``docs/views-memory.md#categories``, in their order."""
     held = moments.passed >= memory_file().held.least_passes
     others = (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATALOADER)
-    made = {one: phase == one for one in Phase}
+    allocated_in = {one: phase == one for one in Phase}
     stays = moments.never | held
     outlives = moments.outlives(*others)
     to_forward = moments.reaches(Phase.FORWARD)
     # What is made after the backward pass, before the optimizer, is not made for the next forward.
     prepares = to_forward & (moments.next[Phase.FORWARD] < moments.next[Phase.OPTIMIZER])
     prepares |= to_forward & moments.is_before_all
-    kept_state = moments.never | (to_forward & moments.reaches(Phase.OPTIMIZER))
+    is_state = moments.never | (to_forward & moments.reaches(Phase.OPTIMIZER))
     rules: list[tuple[Bools, MemoryCategory]] = [
         (in_operator, MemoryCategory.TEMPORARY),
-        (made[Phase.FORWARD] & ~outlives, MemoryCategory.TEMPORARY),
-        (made[Phase.FORWARD] & held, MemoryCategory.UNKNOWN),
-        (made[Phase.FORWARD], MemoryCategory.ACTIVATION),
+        (allocated_in[Phase.FORWARD] & ~outlives, MemoryCategory.TEMPORARY),
+        (allocated_in[Phase.FORWARD] & held, MemoryCategory.UNKNOWN),
+        (allocated_in[Phase.FORWARD], MemoryCategory.ACTIVATION),
         (
-            made[Phase.BACKWARD]
+            allocated_in[Phase.BACKWARD]
             & moments.outlives(Phase.FORWARD, Phase.OPTIMIZER, Phase.DATALOADER),
             MemoryCategory.GRADIENT,
         ),
-        (made[Phase.BACKWARD], MemoryCategory.TEMPORARY),
-        (made[Phase.OPTIMIZER] & ~outlives, MemoryCategory.TEMPORARY),
-        (made[Phase.OPTIMIZER] & kept_state, MemoryCategory.OPTIMIZER_STATE),
-        (made[Phase.DATALOADER] & outlives, MemoryCategory.INPUT),
-        (made[Phase.DATALOADER], MemoryCategory.TEMPORARY),
+        (allocated_in[Phase.BACKWARD], MemoryCategory.TEMPORARY),
+        (allocated_in[Phase.OPTIMIZER] & ~outlives, MemoryCategory.TEMPORARY),
+        (allocated_in[Phase.OPTIMIZER] & is_state, MemoryCategory.OPTIMIZER_STATE),
+        (allocated_in[Phase.DATALOADER] & outlives, MemoryCategory.INPUT),
+        (allocated_in[Phase.DATALOADER], MemoryCategory.TEMPORARY),
         (
-            made[Phase.OTHER] & moments.is_before_all & is_weight & stays & to_forward,
+            allocated_in[Phase.OTHER] & moments.is_before_all & is_weight & stays & to_forward,
             MemoryCategory.PARAMETER,
         ),
-        (made[Phase.OTHER] & prepares & ~held, MemoryCategory.INPUT),
-        (made[Phase.OTHER] & ~outlives, MemoryCategory.TEMPORARY),
+        (allocated_in[Phase.OTHER] & prepares & ~held, MemoryCategory.INPUT),
+        (allocated_in[Phase.OTHER] & ~outlives, MemoryCategory.TEMPORARY),
     ]
     result: Int8 = np.select(
         [mask for mask, _ in rules], [int(one) for _, one in rules], MemoryCategory.UNKNOWN

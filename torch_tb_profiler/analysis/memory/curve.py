@@ -31,8 +31,8 @@ class Curve:
     def fragmentation_bytes(self) -> Int64:
         """Reserved less allocated at each point; :data:`ABSENT` where not given."""
         gap = np.maximum(self.reserved_bytes - self.allocated_bytes, 0)
-        told: Int64 = np.where(self.reserved_bytes == ABSENT, ABSENT, gap)
-        return told
+        fragmentation: Int64 = np.where(self.reserved_bytes == ABSENT, ABSENT, gap)
+        return fragmentation
 
     def peak(self) -> int | None:
         """The point of the first largest ``allocated_bytes``; None without points."""

@@ -24,7 +24,7 @@ from torch_tb_profiler.knowledge.memory import (
     embeddings,
     memory_file,
     optimizers,
-    weight_places,
+    weight_positions,
 )
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -67,10 +67,10 @@ def earlier(trace: Trace) -> list[Earlier]:
     one process, of one accelerator: that with most gradients. Torch counts the memory of the host
     only since its profiler was started, after the model was made."""
     records = memory_records(trace)
-    found = [Earlier() for _ in records.devices]
-    places = [place for place, one in enumerate(records.devices) if one.type != CPU_TYPE]
-    if not places or len(np.unique(records.process)) > 1:
-        return found
+    results = [Earlier() for _ in records.devices]
+    devices = [index for index, one in enumerate(records.devices) if one.type != CPU_TYPE]
+    if not devices or len(np.unique(records.process)) > 1:
+        return results
     category = memory_blocks(trace).category
 
     def seen(of: MemoryCategory) -> Int64:
@@ -79,12 +79,14 @@ def earlier(trace: Trace) -> list[Earlier]:
         np.add.at(sums, records.device[rows], records.size_bytes[rows])
         return sums
 
-    device = places[int(np.argmax(seen(MemoryCategory.GRADIENT)[places]))]
+    device = devices[int(np.argmax(seen(MemoryCategory.GRADIENT)[devices]))]
     model = model_memory(trace)
-    made = int(seen(MemoryCategory.PARAMETER)[device])
+    known_bytes = int(seen(MemoryCategory.PARAMETER)[device])
     state = int(seen(MemoryCategory.OPTIMIZER_STATE)[device])
-    found[device] = Earlier(max(model.parameters - made, 0), max(model.optimizer_state - state, 0))
-    return found
+    results[device] = Earlier(
+        max(model.parameters - known_bytes, 0), max(model.optimizer_state - state, 0)
+    )
+    return results
 
 
 def _parameter_bytes(trace: Trace) -> int:
@@ -99,7 +101,7 @@ def _parameter_bytes(trace: Trace) -> int:
     if not len(calls.slice):
         phase = Phase.FORWARD
         calls = _once_a_module(
-            trace, _calls(trace, lambda name: name in weight_places()), own.starts(phase)
+            trace, _calls(trace, lambda name: name in weight_positions()), own.starts(phase)
         )
     if not len(calls.slice):
         return 0
@@ -157,8 +159,8 @@ class _Weights(NamedTuple):
 
 
 def _weights(name: str, given: list[tuple[Tensor, ...]]) -> _Weights:
-    places = weight_places()[name]
-    tensors = [one for place in places if place < len(given) for one in given[place]]
+    indices = weight_positions()[name]
+    tensors = [one for index in indices if index < len(given) for one in given[index]]
     return _Weights(tensors, name in embeddings())
 
 
@@ -201,10 +203,10 @@ def _states_of(trace: Trace, names: Int64, step: int, texts: dict[int, str]) -> 
     known = optimizers().get(texts[step])
     if known is None:
         return 0
-    if not known.told_by:
+    if not known.shown_by:
         return known.states
     telling = np.flatnonzero(
-        np.isin(names, [c for c, text in texts.items() if text in known.told_by])
+        np.isin(names, [c for c, text in texts.items() if text in known.shown_by])
     )
     around = nearest_marked(indices(trace.slices["parent"]), names == step)
     return known.states if (around[telling] >= 0).any() else 0

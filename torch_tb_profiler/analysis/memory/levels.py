@@ -33,20 +33,20 @@ class _Sums(NamedTuple):
 def _sums(trace: Trace) -> list[list[tuple[_Sums, _Sums]]]:
     """Per device and category what was allocated, and what of it ended; made once."""
     records, category = memory_records(trace), memory_blocks(trace).category
-    made = np.flatnonzero(records.size_bytes > 0)
-    ended = made[records.pairs.end[made] != NEVER]
+    allocations = np.flatnonzero(records.size_bytes > 0)
+    ended = allocations[records.pairs.end[allocations] != NEVER]
     ended = ended[np.argsort(records.pairs.end[ended], kind="stable")]
     key = records.device * len(CATEGORY_NAMES) + category
 
-    def of(number: int) -> tuple[_Sums, _Sums]:
-        allocated, gone = made[key[made] == number], ended[key[ended] == number]
+    def sums_of(number: int) -> tuple[_Sums, _Sums]:
+        allocated, gone = allocations[key[allocations] == number], ended[key[ended] == number]
         return _summed(allocated, records.size_bytes[allocated]), _summed(
             records.pairs.end[gone], records.size_bytes[gone]
         )
 
     count = len(CATEGORY_NAMES)
     return [
-        [of(device * count + number) for number in range(count)]
+        [sums_of(device * count + number) for number in range(count)]
         for device in range(len(records.devices))
     ]
 
@@ -64,8 +64,10 @@ def known_levels(trace: Trace, device: int, after: Int64) -> Int64:
         device: The device.
         after: The records; -1 is before all.
     """
-    made = [allocated.until(after) - gone.until(after) for allocated, gone in _sums(trace)[device]]
-    return np.array(made, np.int64).reshape(len(CATEGORY_NAMES), len(after))
+    level_bytes = [
+        allocated.until(after) - gone.until(after) for allocated, gone in _sums(trace)[device]
+    ]
+    return np.array(level_bytes, np.int64).reshape(len(CATEGORY_NAMES), len(after))
 
 
 def category_levels(known: Int64, total: Int64, before: Earlier) -> Int64:

@@ -13,7 +13,7 @@ def last_record(records: MemoryRecords, time_ns: int) -> int:
     return int(np.searchsorted(records.time_ns, time_ns, side="right")) - 1
 
 
-def alive_after(records: MemoryRecords, device: int, record: int) -> Bools:
+def live_after(records: MemoryRecords, device: int, record: int) -> Bools:
     """Mask of the allocations of a device that are alive right after a record (of any device; -1
     is before all). One pass over the records: 2 ms for a million."""
     count = max(record + 1, 0)

@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
-from torch_tb_profiler.knowledge.memory import weight_places
+from torch_tb_profiler.knowledge.memory import weight_positions
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -68,7 +68,7 @@ class Blocks:
     """
 
     size_bytes: Int64
-    made_ns: Int64
+    allocated_ns: Int64
     end_ns: Int64
     begun_ns: Int64
 
@@ -83,9 +83,9 @@ def operands(trace: Trace) -> Operands:
     names = trace.slices["name_code"].to_numpy()[slices].astype(np.int64)
     kinds, kind = distinct_arguments(trace, shapes[rows], types[rows])
     read = _Read()
-    found = [read.kind(given) for given in kinds]
-    counts = np.array([len(places) for places in found], np.int64)
-    flat = np.array([place for places in found for place in places], np.int64)
+    tensors_by_kind = [read.kind(given) for given in kinds]
+    counts = np.array([len(ids) for ids in tensors_by_kind], np.int64)
+    flat = np.array([id_ for ids in tensors_by_kind for id_ in ids], np.int64)
     first = np.cumsum(counts) - counts
     count = counts[kind]
     within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
@@ -116,8 +116,8 @@ def distinct_arguments(
         types: Code of its types.
     """
     size = len(trace.strings)
-    codes, place = factorize(shapes * size + types)
-    return [_arguments(trace, *divmod(code, size)) for code in codes.tolist()], place
+    codes, inverse = factorize(shapes * size + types)
+    return [_arguments(trace, *divmod(code, size)) for code in codes.tolist()], inverse
 
 
 def _arguments(trace: Trace, shapes: int, types: int) -> list[tuple[Tensor, ...]]:
@@ -133,7 +133,7 @@ class _Read:
     """Numbers the distinct tensors."""
 
     def __init__(self) -> None:
-        self._places: dict[Tensor, int] = {}
+        self._ids: dict[Tensor, int] = {}
         self.tensors: list[Tensor] = []
 
     def kind(self, given: list[tuple[Tensor, ...]]) -> list[int]:
@@ -141,21 +141,21 @@ class _Read:
         present: dict[int, None] = {}
         for tensor in (one for part in given for one in part):
             if tensor.size_bytes:
-                place = self._places.setdefault(tensor, len(self.tensors))
-                if place == len(self.tensors):
+                id_ = self._ids.setdefault(tensor, len(self.tensors))
+                if id_ == len(self.tensors):
                     self.tensors.append(tensor)
-                present[place] = None
+                present[id_] = None
         return list(present)
 
 
 def _weights(trace: Trace, calls: Int64, kinds: list[list[tuple[Tensor, ...]]]) -> Int64:
     """The distinct sizes of weights among distinct calls (name, inputs), ascending."""
-    known = weight_places()
+    known = weight_positions()
     sizes: set[int] = set()
     for name, kind in calls.T.tolist():
         given = kinds[kind]
-        for place in known.get(trace.text(name) or "", ()):
-            tensors = given[place] if place < len(given) else ()
+        for index in known.get(trace.text(name) or "", ()):
+            tensors = given[index] if index < len(given) else ()
             sizes.update(one.size_bytes for one in tensors if one.size_bytes)
     return np.array(sorted(sizes), np.int64)
 
@@ -174,14 +174,14 @@ def tensor_of_blocks(taken: Taken, blocks: Blocks) -> Int64:
     bounds = np.append(first, len(taken.size_bytes))
     group = np.searchsorted(distinct, blocks.size_bytes)
     has = np.append(distinct, -1)[group] == blocks.size_bytes
-    found = np.full(len(group), -1, np.int64)
+    tensor = np.full(len(group), -1, np.int64)
     for number in np.unique(group[has]).tolist():
         rows = np.flatnonzero(has & (group == number))
         low, high = bounds[number], bounds[number + 1]
         time = np.append(taken.time_ns[low:high], np.iinfo(np.int64).max)
-        after = np.searchsorted(time[:-1], blocks.made_ns[rows])
+        after = np.searchsorted(time[:-1], blocks.allocated_ns[rows])
         use = np.where(time[after] < blocks.end_ns[rows], low + after, -1)
         before = after - 1
         inside = (use < 0) & (before >= 0) & (time[before] >= blocks.begun_ns[rows])
-        found[rows] = gather(taken.tensor, np.where(inside, low + before, use))
-    return found
+        tensor[rows] = gather(taken.tensor, np.where(inside, low + before, use))
+    return tensor

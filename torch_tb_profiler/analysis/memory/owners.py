@@ -19,7 +19,7 @@ _BARE = "aten::empty"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class OwnerLabels:
     """A text per record, dictionary coded: ``texts[code[i]]``."""
 
     code: Int64
@@ -30,7 +30,7 @@ class Labels:
         return pl.Series(self.texts, dtype=pl.String).gather(self.code[records])
 
 
-def operator_labels(trace: Trace, operator: Int64) -> Labels:
+def operator_labels(trace: Trace, operator: Int64) -> OwnerLabels:
     """The name of each record's operator. A bare ``aten::empty`` says little, so what is around
     it stands before: ``nn.Module: Linear_0 (aten::empty)``.
 
@@ -47,13 +47,13 @@ def operator_labels(trace: Trace, operator: Int64) -> Labels:
     )
     texts: dict[str, int] = {}
     recoded = np.empty(len(pairs), np.int64)
-    for place, key in enumerate(pairs.tolist()):
+    for row, key in enumerate(pairs.tolist()):
         name, outer = (code - 1 for code in divmod(key, len(trace.strings) + 1))
         text = trace.text(name) or UNKNOWN_OPERATOR
         if outer >= 0:
             text = f"{trace.text(outer)} ({text})"
-        recoded[place] = texts.setdefault(text, len(texts))
-    return Labels(recoded[inverse], list(texts))
+        recoded[row] = texts.setdefault(text, len(texts))
+    return OwnerLabels(recoded[inverse], list(texts))
 
 
 def _around(trace: Trace, operator: Int64) -> Int64:
@@ -73,7 +73,7 @@ def _around(trace: Trace, operator: Int64) -> Int64:
     return np.where(is_operator, above, np.where(source >= 0, source, above))
 
 
-def module_labels(trace: Trace, owner: Int64, frame: Int64) -> Labels:
+def module_labels(trace: Trace, owner: Int64, frame: Int64) -> OwnerLabels:
     """The path of the module each record happened in; backward work names the module whose
     gradients it computes, with ``(backward)`` after it.
 
@@ -90,4 +90,4 @@ def module_labels(trace: Trace, owner: Int64, frame: Int64) -> Labels:
     paths = tree.nodes.path
     texts = [*paths, *(f"{path} (backward)" for path in paths), NO_MODULE]
     code = np.where(in_backward, node + len(paths), node)
-    return Labels(np.where(node >= 0, code, len(texts) - 1), texts)
+    return OwnerLabels(np.where(node >= 0, code, len(texts) - 1), texts)

@@ -49,8 +49,8 @@ def pair(device: Int64, address: Int64, size_bytes: Int64, usable: Bools) -> Pai
     rows = np.flatnonzero(usable & (size_bytes != 0))
     rows = rows[np.lexsort((rows, address[rows], device[rows]))]
     here, following = rows[:-1], rows[1:]
-    same_place = (device[here] == device[following]) & (address[here] == address[following])
-    from_allocation = same_place & (size_bytes[here] > 0)
+    same_address = (device[here] == device[following]) & (address[here] == address[following])
+    from_allocation = same_address & (size_bytes[here] > 0)
     ends = from_allocation & (size_bytes[following] < 0)
     result.release[here[ends]] = following[ends]
     result.allocation[following[ends]] = here[ends]

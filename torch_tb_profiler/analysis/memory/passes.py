@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.operators.mask import operator_mask
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.segments import Stretches, process_stretches
 from torch_tb_profiler.knowledge import dtypes
-from torch_tb_profiler.knowledge.memory import memory_file, weight_places
+from torch_tb_profiler.knowledge.memory import memory_file, weight_positions
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -55,10 +55,10 @@ def passes(trace: Trace) -> dict[int, Passes]:
     roots = root_operators(trace)
     processes = indices(trace.tracks["process"])[trace.slices["track"].to_numpy()]
     first = _model_starts(trace, roots)
-    found = process_stretches(trace) or _steps(trace) or _whole(trace, first)
+    by_process = process_stretches(trace) or _steps(trace) or _whole(trace, first)
     starts = trace.slices["start_ns"].to_numpy()
     result = {}
-    for process, stretches in found.items():
+    for process, stretches in by_process.items():
         own = first if process < 0 else first[processes[first] == process]
         result[process] = Passes(_from_model(stretches, np.sort(starts[own])))
     return result
@@ -86,15 +86,15 @@ def _steps(trace: Trace) -> dict[int, Stretches]:
     processes = indices(trace.tracks["process"])[slices["track"].to_numpy()[rows]]
     start = slices["start_ns"].to_numpy()[rows]
     end = start + slices["dur_ns"].to_numpy()[rows]
-    found = {}
+    by_process = {}
     for process in (-1, *np.unique(processes).tolist()):
         own = rows >= 0 if process < 0 else processes == process
         order = np.argsort(start[own], kind="stable")
         phase = np.full(len(order), Phase.FORWARD, np.int8)
         begins, ends = start[own][order], end[own][order]
         # Steps that touch stay passes of their own.
-        found[process] = Stretches(begins, np.maximum(ends, begins), phase)
-    return found
+        by_process[process] = Stretches(begins, np.maximum(ends, begins), phase)
+    return by_process
 
 
 def _whole(trace: Trace, model: Int64) -> dict[int, Stretches]:
@@ -118,7 +118,7 @@ def _model_starts(trace: Trace, roots: Int64) -> Int64:
     rows = slices[(types >= 0) & (roots[slices] == slices)]
     types = types[(types >= 0) & (roots[slices] == slices)]
     names = trace.slices["name_code"].to_numpy()[rows]
-    weighs: Bools = map_names(trace, names, lambda name: name in weight_places(), np.bool_)
+    weighs: Bools = map_names(trace, names, lambda name: name in weight_positions(), np.bool_)
     if weighs.any():
         return _rows(rows, weighs)
     brings = frozenset(memory_file().bringing.operators)
@@ -128,8 +128,8 @@ def _model_starts(trace: Trace, roots: Int64) -> Int64:
 
 
 def _rows(rows: Int64, keep: Bools) -> Int64:
-    kept: Int64 = rows[keep]
-    return kept
+    selected: Int64 = rows[keep]
+    return selected
 
 
 def _has_tensor(types: str) -> bool:
@@ -139,11 +139,11 @@ def _has_tensor(types: str) -> bool:
         return False
 
 
-def _from_model(found: Stretches, model_ns: Int64) -> Stretches:
+def _from_model(stretches: Stretches, model_ns: Int64) -> Stretches:
     """``found`` with forward stretches that begin with the first operator of the model in them;
     those without any stay as they are."""
     times = np.append(model_ns, FAR)
-    first = times[np.searchsorted(model_ns, found.start_ns)]
-    moved = (found.phase == Phase.FORWARD) & (first < found.end_ns)
-    start = np.where(moved, first, found.start_ns)
-    return Stretches(start, found.end_ns, found.phase)
+    first = times[np.searchsorted(model_ns, stretches.start_ns)]
+    moved = (stretches.phase == Phase.FORWARD) & (first < stretches.end_ns)
+    start = np.where(moved, first, stretches.start_ns)
+    return Stretches(start, stretches.end_ns, stretches.phase)

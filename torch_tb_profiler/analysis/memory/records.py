@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
-from torch_tb_profiler.analysis.memory.owners import Labels, module_labels, operator_labels
+from torch_tb_profiler.analysis.memory.owners import OwnerLabels, module_labels, operator_labels
 from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
 from torch_tb_profiler.analysis.memory.shared import uncounted
 from torch_tb_profiler.analysis.operators.mask import operator_mask
@@ -77,8 +77,8 @@ class MemoryRecords:
     reserved_bytes: Int64
     operator: Int64
     pairs: Pairs
-    operators: Labels
-    modules: Labels
+    operators: OwnerLabels
+    modules: OwnerLabels
     has_addresses: bool
 
     @property
@@ -106,9 +106,9 @@ def memory_records(trace: Trace) -> MemoryRecords:
     process = indices(trace.tracks["process"].gather(memory["track"]))
     owner, frame = indices(memory["owner"]), indices(memory["frame"])
     operator = _operator(trace, owner)
-    place = device + len(devices) * (process + 1)
-    pairs = pair(place, address, size, usable)
-    no_total = uncounted(place, size, allocated, pairs)
+    device_key = device + len(devices) * (process + 1)
+    pairs = pair(device_key, address, size, usable)
+    no_total = uncounted(device_key, size, allocated, pairs)
     allocated[no_total] = reserved[no_total] = ABSENT
     devices, device = _with_shared(devices, device, no_total)
     return MemoryRecords(
@@ -154,8 +154,8 @@ def _with_shared(
     shared = MemoryDevice(SHARED, CPU_TYPE, -1, False)
     device = np.where(is_shared, len(devices), device)
     is_present = np.bincount(device, minlength=len(devices) + 1) > 0
-    kept = [one for one, present in zip((*devices, shared), is_present, strict=True) if present]
-    return kept, (np.cumsum(is_present) - 1)[device]
+    used = [one for one, present in zip((*devices, shared), is_present, strict=True) if present]
+    return used, (np.cumsum(is_present) - 1)[device]
 
 
 def _devices(
@@ -167,9 +167,9 @@ def _devices(
     keys, inverse = np.unique(np.stack((kind, number)), axis=1, return_inverse=True)
     # Accelerators before the CPU, as people come for them.
     order = np.argsort(keys[0] == CPU_TYPE, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return _named(keys[:, order].T.tolist(), is_matched, private_use), place[inverse.reshape(-1)]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return _named(keys[:, order].T.tolist(), is_matched, private_use), rank[inverse.reshape(-1)]
 
 
 def _named(

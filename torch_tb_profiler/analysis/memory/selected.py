@@ -27,9 +27,9 @@ def selected_records(trace: Trace, selection: Selection) -> Bools:
         return mask
     steps = trace.steps.filter(selected_steps(trace, selection))
     of_own = np.zeros(len(mask), np.bool_)
-    for start, end, of in steps.select("host_start_ns", "host_end_ns", "process").iter_rows():
+    for start, end, process in steps.select("host_start_ns", "host_end_ns", "process").iter_rows():
         inside = slice(*np.searchsorted(records.time_ns, [start, end]))
-        of_own[inside] |= records.process[inside] == of
+        of_own[inside] |= records.process[inside] == process
     return mask & of_own
 
 

@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.memory.pairs import Pairs
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 
 
-def uncounted(place: Int64, size_bytes: Int64, allocated_bytes: Int64, pairs: Pairs) -> Bools:
+def uncounted(device_key: Int64, size_bytes: Int64, allocated_bytes: Int64, pairs: Pairs) -> Bools:
     """Mask of the records whose total of 0 is none.
 
     An allocation leaves more than 0. A release may leave 0: it is none where it frees such an
@@ -32,19 +32,21 @@ def uncounted(place: Int64, size_bytes: Int64, allocated_bytes: Int64, pairs: Pa
     frees_uncounted = gather(is_uncounted.astype(np.int64), pairs.allocation) == 1
     is_lone = is_zero & (size_bytes <= 0) & (pairs.allocation < 0)
     counted = ~is_zero & (allocated_bytes != ABSENT)
-    before, after = _neighbours(place, counted)
+    before, after = _neighbours(device_key, counted)
     left = gather(allocated_bytes, before) + size_bytes
-    found = gather(allocated_bytes - size_bytes, after)
-    is_told = (before >= 0) | (after >= 0)
-    says_zero = ((before >= 0) & (left == 0)) | ((after >= 0) & (found == 0))
-    mask: Bools = is_uncounted | (is_zero & frees_uncounted) | (is_lone & is_told & ~says_zero)
+    known_after = gather(allocated_bytes - size_bytes, after)
+    has_neighbour = (before >= 0) | (after >= 0)
+    says_zero = ((before >= 0) & (left == 0)) | ((after >= 0) & (known_after == 0))
+    mask: Bools = (
+        is_uncounted | (is_zero & frees_uncounted) | (is_lone & has_neighbour & ~says_zero)
+    )
     return mask
 
 
-def _neighbours(place: Int64, marked: Bools) -> tuple[Int64, Int64]:
+def _neighbours(device_key: Int64, marked: Bools) -> tuple[Int64, Int64]:
     """Per record the nearest marked one of its place before it, and after it; -1 for none."""
-    count = len(place)
-    order = np.argsort(place, kind="stable")
+    count = len(device_key)
+    order = np.argsort(device_key, kind="stable")
     at = np.where(marked[order], np.arange(count), -1)
     last = np.maximum.accumulate(at) if count else at
     at = np.where(marked[order], np.arange(count), count)
@@ -53,8 +55,8 @@ def _neighbours(place: Int64, marked: Bools) -> tuple[Int64, Int64]:
     before, after = np.empty(count, np.int64), np.empty(count, np.int64)
     before[order] = row[last]
     after[order] = row[np.where(following < count, following, -1)]
-    same = np.append(place, place.min(initial=0) - 1)
+    same = np.append(device_key, device_key.min(initial=0) - 1)
     return (
-        np.where(same[before] == place, before, -1),
-        np.where(same[after] == place, after, -1),
+        np.where(same[before] == device_key, before, -1),
+        np.where(same[after] == device_key, after, -1),
     )

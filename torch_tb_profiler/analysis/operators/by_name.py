@@ -53,9 +53,9 @@ def _names(trace: Trace) -> _Names:
     first[names[::-1]] = np.arange(len(names))[::-1]
     present = np.flatnonzero(first >= 0)
     code = present[np.argsort(first[present])]
-    place = np.full(len(trace.strings), -1, np.int64)
-    place[code] = np.arange(len(code))
-    of_call = place[names]
+    row_of_code = np.full(len(trace.strings), -1, np.int64)
+    row_of_code[code] = np.arange(len(code))
+    of_call = row_of_code[names]
     of_work = np.where(tree.is_own, gather(of_call, tree.owner), -1)
     self_ns = trace.slices["self_ns"].gather(tree.slice).to_numpy()
     return _Names(code, of_call, of_work, self_ns)
@@ -130,9 +130,9 @@ def inside_of_names(trace: Trace, selection: Selection, name_codes: Int64) -> In
         SelectionError: steps that are malformed or not in this trace.
     """
     names, tree = _names(trace), call_tree(trace)
-    place = np.full(int(names.code.max(initial=-1)) + 1, -1, np.int64)
-    place[name_codes] = np.arange(len(name_codes))
-    of_call = place[names.code][names.of_call]
+    row_of_code = np.full(int(names.code.max(initial=-1)) + 1, -1, np.int64)
+    row_of_code[name_codes] = np.arange(len(name_codes))
+    of_call = row_of_code[names.code][names.of_call]
     device, used, launching = _launched_inside(trace, selection, of_call, len(name_codes))
     shown = chosen_calls(trace, selection) | launching
     calls = np.flatnonzero((of_call >= 0) & shown)
@@ -140,13 +140,13 @@ def inside_of_names(trace: Trace, selection: Selection, name_codes: Int64) -> In
     is_backward = in_backward(trace)[tree.slice[calls]]
     is_forward = training_forward(trace)[calls] & ~is_backward
     directions = _counts(group, np.where(is_backward, 2, is_forward), len(name_codes)) > 0
-    told = [
+    own_types = [
         _DIRECTIONS[int(present.argmax())] if present.sum() == 1 else None for present in directions
     ]
     # Verdicts are -1, 0 and 1.
     verdicts = _counts(group, eligible_slices(trace)[tree.slice[calls]] + 1, len(name_codes)) > 0
     eligible = np.where(verdicts[:, 2], 1, np.where(verdicts[:, 1], 0, -1)).astype(np.int8)
-    return Inside(device, used, eligible, told)
+    return Inside(device, used, eligible, own_types)
 
 
 def _counts(group: Int64, kind: Int64 | Int8, count: int) -> Int64:
@@ -161,14 +161,14 @@ def _launched_inside(
     Tensor Cores; and which calls have any inside."""
     tree, verdict = call_tree(trace), kernel_kinds(trace).tensor_core
     rows = np.flatnonzero(device_work_mask(trace, selection) & (tree.owner >= 0))
-    calls, parent, place_of_work = _launching(trace)
-    place = place_of_work[rows]
+    calls, parent, call_of_work = _launching(trace)
+    call = call_of_work[rows]
     launched = np.zeros((3, len(calls)), np.int64)
-    np.add.at(launched[0], place, trace.device_work["dur_ns"].to_numpy()[rows])
-    launched[1, place[verdict[rows] == codes.YES]] = 1
-    launched[2, place[verdict[rows] == codes.UNKNOWN]] = 1
+    np.add.at(launched[0], call, trace.device_work["dur_ns"].to_numpy()[rows])
+    launched[1, call[verdict[rows] == codes.YES]] = 1
+    launched[2, call[verdict[rows] == codes.UNKNOWN]] = 1
     is_launching = np.zeros(len(calls), np.bool_)
-    is_launching[place] = True
+    is_launching[call] = True
     launching = np.flatnonzero(is_launching)
     bits = np.where(group[calls] >= 0, 1 << np.maximum(group[calls], 0), 0)
     around, launched = _bits_around(bits, parent)[launching], launched[:, launching]

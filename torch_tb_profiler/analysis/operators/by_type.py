@@ -48,15 +48,15 @@ def operators_by_type(trace: Trace, selection: Selection) -> pl.DataFrame:
         SelectionError: steps that are malformed or not in this trace.
     """
     calls = selected_operator_calls(trace, selection)
-    place = calls["call"].to_numpy()
+    call = calls["call"].to_numpy()
     times = call_times(trace, selection, calls)
     calls = calls.with_columns(
         *(times[key] for key in ("cpu_overhead_ns", "gpu_idle_ns", "kernel_calls")),
         # Flattened: work on parallel streams counts once.
         times["gpu_busy_ns"].alias("device_total_ns"),
-        type=pl.Series(operator_types_of_calls(trace)[place]),
-        around=pl.Series(same_type_around(trace)[place]),
-        operator=pl.Series(operator_identity(trace).operator[place]),
+        type=pl.Series(operator_types_of_calls(trace)[call]),
+        around=pl.Series(same_type_around(trace)[call]),
+        operator=pl.Series(operator_identity(trace).operator[call]),
         is_used=pl.col("tensor_core_total_ns") > 0,
     )
     groups = calls.group_by("type", maintain_order=True).agg(
@@ -90,12 +90,12 @@ def unassociated_work(trace: Trace, selection: Selection) -> pl.DataFrame:
         pl.Series(device_work_mask(trace, selection)[outside["row"].to_numpy()], dtype=pl.Boolean)
     )
     row, launch = work["row"].to_numpy(), work["launch"].to_numpy()
-    is_told = launch >= 0
-    launches, number = np.unique(launch[is_told], return_inverse=True)
+    has_launch = launch >= 0
+    launches, number = np.unique(launch[has_launch], return_inverse=True)
     instance = np.empty(len(row), np.int64)
-    instance[is_told] = number
-    instance[~is_told] = len(launches) + np.arange(np.count_nonzero(~is_told))
-    count = len(launches) + int(np.count_nonzero(~is_told))
+    instance[has_launch] = number
+    instance[~has_launch] = len(launches) + np.arange(np.count_nonzero(~has_launch))
+    count = len(launches) + int(np.count_nonzero(~has_launch))
     device = trace.device_work
     start_ns = device["start_ns"].to_numpy()[row]
     end_ns = start_ns + device["dur_ns"].to_numpy()[row]

@@ -168,13 +168,13 @@ def _argument_stacks(trace: Trace) -> tuple[Int64, Int64, list[str]]:
     distinct, inverse = np.unique(codes[rows], return_inverse=True)
     texts: dict[str, int] = {}
     recoded = np.empty(len(distinct), np.int64)
-    for place, string in enumerate(distinct):
+    for row, string in enumerate(distinct):
         text = str(trace.strings[string]).strip(SEPARATOR)
-        recoded[place] = texts.setdefault(text, len(texts)) if text else -1
+        recoded[row] = texts.setdefault(text, len(texts)) if text else -1
     slices = trace.operators["slice"].to_numpy()[rows]
     stack = recoded[inverse]
-    kept = stack >= 0
-    return slices[kept], stack[kept], list(texts)
+    has_stack = stack >= 0
+    return slices[has_stack], stack[has_stack], list(texts)
 
 
 def _frame_chains(trace: Trace, frame: Int64) -> tuple[Int64, Int64, Int64, list[str]]:
@@ -226,7 +226,7 @@ def _frame_names(trace: Trace, slices: Int64) -> tuple[Int64, list[str]]:
     distinct, inverse = np.unique(codes, return_inverse=True)
     texts: dict[str, int] = {}
     recoded = np.empty(len(distinct), np.int64)
-    for place, string in enumerate(distinct):
+    for row, string in enumerate(distinct):
         text = _ADDRESS.sub("", trace.text(int(string)) or "").replace(SEPARATOR, ",")
-        recoded[place] = texts.setdefault(text, len(texts))
+        recoded[row] = texts.setdefault(text, len(texts))
     return recoded[inverse], list(texts)

@@ -31,7 +31,7 @@ names of their own (``aten::convolution_backward``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OperatorPlaces:
+class EnclosingScopes:
     """The calls of operators, of modules, and the user ranges around them, as one forest.
 
     Attributes:
@@ -62,7 +62,7 @@ class OperatorPlaces:
 
 
 @per_trace
-def operator_places(trace: Trace) -> OperatorPlaces:
+def enclosing_scopes(trace: Trace) -> EnclosingScopes:
     """The places of the calls of ``trace``; made once."""
     tree = call_tree(trace)
     module = modules_around(trace)
@@ -79,7 +79,7 @@ def operator_places(trace: Trace) -> OperatorPlaces:
     is_backward = in_backward(trace)[elements]
     track = indices(trace.slices["track"])[elements]
     siblings = np.where(parent >= 0, parent, -1 - track) * 2 + is_backward
-    return OperatorPlaces(
+    return EnclosingScopes(
         slice=elements,
         call=call[elements],
         parent=parent,
@@ -170,17 +170,17 @@ def _labels(
     kind = np.where(is_module[elements], 1, 0)
     kind[is_range[elements] & (parent < 0)] = 2
     repeated = _repetitions([texts[each] for each in np.unique(name[kind == 2]).tolist()])
-    places: dict[tuple[bool, str], int] = {}
+    rows: dict[tuple[bool, str], int] = {}
     distinct, inverse = np.unique(name * 3 + kind, return_inverse=True)
-    place = []
+    label = []
     for of_name, of_kind in (divmod(each, 3) for each in distinct.tolist()):
         text = texts[of_name]
         if of_kind == 1:
             text = text.removeprefix(NAME_PREFIX)
         elif of_kind == 2:
             text = repeated.get(text, text)
-        place.append(places.setdefault((of_kind == 1, text), len(places)))
-    return np.array(place, np.int64)[inverse], [text for _, text in places]
+        label.append(rows.setdefault((of_kind == 1, text), len(rows)))
+    return np.array(label, np.int64)[inverse], [text for _, text in rows]
 
 
 def _repetitions(names: list[str]) -> dict[str, str]:

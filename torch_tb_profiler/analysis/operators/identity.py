@@ -15,7 +15,7 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
-from torch_tb_profiler.analysis.operators.enclosing import OperatorPlaces, operator_places
+from torch_tb_profiler.analysis.operators.enclosing import EnclosingScopes, enclosing_scopes
 from torch_tb_profiler.analysis.operators.training_forward import training_forward
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
 from torch_tb_profiler.analysis.steps.masks import slice_steps
@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
-NOT_TOLD, FORWARD, BACKWARD = 0, 1, 2
+UNKNOWN_DIRECTION, FORWARD, BACKWARD = 0, 1, 2
 DIRECTIONS = (None, "forward", "backward")
 """The directions by code."""
 
@@ -128,10 +128,10 @@ class OperatorIdentity:
 @per_split
 def operator_identity(trace: Trace) -> OperatorIdentity:
     """The operators of ``trace``, cut into its iterations; made once for each cut."""
-    places = operator_places(trace)
-    ordinal = _ordinals(trace, places)
-    node, example = _merged(places, ordinal)
-    is_call = places.call >= 0
+    enclosing = enclosing_scopes(trace)
+    ordinal = _ordinals(trace, enclosing)
+    node, example = _merged(enclosing, ordinal)
+    is_call = enclosing.call >= 0
     of_call = node[is_call]  # elements and calls are both in order of slices
     first = np.full(len(example), len(of_call))
     np.minimum.at(first, of_call, np.arange(len(of_call)))
@@ -141,10 +141,10 @@ def operator_identity(trace: Trace) -> OperatorIdentity:
     operator, first_call = number[of_call], first[operators]
     is_forward = np.zeros(len(operators), np.bool_)
     is_forward[operator[training_forward(trace)]] = True
-    is_backward = places.is_backward[example[operators]]
+    is_backward = enclosing.is_backward[example[operators]]
     forward = gather(operator, gather(_forward_calls(trace), first_call))
-    carries = places.carries_path[example]
-    parent = gather(node, places.parent[example])
+    carries = enclosing.carries_path[example]
+    parent = gather(node, enclosing.parent[example])
     return OperatorIdentity(
         operator=operator,
         first_call=first_call,
@@ -154,10 +154,10 @@ def operator_identity(trace: Trace) -> OperatorIdentity:
         forward=forward,
         node=operators,
         node_parent=parent,
-        node_label=places.label[example],
+        node_label=enclosing.label[example],
         node_ordinal=ordinal[example],
         node_carries_path=carries,
-        labels=places.labels,
+        labels=enclosing.labels,
     )
 
 
@@ -165,9 +165,9 @@ def operator_identity(trace: Trace) -> OperatorIdentity:
 def operator_types_of_calls(trace: Trace) -> Int8:
     """Per call of :func:`call_tree` the type that its name tells: place in ``TYPES``, or
     :data:`NO_TYPE`; made once."""
-    place = {None: NO_TYPE} | {kind: number for number, kind in enumerate(TYPES)}
+    type_by_name = {None: NO_TYPE} | {kind: number for number, kind in enumerate(TYPES)}
     names = indices(trace.slices["name_code"])[call_tree(trace).slice]
-    types: Int8 = map_names(trace, names, lambda name: place[operator_type(name)], np.int8)
+    types: Int8 = map_names(trace, names, lambda name: type_by_name[operator_type(name)], np.int8)
     return types
 
 
@@ -187,41 +187,41 @@ def _forward_calls(trace: Trace) -> Int64:
     return gather(number, gather(forward, nodes.around[tree.slice]))
 
 
-def _ordinals(trace: Trace, places: OperatorPlaces) -> Int64:
+def _ordinals(trace: Trace, enclosing: EnclosingScopes) -> Int64:
     """Per element which of its label it is inside its parent, from 1; anew in every iteration.
 
     A recording that is one interval has nothing that tells one iteration from the next but its
     outermost modules and ranges: those are not counted.
     """
-    order = places.order
-    step = slice_steps(trace)[places.slice[order]]
+    order = enclosing.order
+    step = slice_steps(trace)[enclosing.slice[order]]
     begins = np.ones(len(order), np.bool_)
-    for key in (places.siblings[order], places.label[order], step):
+    for key in (enclosing.siblings[order], enclosing.label[order], step):
         begins[1:] &= key[1:] == key[:-1]
     begins[1:] = ~begins[1:]
-    place = np.arange(len(order))
+    position = np.arange(len(order))
     ordinal = np.empty(len(order), np.int64)
-    ordinal[order] = place - np.maximum.accumulate(np.where(begins, place, 0)) + 1
+    ordinal[order] = position - np.maximum.accumulate(np.where(begins, position, 0)) + 1
     is_one_interval = trace.steps.height < 2 and trace.steps["slice"].null_count() > 0
     if is_one_interval:
-        ordinal[(places.call < 0) & (places.parent < 0)] = 1
+        ordinal[(enclosing.call < 0) & (enclosing.parent < 0)] = 1
     return ordinal
 
 
-def _merged(places: OperatorPlaces, ordinal: Int64) -> tuple[Int64, Int64]:
+def _merged(enclosing: EnclosingScopes, ordinal: Int64) -> tuple[Int64, Int64]:
     """The node of each element and an element of each node: elements of one label, ordinal and
     direction inside elements of one node are one."""
     repetitions = int(ordinal.max(initial=0)) + 1
-    kinds = max(len(places.labels), 1) * 2 * repetitions
-    kind = (places.label * 2 + places.is_backward) * repetitions + ordinal
+    kinds = max(len(enclosing.labels), 1) * 2 * repetitions
+    kind = (enclosing.label * 2 + enclosing.is_backward) * repetitions + ordinal
     if kinds * (len(kind) + 1) >= 2**62:
         present, kind = np.unique(kind, return_inverse=True)
         kinds = len(present)
     node = np.full(len(kind), -1, np.int64)
     examples = [np.empty(0, np.int64)]
     count = 0
-    for level in places.levels:
-        keys = gather(node, places.parent[level]) * kinds + kind[level]
+    for level in enclosing.levels:
+        keys = gather(node, enclosing.parent[level]) * kinds + kind[level]
         present, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         node[level] = inverse + count
         examples.append(level[first])

@@ -118,7 +118,7 @@ def _calls(trace: Trace) -> pl.DataFrame:
 
 
 @per_split
-def _places(trace: Trace) -> tuple[Int64, Int64]:
+def _windows_and_operators(trace: Trace) -> tuple[Int64, Int64]:
     """Per row of :func:`_calls` its iteration, of ``all_windows``, and its operator: that of
     ``operator_identity``, or -2 - the name of what launched the work."""
     windows = np.append(all_windows(trace).of_step, -1)
@@ -160,7 +160,7 @@ class IterationOperators:
         """
         before = np.cumsum(self.counts) - self.counts
         needed = (self.counts > 0) & (before < rows)
-        window, operator = _places(self.trace)
+        window, operator = _windows_and_operators(self.trace)
         chosen = np.flatnonzero(np.append(needed, False)[window])
         frame = _calls(self.trace)[chosen].with_columns(
             window=pl.Series(window[chosen]), operator=pl.Series(operator[chosen])
@@ -191,7 +191,7 @@ def operators_of_iterations(
         SelectionError: as :func:`chosen_windows`.
     """
     chosen = chosen_windows(trace, selection, iteration)
-    window, operator = _places(trace)
+    window, operator = _windows_and_operators(trace)
     rows = np.flatnonzero(np.append(chosen, False)[window])
     lowest = int(operator.min(initial=0))
     width = int(operator.max(initial=0)) - lowest + 1

@@ -25,7 +25,7 @@ def same_name_around(trace: Trace) -> Int64:
     for none."""
     tree = call_tree(trace)
     name = trace.slices["name_code"].to_numpy()[tree.slice]
-    found = np.full(len(name), -1, np.int64)
+    around = np.full(len(name), -1, np.int64)
     # Only a name that some call with others inside it has can be around itself.
     holds_others = np.zeros(len(trace.strings), np.bool_)
     holds_others[name[tree.parent[tree.parent >= 0]]] = True
@@ -37,9 +37,9 @@ def same_name_around(trace: Trace) -> Int64:
         if not len(rows):
             break
         is_same = name[above] == name[rows]
-        found[rows[is_same]] = tree.slice[above[is_same]]
+        around[rows[is_same]] = tree.slice[above[is_same]]
         rows, above = rows[~is_same], tree.parent[above[~is_same]]
-    return found
+    return around
 
 
 def inside_own_group(calls: pl.DataFrame, keys: Sequence[str]) -> tuple[Bools, Bools]:

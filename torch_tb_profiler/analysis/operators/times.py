@@ -60,11 +60,11 @@ def cpu_overheads(trace: Trace) -> Int64:
     def covered(until_ns: Int64) -> Int64:
         """Of all stretches of earlier tracks and of this one until then; differences within a track
         are exact."""
-        place = np.searchsorted(keys, clock.keys(track[calls], until_ns), "right")
-        last = np.maximum(place - 1, 0)
-        is_open = (place > 0) & (of_track[last] == track[calls]) if len(keys) else place > 0
+        position = np.searchsorted(keys, clock.keys(track[calls], until_ns), "right")
+        last = np.maximum(position - 1, 0)
+        is_open = (position > 0) & (of_track[last] == track[calls]) if len(keys) else position > 0
         ahead = np.where(is_open, np.append(end, 0)[last] - until_ns, 0)
-        length: Int64 = before[place] - np.maximum(ahead, 0)
+        length: Int64 = before[position] - np.maximum(ahead, 0)
         return length
 
     start, finish = start_ns[calls], end_ns[calls]

@@ -70,9 +70,9 @@ def _between(trace: Trace, nodes: BackwardNodes, calls: Int64, linked: Int64) ->
     track = trace.slices["track"].to_numpy()
     # Ids are in order of track and start.
     after = np.searchsorted(linked, calls, "right")
-    found = (after > 0) & (after < len(linked))
+    is_between = (after > 0) & (after < len(linked))
     before, behind = linked[np.maximum(after - 1, 0)], linked[np.minimum(after, len(linked) - 1)]
-    found &= (track[before] == track[calls]) & (track[behind] == track[calls])
+    is_between &= (track[before] == track[calls]) & (track[behind] == track[calls])
     process = indices(trace.tracks["process"])
     passed = np.zeros(len(linked), np.int64)
     for each in np.unique(process[track[linked]]).tolist():
@@ -80,4 +80,4 @@ def _between(trace: Trace, nodes: BackwardNodes, calls: Int64, linked: Int64) ->
         started_ns = np.sort(start_ns[nodes.slice[process[track[nodes.slice]] == each]])
         passed[of_process] = np.searchsorted(started_ns, start_ns[linked[of_process]])
     same: Bools = passed[np.maximum(after - 1, 0)] == passed[np.minimum(after, len(linked) - 1)]
-    return found & same
+    return is_between & same

@@ -113,7 +113,7 @@ def launches_outside(
         pl.col("known", "unknown").any(),
         *([pl.col("gap_before_ns").sum()] if with_gaps else []),
     )
-    is_told = pl.col("name_code") >= 0
+    has_launch = pl.col("name_code") >= 0
     return device.join(host, on=keys, how="left", maintain_order="left").with_columns(
-        pl.when(is_told).then(pl.col("calls", "host_ns").fill_null(0))
+        pl.when(has_launch).then(pl.col("calls", "host_ns").fill_null(0))
     )

@@ -10,7 +10,7 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.efficiency.availability import tells_work
+from torch_tb_profiler.analysis.efficiency.availability import has_work
 from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls
 from torch_tb_profiler.analysis.efficiency.model import model_work
 from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
@@ -66,7 +66,7 @@ def efficiency(trace: Trace, selection: Selection, *, peak: str | None = None) -
     group_by = chosen_group_by(selection, GROUP_BYS)
     selected_steps(trace, selection)
     recorded = _recorded(trace, selection)
-    if not tells_work(trace):
+    if not has_work(trace):
         return recorded
     is_whole = selection.is_everything and peak is None
     own = _WHOLE[group_by](trace) if is_whole else _counted(trace, selection, group_by, peak)
@@ -140,7 +140,7 @@ def _recorded(trace: Trace, selection: Selection) -> View:
 
 def _missing(trace: Trace) -> str | None:
     told = (recorded_frame(trace, name) for name in ("recorded_flops", "recorded_operators"))
-    if any(frame is not None for frame in told) or tells_work(trace):
+    if any(frame is not None for frame in told) or has_work(trace):
         return None
     return recorded_reason(trace, "flops") or missing_reason(trace, "input_shapes", NOTHING)
 

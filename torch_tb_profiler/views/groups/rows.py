@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.operators.hierarchies.cached import KeptHierarchy
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy
 from torch_tb_profiler.analysis.operators.hierarchies.operators import (
     OperatorCounts,
     operator_counts,
 )
+from torch_tb_profiler.analysis.operators.hierarchies.timed import TimedHierarchy
 from torch_tb_profiler.analysis.operators.hierarchies.times import NodeTimes, node_times
-from torch_tb_profiler.analysis.operators.hierarchies.twins import Folded, odd_one
+from torch_tb_profiler.analysis.operators.hierarchies.twins import Folded, outlier
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import (
@@ -79,7 +79,7 @@ class Measures:
         return rows
 
 
-def measures(trace: Trace, kept: KeptHierarchy, selection: Selection) -> Measures:
+def measures(trace: Trace, kept: TimedHierarchy, selection: Selection) -> Measures:
     """What the hierarchy took in the iterations of ``selection``.
 
     Raises:
@@ -221,7 +221,7 @@ def _compared(found: Measures, folded: Folded) -> dict[str, pl.Series]:
             continue
         for name, value in (("mean", own.mean()), ("min", own.min()), ("max", own.max())):
             columns[f"member_{name}_us"][row] = float(value)
-        odd = odd_one(members, mean[members])
+        odd = outlier(members, mean[members])
         if odd is not None:
             columns["odd_one"][row] = nodes.path[odd.node]
             columns["odd_one_pct"][row] = odd.off_pct if np.isfinite(odd.off_pct) else None

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.operators.hierarchies.cached import (
-    KeptHierarchy,
-    kept_call_stacks,
-    kept_modules,
-    kept_ranges,
-)
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import KINDS, Kind
 from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import domains_of_ranges
+from torch_tb_profiler.analysis.operators.hierarchies.timed import (
+    TimedHierarchy,
+    timed_call_stacks,
+    timed_modules,
+    timed_ranges,
+)
 from torch_tb_profiler.analysis.operators.hierarchies.twins import folded
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
@@ -114,10 +114,10 @@ def _choice(
     return _Choice(kind, domain)
 
 
-def _kept(trace: Trace, choice: _Choice) -> KeptHierarchy:
+def _kept(trace: Trace, choice: _Choice) -> TimedHierarchy:
     if choice.kind == "ranges" and choice.domain:
-        return kept_ranges(trace)[choice.domain]
-    return kept_call_stacks(trace) if choice.kind == "call_stacks" else kept_modules(trace)
+        return timed_ranges(trace)[choice.domain]
+    return timed_call_stacks(trace) if choice.kind == "call_stacks" else timed_modules(trace)
 
 
 def _flame(table: Table) -> Table:

@@ -12,7 +12,7 @@ from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.earlier import earlier
-from torch_tb_profiler.analysis.memory.live_allocations import alive_after, last_record, total_after
+from torch_tb_profiler.analysis.memory.live_allocations import last_record, live_after, total_after
 from torch_tb_profiler.analysis.memory.operands import Blocks, operands, tensor_of_blocks
 from torch_tb_profiler.analysis.memory.passes import root_operators
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
@@ -141,7 +141,7 @@ def alive_frame(trace: Trace, at: list[int | None]) -> pl.DataFrame:
     if not records.has_addresses:
         return pl.DataFrame(schema=ALIVE.polars_schema())
     alive = [
-        np.flatnonzero(alive_after(records, device, record))
+        np.flatnonzero(live_after(records, device, record))
         for device, record in enumerate(at)
         if record is not None
     ]

@@ -73,10 +73,10 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
     records, blocks = memory_records(trace), memory_blocks(trace)
     least = memory_file().held.least_passes
     rows = np.flatnonzero(chosen & (records.size_bytes > 0) & (blocks.passes >= least))
-    rows = rows[blocks.made_in[rows] > 0]
+    rows = rows[blocks.allocated_in_pass[rows] > 0]
     if not len(rows):
         return pl.DataFrame(schema=HELD.polars_schema())
-    last = int(blocks.made_in.max())
+    last = int(blocks.allocated_in_pass.max())
     stays = blocks.end_ns[rows] == FAR
     labels = pl.Series([one.label for one in records.devices], dtype=pl.String)
     frame = pl.DataFrame(
@@ -87,7 +87,7 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
             "category": pl.Series([*CATEGORY_NAMES]).gather(blocks.category[rows].astype(np.int64)),
             "size": records.size_bytes[rows],
             "stays": stays,
-            "made_in": blocks.made_in[rows],
+            "made_in": blocks.allocated_in_pass[rows],
             "over": blocks.passes[rows],
         }
     )

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.memory.curve import Curve
-from torch_tb_profiler.analysis.memory.live_allocations import alive_after
+from torch_tb_profiler.analysis.memory.live_allocations import live_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
@@ -46,7 +46,7 @@ def composition_frame(records: MemoryRecords, curves: list[Curve]) -> pl.DataFra
         peak = points.peak()
         if peak is None or not records.has_addresses:
             continue
-        alive = np.flatnonzero(alive_after(records, index, int(points.record[peak])))
+        alive = np.flatnonzero(live_after(records, index, int(points.record[peak])))
         total = int(points.allocated_bytes[peak])
         for grouping, labels in (("operator", records.operators), ("module", records.modules)):
             label = records.devices[index].label

@@ -13,8 +13,8 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import boundaries
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import (
+    DETECTED_PHASES,
     SOURCE_TITLES,
-    TOLD_PHASES,
     UNKNOWN,
     Phase,
     marks,
@@ -111,7 +111,7 @@ def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
         told.add(Phase.FORWARD)
     return {
         phase: f"The recording holds {_MISSING[phase]}."
-        for phase in TOLD_PHASES
+        for phase in DETECTED_PHASES
         if phase not in told
     }
 
@@ -132,7 +132,7 @@ def _found_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
     }
     unknown = _unknown(trace, selection)
     facts = []
-    for phase in TOLD_PHASES:
+    for phase in DETECTED_PHASES:
         title = "Data loading" if phase is Phase.DATALOADER else phase.name.capitalize()
         sources = marks(trace).sources_of(phase)
         texts = [f"{SOURCE_TITLES[source]} ({count:,})" for source, count in sources.items()]

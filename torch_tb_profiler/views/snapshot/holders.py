@@ -10,8 +10,8 @@ import polars as pl
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
 from torch_tb_profiler.analysis.memory.snapshot.moments import (
     DeviceMoments,
-    alive_places,
     device_moments,
+    live_allocations,
     row_at,
 )
 from torch_tb_profiler.trace.columns import Int64
@@ -75,7 +75,7 @@ def by_stack_table(trace: Trace, moments: list[Moment]) -> Table:
 
 def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
     lived = lifetimes(trace)
-    places = alive_places(trace, moment.device, moment.row)
+    places = live_allocations(trace, moment.device, moment.row)
     alive = pl.DataFrame({"stack": lived.stack[places], "size_bytes": lived.size_bytes[places]})
     whole = max(int(alive["size_bytes"].sum()), 1)
     return (
@@ -96,7 +96,7 @@ def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
 
 def alive_table(trace: Trace, moments: list[Moment]) -> Table:
     """The rows of :data:`ALIVE` of moments, one per device."""
-    places = [alive_places(trace, moment.device, moment.row) for moment in moments]
+    places = [live_allocations(trace, moment.device, moment.row) for moment in moments]
     frame = pl.concat([_alive(trace, part) for part in places or [np.empty(0, np.int64)]])
     reasons = {"allocation_us": BEFORE, "release_us": STILL}
     return filled(ALIVE, with_stacks(trace, hexadecimal(frame)), reasons)

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import indices, levels
-from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules, kept_ranges
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, climb
+from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules, timed_ranges
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.lookup import dense_pair_ids
@@ -80,8 +80,8 @@ def with_levels(trace: Trace, depths: Mapping[str, int]) -> Timeline:
 def levelled_timeline(trace: Trace) -> Timeline:
     """The timeline with tracks of all levels; made once, when somebody asks for levels."""
     shown = timeline(trace)
-    rows = _rows(trace, "modules", "Modules", kept_modules(trace).hierarchy)
-    for number, (domain, kept) in enumerate(kept_ranges(trace).items()):
+    rows = _rows(trace, "modules", "Modules", timed_modules(trace).hierarchy)
+    for number, (domain, kept) in enumerate(timed_ranges(trace).items()):
         rows += _rows(trace, f"ranges.{number}", f"Ranges ({domain})", kept.hierarchy)
     if not rows:
         return shown

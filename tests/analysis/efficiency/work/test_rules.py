@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.analysis.efficiency.work.result import Reason, Work
 from torch_tb_profiler.analysis.efficiency.work.rules import work_of_texts
-from torch_tb_profiler.knowledge.formulas import formula_place, formulas
+from torch_tb_profiler.knowledge.formulas import formula_index, formulas
 
 torch = pytest.importorskip("torch")
 counter = pytest.importorskip("torch.utils.flop_counter")
@@ -26,7 +26,7 @@ def work(operator: str, shapes: list[Any], values: dict[int, str] | None = None)
     """The work of a call of float tensors; empty shapes are no tensors."""
     types = str(["float" if shape else "" for shape in shapes])
     concrete = str([(values or {}).get(place, "") for place in range(len(shapes))])
-    return work_of_texts(formula_place(operator), operator, str(shapes), types, concrete)
+    return work_of_texts(formula_index(operator), operator, str(shapes), types, concrete)
 
 
 def size_of(shapes: list[list[int]]) -> int:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.snapshots import simulated, trace_of
 from torch_tb_profiler.analysis.memory.snapshot.course import MAX_POINTS, course_rows
-from torch_tb_profiler.analysis.memory.snapshot.lifetimes import BEFORE, _by_place, lifetimes
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import BEFORE, _by_address, lifetimes
 from torch_tb_profiler.analysis.memory.snapshot.moments import device_moments, row_at
 
 
@@ -24,7 +24,7 @@ def test_what_is_in_use_after_each_event(seed: int, ring: int | None) -> None:
     row = 0
     for device, course in enumerate(states):
         for state in course:
-            alive = lived.alive_at(row, device)
+            alive = lived.live_at(row, device)
             found = dict(zip(lived.address[alive], lived.size_bytes[alive], strict=True))
             assert found == state
             row += 1
@@ -42,13 +42,13 @@ def test_what_is_in_use_after_each_event(seed: int, ring: int | None) -> None:
     ),
     st.sampled_from([512, 1]),
 )
-def test_rows_by_place_keep_their_order(rows: list[tuple[int, int]], step: int) -> None:
+def test_rows_by_address_keep_their_order(rows: list[tuple[int, int]], step: int) -> None:
     near = [(device, address) for device, address in rows if address % step == 0]
     for found in (rows, near, [row for row in near if abs(row[1]) < 2**41]):
         device = np.array([device for device, _ in found], np.int32)
         address = np.array([address for _, address in found], np.int64)
         expected = sorted(range(len(found)), key=lambda place: found[place])
-        assert _by_place(device, address).tolist() == expected
+        assert _by_address(device, address).tolist() == expected
 
 
 def test_moments_and_peak() -> None:

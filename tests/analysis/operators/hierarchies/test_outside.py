@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis.operators.hierarchies.cached import (
-    kept_call_stacks,
-    kept_modules,
-    kept_ranges,
-)
 from torch_tb_profiler.analysis.operators.hierarchies.outside import MAX_NODES, OTHERS
+from torch_tb_profiler.analysis.operators.hierarchies.timed import (
+    timed_call_stacks,
+    timed_modules,
+    timed_ranges,
+)
 from torch_tb_profiler.analysis.operators.hierarchies.times import node_times
 from torch_tb_profiler.analysis.selection import Selection
 
@@ -27,7 +27,7 @@ def test_operators_device_calls_and_kernels_outside() -> None:
             t.kernel("from nowhere", 100, 11),
         ]
     )
-    kept = kept_ranges(trace)["user"]
+    kept = timed_ranges(trace)["user"]
     nodes = kept.hierarchy.nodes
     gpu = node_times(trace, kept, Selection(start_ns=0)).measures["gpu"]
     ns = dict(zip(gpu.node.tolist(), gpu.ns.tolist(), strict=True))
@@ -40,21 +40,21 @@ def test_operators_device_calls_and_kernels_outside() -> None:
 
 def test_many_names_share_one_node() -> None:
     ops = [t.op(f"op{number}", 20 * number, 10) for number in range(MAX_NODES + 5)]
-    nodes = kept_modules(t.trace(ops)).hierarchy.nodes
+    nodes = timed_modules(t.trace(ops)).hierarchy.nodes
     assert nodes.count == MAX_NODES + 1
     assert nodes.path[-1] == OTHERS
 
 
 def test_an_operator_around_ranges_is_not_outside() -> None:
     trace = t.trace([t.op("wrapper", 0, 100), t.annotation("mine", 10, 50), t.op("in", 20, 10)])
-    assert kept_ranges(trace)["user"].hierarchy.nodes.path == ["mine"]
+    assert timed_ranges(trace)["user"].hierarchy.nodes.path == ["mine"]
 
 
 def test_stacks_of_operators_make_a_tree() -> None:
     """Traces before torch 2 have no frames."""
     stacks = ["b.py(2): g;a.py(1): f", "b.py(2): g;a.py(1): f", "a.py(1): f"]
     ops = [t.op("aten::mm", 20 * place, 10, stack=text) for place, text in enumerate(stacks)]
-    kept = kept_call_stacks(t.trace([*ops, t.op("aten::add", 90, 10)]))
+    kept = timed_call_stacks(t.trace([*ops, t.op("aten::add", 90, 10)]))
     assert kept.hierarchy.nodes.path == [
         "a.py(1): f",
         "a.py(1): f;b.py(2): g",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.opening import open_file
-from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules
+from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules
 from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES, node_times
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.storage.locations import open_location
@@ -74,7 +74,7 @@ def test_modules_as_the_file_has_them(samples: Path, run: str) -> None:
     (path,) = (samples / run).glob("*.json.gz")
     expected = walked(json.loads(gzip.decompress(path.read_bytes()))["traceEvents"])
     trace = open_file(open_location(str(path)), cache=None)
-    kept = kept_modules(trace)
+    kept = timed_modules(trace)
     times = node_times(trace, kept, Selection())
     nodes = kept.hierarchy.nodes
     got = {name: dict.fromkeys(MEASURES, 0) for name in nodes.name[: kept.hierarchy.first_outside]}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.analysis.operators.hierarchies import walk
 from tests.helpers import traces as t
-from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules, kept_ranges
+from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules, timed_ranges
 from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES, NodeTimes, node_times
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
@@ -34,7 +34,7 @@ def read(times: NodeTimes, paths: list[str], inside: int) -> dict[tuple[str, str
 def test_times_count_moments(seed: int) -> None:
     made = walk.recording(seed)
     trace = t.trace(made.events)
-    kept = kept_ranges(trace).get("user")
+    kept = timed_ranges(trace).get("user")
     expected = {("/".join(path), name): ns for (path, name), ns in walk.times(made).items()}
     if kept is None:
         assert not expected
@@ -48,14 +48,14 @@ def test_times_count_moments(seed: int) -> None:
 def test_work_is_in_a_range_or_outside_or_in_no_iteration(seed: int) -> None:
     made = walk.recording(seed)
     trace = t.trace(made.events)
-    times = node_times(trace, kept_ranges(trace)["user"], BOTH)
+    times = node_times(trace, timed_ranges(trace)["user"], BOTH)
     launched = {number: (around, at) for number, (around, _, at, _) in made.calls.items()}
     outside = sum(e - s for n, s, e in made.kernels if launched[n][1] < 130 and not launched[n][0])
     left_out = sum(e - s for n, s, e in made.kernels if launched[n][1] >= 130)
     assert times.outside_ns == outside * 1000
     whole = sum(e - s for _, s, e in made.kernels)
     assert times.work_ns == (whole - left_out) * 1000
-    every = node_times(trace, kept_ranges(trace)["user"], Selection(start_ns=0))
+    every = node_times(trace, timed_ranges(trace)["user"], Selection(start_ns=0))
     assert every.work_ns + every.left_out_ns == int(trace.device_work["dur_ns"].sum())
 
 
@@ -70,7 +70,7 @@ def test_ranges_of_two_threads_at_once_count_once() -> None:
             t.kernel("k", 80, 20, corr=2, stream=8),
         ]
     )
-    kept = kept_ranges(trace)["user"]
+    kept = timed_ranges(trace)["user"]
     times = node_times(trace, kept, Selection())
     assert read(times, kept.hierarchy.nodes.path, 1) == {
         ("load", "0"): {"cpu": 150, "gpu": 30, "cpu_overhead": 135, "gpu_idle": 0}
@@ -106,7 +106,7 @@ def trained() -> Trace:
 def test_backward_work_is_of_the_module_that_ran_forward() -> None:
     """Idle is that of the forward call and that of its backward, not what lies between them."""
     trace = trained()
-    kept = kept_modules(trace)
+    kept = timed_modules(trace)
     times = node_times(trace, kept, Selection(steps="1"))
     assert read(times, kept.hierarchy.nodes.path, kept.hierarchy.first_outside) == {
         ("M", "1"): {"cpu": 150, "gpu": 37, "cpu_overhead": 135, "gpu_idle": 3},
@@ -119,7 +119,7 @@ def test_backward_work_is_of_the_module_that_ran_forward() -> None:
 
 def test_a_phase_has_its_part_of_every_node() -> None:
     trace = trained()
-    kept = kept_modules(trace)
+    kept = timed_modules(trace)
     parts = [
         read(
             node_times(trace, kept, Selection(steps="1", phase=phase)),

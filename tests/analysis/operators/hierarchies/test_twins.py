@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Nodes
 from torch_tb_profiler.analysis.operators.hierarchies.twins import (
     class_name,
     folded,
-    odd_one,
+    outlier,
     twin_groups,
 )
 from torch_tb_profiler.analysis.selection import Selection
@@ -64,11 +64,11 @@ def test_folded_tree() -> None:
 
 
 def test_the_odd_one_is_furthest_from_the_others() -> None:
-    odd = odd_one(np.array([5, 6, 7, 8]), np.array([10.0, np.nan, 10.0, 15.0]))
+    odd = outlier(np.array([5, 6, 7, 8]), np.array([10.0, np.nan, 10.0, 15.0]))
     assert odd is not None
     assert (odd.node, odd.value, odd.others, odd.off_pct) == (8, 15.0, 10.0, 50.0)
-    assert odd_one(np.arange(2), np.array([1.0, 9.0])) is None
-    assert odd_one(np.arange(3), np.array([4.0, 4.0, 4.0])) is None
+    assert outlier(np.arange(2), np.array([1.0, 9.0])) is None
+    assert outlier(np.arange(3), np.array([4.0, 4.0, 4.0])) is None
 
 
 def test_the_slow_layer_of_a_model() -> None:

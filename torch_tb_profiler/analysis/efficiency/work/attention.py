@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_tb_profiler.analysis.efficiency.work.given import Given, is_set, places, text, whole
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import (
+    FormulaArguments,
+    is_set,
+    positions,
+    text,
+    whole,
+)
 from torch_tb_profiler.analysis.efficiency.work.masked_pairs import masked_pairs
 from torch_tb_profiler.analysis.efficiency.work.operands import Operands, Tensor
 from torch_tb_profiler.analysis.efficiency.work.result import (
@@ -41,27 +47,27 @@ class _Sizes:
     value_dim: int
 
 
-def attention(call: Operands, given: Given) -> Work:
+def attention(call: Operands, formula: FormulaArguments) -> Work:
     """Queries with keys, then with values, for every pair: 2 · pairs · (head_dim + value_dim); of a
     backward pass the five products of its gradients: 2 · pairs · (3 · head_dim + 2 · value_dim).
 
-    Arguments: places of ``query``, ``key``, ``value``; ``layout`` of their dimensions ("bhsd" or
-    "bshd"); ``backward``; places of ``causal``, of the ends of a ``window``, of the ``offsets`` of
+    Arguments: positions of ``query``, ``key``, ``value``; ``layout`` of their dimensions ("bhsd" or
+    "bshd"); ``backward``; indices of ``causal``, of the ends of a ``window``, of the ``offsets`` of
     sequences packed after one another and of their greatest ``lengths``; ``bottom`` for a mask that
-    is aligned with the last query; ``reads`` more places that are read.
+    is aligned with the last query; ``reads`` more positions that are read.
     """
     query, key, value = (
-        call.tensor(whole(given, name, at)) for at, name in enumerate(("query", "key", "value"))
+        call.tensor(whole(formula, name, at)) for at, name in enumerate(("query", "key", "value"))
     )
-    backward = is_set(given, "backward")
+    backward = is_set(formula, "backward")
     operands = [query, key, value]
-    read = [call.given(place) for place in places(given, "reads")]
+    read = [call.operand(index) for index in positions(formula, "reads")]
     out = Tensor((*query.shape[:-1], value.shape[-1]) if value.shape else (), query.dtype)
     # A backward pass reads the output and its gradient too, and writes three gradients.
     more = [out, *operands] if backward else []
     size = total_bytes([*operands, *read, out, *more])
     try:
-        sizes = _sizes(call, given, query, key, value)
+        sizes = _sizes(call, formula, query, key, value)
     except UnknownWorkError as unknown:
         if unknown.reason != Reason.LENGTHS:
             raise
@@ -71,18 +77,18 @@ def attention(call: Operands, given: Given) -> Work:
     dims = sizes.head_dim + sizes.value_dim
     if backward:
         dims = 3 * sizes.head_dim + 2 * sizes.value_dim
-    masked = sizes.sequences * sizes.heads * _masked(call, given, sizes)
+    masked = sizes.sequences * sizes.heads * _masked(call, formula, sizes)
     return Work(2 * pairs * dims, size, query.dtype, 2 * masked * dims)
 
 
-def served_attention(call: Operands, given: Given) -> Work:
+def served_attention(call: Operands, formula: FormulaArguments) -> Work:
     """Attention of an inference engine: the query has the new tokens of all requests, what they
     attend to is in a cache. The lengths are those of the step around it.
 
-    Arguments: places of ``query``, ``key``, ``value``.
+    Arguments: positions of ``query``, ``key``, ``value``.
     """
     query, key, value = (
-        call.tensor(whole(given, name, at)) for at, name in enumerate(("query", "key", "value"))
+        call.tensor(whole(formula, name, at)) for at, name in enumerate(("query", "key", "value"))
     )
     return Work(
         None,
@@ -110,14 +116,16 @@ def _per_pair(query: Tensor, key: Tensor, value: Tensor) -> PerPair:
     return PerPair(2 * (width + out), (width + out) * size, key_bytes)
 
 
-def _sizes(call: Operands, given: Given, query: Tensor, key: Tensor, value: Tensor) -> _Sizes:
-    offsets = places(given, "offsets")
-    if offsets and call.given(offsets[0]) is not None:
-        return _packed(call, given, query, key, value)
+def _sizes(
+    call: Operands, formula: FormulaArguments, query: Tensor, key: Tensor, value: Tensor
+) -> _Sizes:
+    offsets = positions(formula, "offsets")
+    if offsets and call.operand(offsets[0]) is not None:
+        return _packed(call, formula, query, key, value)
     shapes = query.shape, key.shape, value.shape
     if {len(shape) for shape in shapes} != {4}:
         raise UnknownWorkError(Reason.UNFIT)
-    at_heads, at_length = (2, 1) if text(given, "layout") == "bshd" else (1, 2)
+    at_heads, at_length = (2, 1) if text(formula, "layout") == "bshd" else (1, 2)
     batch, heads, queries, head_dim = (query.shape[at] for at in (0, at_heads, at_length, 3))
     shared, keys, value_dim = key.shape[at_heads], key.shape[at_length], value.shape[3]
     fits = key.shape[0] == value.shape[0] == batch and value.shape[at_length] == keys
@@ -126,7 +134,9 @@ def _sizes(call: Operands, given: Given, query: Tensor, key: Tensor, value: Tens
     return _Sizes(batch, heads, queries, keys, head_dim, value_dim)
 
 
-def _packed(call: Operands, given: Given, query: Tensor, key: Tensor, value: Tensor) -> _Sizes:
+def _packed(
+    call: Operands, formula: FormulaArguments, query: Tensor, key: Tensor, value: Tensor
+) -> _Sizes:
     """Sequences after one another: [all elements, heads, head_dim], maybe in a batch of one.
 
     Their lengths stand in tensors. They are known where there is one sequence, or where all have
@@ -138,19 +148,19 @@ def _packed(call: Operands, given: Given, query: Tensor, key: Tensor, value: Ten
     q, k, v = (one.shape[-3:] for one in (query, key, value))
     if any(len(one) != 3 for one in (q, k, v)) or k[2] != q[2]:
         raise UnknownWorkError(Reason.UNFIT)
-    sequences = _sequences(call, given)
+    sequences = _sequences(call, formula)
     queries, keys = q[0], k[0]
     if sequences > 1:
-        longest = [call.number(place) for place in places(given, "lengths")]
+        longest = [call.number(index) for index in positions(formula, "lengths")]
         if longest != [queries / sequences, keys / sequences]:
             raise UnknownWorkError(Reason.LENGTHS)
         queries, keys = queries // sequences, keys // sequences
     return _Sizes(sequences, q[1], queries, keys, q[2], v[2])
 
 
-def _sequences(call: Operands, given: Given) -> int:
+def _sequences(call: Operands, formula: FormulaArguments) -> int:
     """How many sequences there are: their offsets are one more."""
-    counts = {_length(call.given(place)) for place in places(given, "offsets")} - {0}
+    counts = {_length(call.operand(index)) for index in positions(formula, "offsets")} - {0}
     if len(counts) != 1 or (count := counts.pop()) < 2:
         raise UnknownWorkError(Reason.LENGTHS)
     return count - 1
@@ -161,13 +171,13 @@ def _length(tensor: Tensor | None) -> int:
     return tensor.shape[0] if tensor is not None and len(tensor.shape) == 1 else 0
 
 
-def _masked(call: Operands, given: Given, sizes: _Sizes) -> int:
+def _masked(call: Operands, formula: FormulaArguments, sizes: _Sizes) -> int:
     """How many pairs of one head the mask leaves out, as far as the arguments tell it."""
-    causal, bottom = call.flag(whole(given, "causal")), is_set(given, "bottom")
-    kind = call.number(whole(given, "mask-type"))
+    causal, bottom = call.flag(whole(formula, "causal")), is_set(formula, "bottom")
+    kind = call.number(whole(formula, "mask-type"))
     if kind is not None:
         causal, bottom = kind > 0, kind == 2
-    ends = [call.number(place) for place in places(given, "window")]
+    ends = [call.number(index) for index in positions(formula, "window")]
     before, after = (None if end is None or end < 0 else end for end in ends or (None, None))
     return masked_pairs(
         sizes.queries,

@@ -111,15 +111,15 @@ def call_work(trace: Trace) -> CallWork:
 def _gathered(distinct: DistinctCalls, works: list[Work], dtypes: tuple[str, ...]) -> Columns:
     """The columns of all calls, from the work of each combination."""
     count, row, number = len(distinct.formula), distinct.row, distinct.number
-    place = {name: at for at, name in enumerate(dtypes)}
+    dtype_codes = {name: at for at, name in enumerate(dtypes)}
     no_formula = int(Reason.NO_FORMULA)
 
     def spread(
         values: Sequence[float | None], absent: float, dtype: type[np.generic]
     ) -> npt.NDArray[Any]:
         column = np.full(count, absent, dtype)
-        told = [absent if value is None else value for value in values]
-        column[row] = np.array(told, dtype)[number]
+        filled = [absent if value is None else value for value in values]
+        column[row] = np.array(filled, dtype)[number]
         return column
 
     return {
@@ -128,7 +128,9 @@ def _gathered(distinct: DistinctCalls, works: list[Work], dtypes: tuple[str, ...
         "uncomputed_flops": spread([_uncomputed(work) for work in works], np.nan, np.float64),
         "reason": spread([work.reason for work in works], no_formula, np.int8),
         "bytes_reason": spread([_bytes_reason(work) for work in works], no_formula, np.int8),
-        "dtype_code": spread([place.get(work.dtype or "", -1) for work in works], -1, np.int32),
+        "dtype_code": spread(
+            [dtype_codes.get(work.dtype or "", -1) for work in works], -1, np.int32
+        ),
         "is_estimated": spread([work.is_estimated for work in works], 0, np.bool_),
         "is_stated": np.zeros(count, np.bool_),
     }
@@ -150,18 +152,27 @@ def _add_stated(columns: Columns, name: str, reason: str, stated: Float64) -> No
 def _works(trace: Trace, distinct: DistinctCalls) -> list[Work]:
     """The work of each combination."""
     asks = [one.rule == "convolution-backward" for one in formulas()]
-    told = ("shapes", "types", "concrete", "around", "around_types", "output", "likely", "kernel")
+    text_keys = (
+        "shapes",
+        "types",
+        "concrete",
+        "around",
+        "around_types",
+        "output",
+        "likely",
+        "kernel",
+    )
     gradients: frozenset[tuple[int, ...]] | None = None
     works = []
     for key in distinct.keys.iter_rows(named=True):
-        place = key["formula"]
-        needs_gradients = asks[place] and key["concrete"] < 0
+        formula = key["formula"]
+        needs_gradients = asks[formula] and key["concrete"] < 0
         if needs_gradients and gradients is None:
             gradients = gradient_shapes(trace)
-        texts = {name: trace.text(key[name]) for name in told}
+        texts = {name: trace.text(key[name]) for name in text_keys}
         of_key = gradients if needs_gradients else None
         name = str(trace.text(key["name"]))
-        works.append(work_of_texts(place, name, **texts, gradients=of_key))
+        works.append(work_of_texts(formula, name, **texts, gradients=of_key))
     return works
 
 

@@ -9,8 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from torch_tb_profiler.analysis.efficiency.work.given import Given, text
-from torch_tb_profiler.analysis.efficiency.work.given import places as told_places
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import FormulaArguments, text
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import (
+    positions as formula_positions,
+)
 from torch_tb_profiler.analysis.efficiency.work.operands import Operands, Tensor
 from torch_tb_profiler.analysis.efficiency.work.result import (
     Reason,
@@ -23,7 +25,7 @@ Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class ConvolutionArguments:
     """Where the arguments of a convolution stand; -1 for what it does not have."""
 
     x: int = 0
@@ -41,54 +43,56 @@ class _Places:
     one_group: bool = False
 
     @classmethod
-    def of(cls, given: Given) -> _Places:
+    def of(cls, formula: FormulaArguments) -> ConvolutionArguments:
         """As a formula gives them."""
-        told = {key.replace("-", "_"): value for key, value in given.items()}
-        known: dict[str, Any] = {name: told[name] for name in cls.__slots__ if name in told}
+        arguments = {key.replace("-", "_"): value for key, value in formula.items()}
+        known: dict[str, Any] = {
+            name: arguments[name] for name in cls.__slots__ if name in arguments
+        }
         return cls(**known)
 
 
-def convolution(call: Operands, given: Given) -> Work:
+def convolution(call: Operands, formula: FormulaArguments) -> Work:
     """2 · batch · points · size of the weight, where points are those of the output, of a
     transposed convolution those of the input.
 
-    Arguments: places of ``x``, ``w``, ``stride``, ``padding``, ``dilation``, ``transposed``,
+    Arguments: positions of ``x``, ``w``, ``stride``, ``padding``, ``dilation``, ``transposed``,
     ``output-padding``; ``inputs`` how many arguments are read; ``always-transposed``.
     """
-    places = _Places.of(given)
-    x, w = call.tensor(places.x), call.tensor(places.w)
+    arguments = ConvolutionArguments.of(formula)
+    x, w = call.tensor(arguments.x), call.tensor(arguments.w)
     x = _batched(x, w)
-    transposed = places.always_transposed or call.flag(places.transposed) is True
-    channels = _output_channels(call, places, x, w, transposed)
-    spatial = _output(call, places, x, w, transposed)
+    transposed = arguments.always_transposed or call.flag(arguments.transposed) is True
+    channels = _output_channels(call, arguments, x, w, transposed)
+    spatial = _output(call, arguments, x, w, transposed)
     points = x.shape[2:] if transposed else spatial
     if points is None:
         raise UnknownWorkError(Reason.VALUES)
     flops = 2 * x.shape[0] * math.prod(points) * w.elements
-    read = [call.given(place) for place in range(min(places.inputs, len(call.arguments)))]
+    read = [call.operand(index) for index in range(min(arguments.inputs, len(call.arguments)))]
     if spatial is None or channels is None:
         return Work(flops, None, x.dtype, bytes_reason=Reason.VALUES)
     out = Tensor((x.shape[0], channels, *spatial), x.dtype)
     return Work(flops, total_bytes((*read, out)), x.dtype)
 
 
-def convolution_backward(call: Operands, given: Given) -> Work:
+def convolution_backward(call: Operands, formula: FormulaArguments) -> Work:
     """Gradients of the input and of the weight, as far as they were asked for, each a convolution.
 
     The gradient of the weight is counted as PyTorch's counter does, as if there were one group;
     what groups do not compute of that is told apart.
 
-    Arguments: as :func:`convolution`, ``gradient`` place of the gradient of the output, ``mask``
-    place of what was asked for, ``of`` which one alone ("input" or "weight").
+    Arguments: as :func:`convolution`, ``gradient`` position of the gradient of the output, ``mask``
+    position of what was asked for, ``of`` which one alone ("input" or "weight").
     """
-    places = _Places.of(given)
-    gradient, x, w = _backward_operands(call, given, places)
-    told = call.flag(places.transposed)
-    transposed = _seems_transposed(gradient, x, w) if told is None else told
-    mask = _mask(call, given, places)
+    arguments = ConvolutionArguments.of(formula)
+    gradient, x, w = _backward_operands(call, formula, arguments)
+    flag = call.flag(arguments.transposed)
+    transposed = _seems_transposed(gradient, x, w) if flag is None else flag
+    mask = _mask(call, formula, arguments)
     # Where an input has a gradient, some node takes it.
-    is_asked = call.gradients is None or x.shape in call.gradients
-    of_input, of_weight, of_bias = mask or (is_asked, True, False)
+    is_needed = call.gradients is None or x.shape in call.gradients
+    of_input, of_weight, of_bias = mask or (is_needed, True, False)
     flops = uncomputed = 0
     if of_input:
         points = x.shape[2:] if transposed else gradient.shape[2:]
@@ -106,31 +110,33 @@ def convolution_backward(call: Operands, given: Given) -> Work:
 
 
 def _backward_operands(
-    call: Operands, given: Given, places: _Places
+    call: Operands, formula: FormulaArguments, arguments: ConvolutionArguments
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradient, input and weight; from the call around where this one has sizes instead."""
-    source, at = call, (places.gradient, places.x, places.w)
-    around = told_places(given, "around")
+    source, at = call, (arguments.gradient, arguments.x, arguments.w)
+    around = formula_positions(formula, "around")
     if around:
         if call.around is None:
             raise UnknownWorkError(Reason.SHAPES)
         source, at = call.around, (around[0], around[1], around[2])
-    gradient, x, w = (source.tensor(place) for place in at)
+    gradient, x, w = (source.tensor(index) for index in at)
     fits = len(gradient.shape) == len(x.shape) == len(w.shape) >= 3
     if not fits or gradient.shape[0] != x.shape[0]:
         raise UnknownWorkError(Reason.UNFIT)
     return gradient, x, w
 
 
-def _mask(call: Operands, given: Given, places: _Places) -> tuple[bool, bool, bool] | None:
+def _mask(
+    call: Operands, formula: FormulaArguments, arguments: ConvolutionArguments
+) -> tuple[bool, bool, bool] | None:
     """Which gradients were asked for: of input, weight, bias; None where nothing tells."""
-    of = text(given, "of")
-    if of is not None:
-        return of == "input", of == "weight", False
-    told = [part.strip() == "True" for part in call.value(places.mask).strip("[]").split(",")]
-    if len(told) == 2:
-        told.append(False)
-    return (told[0], told[1], told[2]) if len(told) == 3 else None
+    operand = text(formula, "of")
+    if operand is not None:
+        return operand == "input", operand == "weight", False
+    flags = [part.strip() == "True" for part in call.value(arguments.mask).strip("[]").split(",")]
+    if len(flags) == 2:
+        flags.append(False)
+    return (flags[0], flags[1], flags[2]) if len(flags) == 3 else None
 
 
 def _batched(x: Tensor, w: Tensor) -> Tensor:
@@ -141,7 +147,7 @@ def _batched(x: Tensor, w: Tensor) -> Tensor:
 
 
 def _output_channels(
-    call: Operands, places: _Places, x: Tensor, w: Tensor, transposed: bool
+    call: Operands, arguments: ConvolutionArguments, x: Tensor, w: Tensor, transposed: bool
 ) -> int | None:
     """Channels of the output; None where nothing tells the groups of a transposed convolution.
 
@@ -154,45 +160,47 @@ def _output_channels(
         raise UnknownWorkError(Reason.UNFIT)
     if not transposed:
         return w.shape[0]
-    told = call.output
-    if told is not None and len(told) == len(w.shape) and told[1] % max(w.shape[1], 1) == 0:
-        return told[1]
-    groups = 1 if places.one_group else call.number(places.groups)
+    output = call.output
+    if output is not None and len(output) == len(w.shape) and output[1] % max(w.shape[1], 1) == 0:
+        return output[1]
+    groups = 1 if arguments.one_group else call.number(arguments.groups)
     return None if groups is None else w.shape[1] * groups
 
 
 def _output(
-    call: Operands, places: _Places, x: Tensor, w: Tensor, transposed: bool
+    call: Operands, arguments: ConvolutionArguments, x: Tensor, w: Tensor, transposed: bool
 ) -> Sizes | None:
     """Sizes of the output without batch and channels; None where nothing tells them."""
     count = len(w.shape) - 2
-    told = call.output
-    fits = told is not None and len(told) == count + 2 and told[0] == x.shape[0]
-    if told is not None and fits and (transposed or told[1] == w.shape[0]):
-        return told[2:]
-    stride = _each(call.sizes(places.stride), count)
-    padding = _padding(call, places, count)
-    dilation = (1,) * count if places.dilation < 0 else _each(call.sizes(places.dilation), count)
+    output = call.output
+    fits = output is not None and len(output) == count + 2 and output[0] == x.shape[0]
+    if output is not None and fits and (transposed or output[1] == w.shape[0]):
+        return output[2:]
+    stride = _each(call.sizes(arguments.stride), count)
+    padding = _padding(call, arguments, count)
+    dilation = (
+        (1,) * count if arguments.dilation < 0 else _each(call.sizes(arguments.dilation), count)
+    )
     if stride is None or dilation is None or padding is None or 0 in stride:
         return None
-    more = _each(call.sizes(places.output_padding), count) or (0,) * count
+    more = _each(call.sizes(arguments.output_padding), count) or (0,) * count
     out = []
-    for place in range(count):
-        reach = dilation[place] * (w.shape[2 + place] - 1)
-        size = x.shape[2 + place]
+    for axis in range(count):
+        reach = dilation[axis] * (w.shape[2 + axis] - 1)
+        size = x.shape[2 + axis]
         if transposed:
-            out.append((size - 1) * stride[place] - 2 * padding[place] + reach + 1 + more[place])
+            out.append((size - 1) * stride[axis] - 2 * padding[axis] + reach + 1 + more[axis])
         else:
-            out.append((size + 2 * padding[place] - reach - 1) // stride[place] + 1)
+            out.append((size + 2 * padding[axis] - reach - 1) // stride[axis] + 1)
     if min(out, default=0) < 0:
         raise UnknownWorkError(Reason.UNFIT)
     return tuple(out)
 
 
-def _padding(call: Operands, places: _Places, count: int) -> Sizes | None:
-    if call.value(places.padding) == "valid":
+def _padding(call: Operands, arguments: ConvolutionArguments, count: int) -> Sizes | None:
+    if call.value(arguments.padding) == "valid":
         return (0,) * count
-    return _each(call.sizes(places.padding), count)
+    return _each(call.sizes(arguments.padding), count)
 
 
 def _each(sizes: Sizes | None, count: int) -> Sizes | None:

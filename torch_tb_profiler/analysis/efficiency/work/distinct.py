@@ -13,12 +13,12 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.efficiency.work.given import places
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import positions
 from torch_tb_profiler.analysis.efficiency.work.outputs import output_codes
 from torch_tb_profiler.analysis.efficiency.work.rules import READ_VALUES
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.calls import operator_calls
-from torch_tb_profiler.knowledge.formulas import formula_place, formulas
+from torch_tb_profiler.knowledge.formulas import formula_index, formulas
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -37,7 +37,7 @@ class DistinctCalls:
         keys: One row per combination: formula, name, shapes, types, concrete, shapes and types of
             the call around it (around, around_types), of its backward node (output) and of the
             call after it (likely), name of its first kernel (kernel).
-        formula: Per row of ``operator_calls`` the place of its formula, -1 for none.
+        formula: Per row of ``operator_calls`` the position of its formula, -1 for none.
     """
 
     row: Int64
@@ -50,7 +50,7 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
     """The combinations of a trace."""
     calls = operator_calls(trace)
     names = indices(calls["name_code"])
-    formula = map_names(trace, names, formula_place, np.int64)
+    formula = map_names(trace, names, formula_index, np.int64)
     row = np.flatnonzero(formula >= 0)
     types, concrete = _arguments(trace, calls["slice"].to_numpy()[row])
     shapes = indices(calls["input_shape_code"])
@@ -83,9 +83,9 @@ def _reads_values() -> Bools:
 def _arguments(trace: Trace, slices: Int64) -> tuple[Int64, Int64]:
     """Per slice (-1 for none) the codes of its input types and of its concrete inputs."""
     arguments = trace.operators
-    place = np.full(trace.slices.height, -1, np.int64)
-    place[arguments["slice"].to_numpy()] = np.arange(arguments.height)
-    at = gather(place, slices)
+    row = np.full(trace.slices.height, -1, np.int64)
+    row[arguments["slice"].to_numpy()] = np.arange(arguments.height)
+    at = gather(row, slices)
     return (
         gather(indices(arguments["input_type_code"]), at),
         gather(indices(arguments["concrete_inputs_code"]), at),
@@ -97,8 +97,8 @@ def _combined(columns: list[Int64], count: int) -> tuple[Int64, Int64]:
     number = np.zeros(count, np.int64)
     kinds = 1
     for column in columns:
-        distinct, place = factorize(column + 1)
-        number = number * max(len(distinct), 1) + place
+        distinct, inverse = factorize(column + 1)
+        number = number * max(len(distinct), 1) + inverse
         kinds *= max(len(distinct), 1)
         if kinds * (count + 1) >= _MOST or kinds > count:
             present, number = factorize(number)
@@ -111,7 +111,7 @@ def _combined(columns: list[Int64], count: int) -> tuple[Int64, Int64]:
 
 def _around(trace: Trace, formula: Int64, row: Int64) -> Int64:
     """Per row the call around it where its formula reads the inputs of that, -1 for others."""
-    reads = np.array([bool(places(one.arguments, "around")) for one in formulas()])
+    reads = np.array([bool(positions(one.arguments, "around")) for one in formulas()])
     asks = reads[formula[row]]
     around = np.full(len(row), -1, np.int64)
     around[asks] = call_tree(trace).parent[row[asks]]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from torch_tb_profiler.analysis.efficiency.work.given import (
-    Given,
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import (
+    FormulaArguments,
     is_set,
     number,
-    places,
+    positions,
     text,
     whole,
 )
@@ -35,22 +35,22 @@ _ORDER = (
 _FIRST_FLOAT = _ORDER.index("float8")
 
 
-def elementwise(call: Operands, given: Given) -> Work:
+def elementwise(call: Operands, formula: FormulaArguments) -> Work:
     """So many operations for each element of the output, to which the inputs broadcast.
 
     Arguments: ``inputs`` how many arguments there are (one behind them is the output);
     ``per-element``; ``out`` type of the output; ``floating`` where it is never of whole numbers;
     ``chosen`` where the first input says which elements of the others are taken.
     """
-    count = whole(given, "inputs", len(call.arguments))
-    read = [one for place in range(count) if (one := call.given(place)) is not None]
+    count = whole(formula, "inputs", len(call.arguments))
+    read = [one for index in range(count) if (one := call.operand(index)) is not None]
     if not read:
         raise UnknownWorkError(Reason.SHAPES)
     shape = broadcast(*(one.shape for one in read))
-    members = read[1:] if is_set(given, "chosen") else read
-    dtype = text(given, "out") or promoted(members, floating=is_set(given, "floating"))
-    out = read[0] if call.in_place else call.given(count) or Tensor(shape, dtype)
-    flops = round(math.prod(shape) * number(given, "per-element", 1))
+    members = read[1:] if is_set(formula, "chosen") else read
+    dtype = text(formula, "out") or promoted(members, floating=is_set(formula, "floating"))
+    out = read[0] if call.in_place else call.operand(count) or Tensor(shape, dtype)
+    flops = round(math.prod(shape) * number(formula, "per-element", 1))
     return Work(flops, total_bytes((*read, out)), read[0].dtype)
 
 
@@ -63,15 +63,15 @@ def promoted(tensors: list[Tensor], *, floating: bool = False) -> str | None:
     if any(one.dtype is None for one in tensors):
         return None
     ranks = sorted(_rank(one.dtype) for one in of_dimensions)
-    found = ranks[-1]
+    rank = ranks[-1]
     scalar = max(_rank(one.dtype) for one in tensors)
-    if _kind(scalar) > _kind(found):
-        found = max(scalar, _ORDER.index("float32")) if _kind(scalar) == 1 else scalar
+    if _kind(scalar) > _kind(rank):
+        rank = max(scalar, _ORDER.index("float32")) if _kind(scalar) == 1 else scalar
     if {"float16", "bfloat16"} <= {one.dtype for one in of_dimensions}:
-        found = max(found, _ORDER.index("float32"))
-    if floating and found < _FIRST_FLOAT:
+        rank = max(rank, _ORDER.index("float32"))
+    if floating and rank < _FIRST_FLOAT:
         return "float32"
-    return _ORDER[found]
+    return _ORDER[rank]
 
 
 def _rank(dtype: str | None) -> int:
@@ -83,87 +83,89 @@ def _kind(rank: int) -> int:
     return (rank >= _FIRST_FLOAT) + (rank >= _ORDER.index("complex32"))
 
 
-def streamed(call: Operands, given: Given) -> Work:
+def streamed(call: Operands, formula: FormulaArguments) -> Work:
     """Tensors that are read from end to end and others that are written.
 
-    Arguments: ``inputs`` how many arguments are read, or ``reads`` their places; ``writes`` places
+    Arguments: ``inputs`` how many arguments are read, or ``reads`` their indices, ``writes`` those
     of what has the shapes and types of the outputs; ``scalars`` outputs of one element;
     ``masks`` and one of a byte for each element; ``positions`` and one of int64; ``halved`` and one
-    of half the main operand; ``of`` place of the main operand, whose elements take ``per-element``
+    of half the main operand; ``of`` index of the main operand, whose elements take ``per-element``
     operations.
     """
-    count = whole(given, "inputs", len(call.arguments))
-    read = [call.given(place) for place in places(given, "reads") or range(count)]
-    written: list[Tensor | None] = [call.given(place) for place in places(given, "writes")]
-    main = call.tensor(whole(given, "of", 0))
-    if is_set(given, "masks"):
+    count = whole(formula, "inputs", len(call.arguments))
+    read = [call.operand(index) for index in positions(formula, "reads") or range(count)]
+    written: list[Tensor | None] = [call.operand(index) for index in positions(formula, "writes")]
+    main = call.tensor(whole(formula, "of", 0))
+    if is_set(formula, "masks"):
         written.append(Tensor(main.shape, "bool"))
-    if is_set(given, "positions"):
+    if is_set(formula, "positions"):
         written.append(Tensor(main.shape, "int64"))
-    if is_set(given, "halved"):
+    if is_set(formula, "halved"):
         written.append(Tensor((main.elements // 2,), main.dtype))
-    values = call.given(0) or main
-    written += [Tensor((), values.dtype)] * whole(given, "scalars", 0)
-    flops = round(main.elements * number(given, "per-element", 0))
+    values = call.operand(0) or main
+    written += [Tensor((), values.dtype)] * whole(formula, "scalars", 0)
+    flops = round(main.elements * number(formula, "per-element", 0))
     return Work(flops, total_bytes((*read, *written)), main.dtype)
 
 
-def reduced(call: Operands, given: Given) -> Work:
+def reduced(call: Operands, formula: FormulaArguments) -> Work:
     """Every element of the input once; the dimensions that are reduced go.
 
     Arguments: ``whole`` counts of arguments of the overloads that reduce all dimensions; of the
     others ``inputs`` how many arguments there are (one behind them is the output), ``dims`` and
-    ``keeps`` places of the dimensions and of whether they stay as 1; ``per-element``; ``out`` type
-    of the output, ``out-type`` place of it; ``pairs`` with positions beside the values.
+    ``keeps`` indices of the dimensions and of whether they stay as 1; ``per-element``; ``out`` type
+    of the output, ``out-type`` position of it; ``pairs`` with positions beside the values.
     """
     source = call.tensor(0)
-    flops = round(source.elements * number(given, "per-element", 1))
-    named = text(given, "out") or scalar_type(call.value(whole(given, "out-type")))
-    inputs = whole(given, "inputs", len(call.arguments))
+    flops = round(source.elements * number(formula, "per-element", 1))
+    named = text(formula, "out") or scalar_type(call.value(whole(formula, "out-type")))
+    inputs = whole(formula, "inputs", len(call.arguments))
     shape: tuple[int, ...] | None = ()
-    has_dims = len(call.arguments) not in places(given, "whole")
+    has_dims = len(call.arguments) not in positions(formula, "whole")
     if has_dims:
-        shape = _kept(source.shape, call, whole(given, "dims"), whole(given, "keeps"))
-    out = call.given(inputs) or (None if shape is None else Tensor(shape, named or source.dtype))
+        shape = _reduced_shape(source.shape, call, whole(formula, "dims"), whole(formula, "keeps"))
+    out = call.operand(inputs) or (None if shape is None else Tensor(shape, named or source.dtype))
     if out is None:
         return Work(flops, None, source.dtype, bytes_reason=Reason.VALUES)
-    more = [Tensor(out.shape, "int64")] if has_dims and is_set(given, "pairs") else []
+    more = [Tensor(out.shape, "int64")] if has_dims and is_set(formula, "pairs") else []
     return Work(flops, total_bytes((source, out, *more)), source.dtype)
 
 
-def _kept(shape: tuple[int, ...], call: Operands, dims: int, keeps: int) -> tuple[int, ...] | None:
+def _reduced_shape(
+    shape: tuple[int, ...], call: Operands, dims: int, keeps: int
+) -> tuple[int, ...] | None:
     """What is left of a shape; None where nothing tells."""
     if not call.values:
         return None
-    told = call.sizes(dims)
-    if told is None and call.value(dims) not in ("", "[]"):
+    axes = call.sizes(dims)
+    if axes is None and call.value(dims) not in ("", "[]"):
         return None
-    every = range(len(shape)) if told is None else told
-    gone = {dim % len(shape) for dim in every} if shape else set()
+    reduced = range(len(shape)) if axes is None else axes
+    gone = {dim % len(shape) for dim in reduced} if shape else set()
     if call.flag(keeps):
         return tuple(1 if at in gone else size for at, size in enumerate(shape))
     return tuple(size for at, size in enumerate(shape) if at not in gone)
 
 
-def listed(call: Operands, given: Given) -> Work:
+def listed(call: Operands, formula: FormulaArguments) -> Work:
     """Lists of tensors that are read, some of which are written.
 
-    Arguments: ``lists`` places of the lists; ``writes`` places of those that are written (the first
+    Arguments: ``lists`` indices of the lists; ``writes`` of those that are written (the first
     one is, where none is given); ``per-element`` operations for an element of the first list.
     """
     main = call.tensors(0)
     elements = sum(one.elements for one in main)
-    flops = round(elements * number(given, "per-element", 1))
-    every = places(given, "lists") or range(len(call.arguments))
-    lists = {place: call.arguments[place] for place in every if place < len(call.arguments)}
-    written = places(given, "writes") or (0,)
+    flops = round(elements * number(formula, "per-element", 1))
+    every = positions(formula, "lists") or range(len(call.arguments))
+    lists = {index: call.arguments[index] for index in every if index < len(call.arguments)}
+    written = positions(formula, "writes") or (0,)
     moved = 0
-    for place, members in lists.items():
+    for index, members in lists.items():
         for one in members if isinstance(members, tuple) else (members,) if members else ():
             size = Tensor(one.shape, _list_type(call, (one,))).size_bytes
             if size is None:
                 return Work(flops, None, None)
-            moved += size * (2 if place in written else 1)
+            moved += size * (2 if index in written else 1)
     return Work(flops, moved, _list_type(call, main))
 
 
@@ -172,9 +174,9 @@ def _list_type(call: Operands, members: tuple[Tensor, ...]) -> str | None:
     return members[0].dtype or call.kernel_dtype if members else None
 
 
-def joined(call: Operands, given: Given) -> Work:
+def joined(call: Operands, formula: FormulaArguments) -> Work:
     """Tensors of a list copied behind one another: each read and written once."""
-    del given
+    del formula
     members = call.tensors(0)
     dtype = _list_type(call, members)
     size = None if dtype is None else size_bytes(dtype)
@@ -182,23 +184,23 @@ def joined(call: Operands, given: Given) -> Work:
     return Work(0, None if size is None else 2 * elements * size, dtype)
 
 
-def nothing(call: Operands, given: Given) -> Work:
+def nothing(call: Operands, formula: FormulaArguments) -> Work:
     """Another view of the same memory, or memory taken: no work."""
-    del given
+    del formula
     first = next((one for one in call.arguments if isinstance(one, Tensor)), None)
     return Work(0, 0, None if first is None else first.dtype)
 
 
-def generated(call: Operands, given: Given) -> Work:
+def generated(call: Operands, formula: FormulaArguments) -> Work:
     """A kernel that Inductor generated: each of its tensors read or written once is the least it
     moves; its FLOPs are known where the recording states them."""
-    del given
+    del formula
     tensors = [one for one in call.arguments if isinstance(one, Tensor)]
     main = next((one.dtype for one in tensors if one.shape), None)
     return Work(None, total_bytes(tensors), main, reason=Reason.GENERATED, is_estimated=True)
 
 
-def message(call: Operands, given: Given) -> Work:
+def message(call: Operands, formula: FormulaArguments) -> Work:
     """A collective: no FLOPs are counted; what goes in and what comes out.
 
     Arguments: ``factor`` output and input together as a multiple of the input.
@@ -209,13 +211,13 @@ def message(call: Operands, given: Given) -> Work:
     if not tensors and not lists:
         size = None
     dtype = tensors[0].dtype if tensors else None
-    total = None if size is None else size * whole(given, "factor", 2)
+    total = None if size is None else size * whole(formula, "factor", 2)
     return Work(0, total, dtype, bytes_reason=Reason.LIST)
 
 
-def of_forward(call: Operands, given: Given) -> Work:
+def of_forward(call: Operands, formula: FormulaArguments) -> Work:
     """A backward pass whose own inputs do not tell its work: counted from its forward one."""
-    del given
+    del formula
     first = next((one for one in call.arguments if isinstance(one, Tensor)), None)
     dtype = None if first is None else first.dtype
     return Work(None, None, dtype, reason=Reason.FORWARD, bytes_reason=Reason.FORWARD)

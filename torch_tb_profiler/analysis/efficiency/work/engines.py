@@ -55,8 +55,8 @@ class StepSums:
 def step_sums(name: str) -> StepSums | None:
     """The sums that the name of a range tells; None where it tells none."""
     text = name[:MAX_NAME_CHARS]
-    if (found := _VLLM.fullmatch(text)) is not None:
-        q, k, qq, qk, *more = (int(each) for each in found.groups())
+    if (match := _VLLM.fullmatch(text)) is not None:
+        q, k, qq, qk, *more = (int(each) for each in match.groups())
         return StepSums(q + more[0], k + more[1], qq + more[2], qk + more[3])
     if (marked := _MARKED.match(text)) is None:
         return None
@@ -74,8 +74,8 @@ def step_sums(name: str) -> StepSums | None:
 
 def _sum(values: dict[str, int], key: str) -> int | None:
     """A sum of context and generation together; None where neither is told."""
-    told = [values[each] for each in (f"c_{key}", f"g_{key}", key) if each in values]
-    return sum(told) if told else None
+    present = [values[each] for each in (f"c_{key}", f"g_{key}", key) if each in values]
+    return sum(present) if present else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,20 +91,20 @@ class CallSums:
 def sums_around(trace: Trace) -> CallSums:
     """The sums of the steps that the calls of a trace ran in."""
     names = indices(trace.slices["name_code"])
-    told: dict[str, StepSums] = {}
+    sums_by_name: dict[str, StepSums] = {}
 
-    def is_told(name: str) -> bool:
-        sums = step_sums(name) if name.startswith(_BEGINNINGS) else None
+    def has_sums(range_name: str) -> bool:
+        sums = step_sums(range_name) if range_name.startswith(_BEGINNINGS) else None
         if sums is not None:
-            told[name] = sums
+            sums_by_name[range_name] = sums
         return sums is not None
 
-    is_step = map_names(trace, names, is_told, np.bool_)
+    is_step = map_names(trace, names, has_sums, np.bool_)
     step = gather(nearest_marked(indices(trace.slices["parent"]), is_step), call_tree(trace).slice)
     columns = np.full((4, len(step)), np.nan)
     inside = np.flatnonzero(step >= 0)
-    codes, place = np.unique(names[step[inside]], return_inverse=True)
-    of_codes = [told[str(trace.strings[code])] for code in codes.tolist()]
+    codes, inverse = np.unique(names[step[inside]], return_inverse=True)
+    of_codes = [sums_by_name[str(trace.strings[code])] for code in codes.tolist()]
     rows = [
         [
             np.nan if each.queries is None else each.queries,
@@ -115,7 +115,7 @@ def sums_around(trace: Trace) -> CallSums:
         for each in of_codes
     ]
     if rows:
-        columns[:, inside] = np.array(rows, np.float64).T[:, place]
+        columns[:, inside] = np.array(rows, np.float64).T[:, inverse]
     return CallSums(*columns)
 
 

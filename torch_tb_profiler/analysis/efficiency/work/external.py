@@ -21,7 +21,7 @@ from torch_tb_profiler.analysis.algebra.forests import (
 from torch_tb_profiler.analysis.communication.metadata import collective_metadata
 from torch_tb_profiler.analysis.efficiency.work.distinct import DistinctCalls
 from torch_tb_profiler.analysis.efficiency.work.engines import sums_around
-from torch_tb_profiler.analysis.efficiency.work.given import number as told_number
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import number as formula_number
 from torch_tb_profiler.analysis.efficiency.work.result import Reason, Work
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.knowledge.formulas import MODEL_KINDS, formulas
@@ -52,14 +52,14 @@ def add_served(trace: Trace, distinct: DistinctCalls, works: list[Work], columns
     )[distinct.number]
     sums, row = sums_around(trace), distinct.row
     flops = figures[:, 0] * sums.pairs[row]
-    told = ~np.isnan(flops)
-    columns["flops"][row[told]] = flops[told]
-    columns["uncomputed_flops"][row[told]] = (figures[:, 0] * sums.masked_pairs[row])[told]
-    columns["reason"][row[told]] = Reason.KNOWN
+    is_known = ~np.isnan(flops)
+    columns["flops"][row[is_known]] = flops[is_known]
+    columns["uncomputed_flops"][row[is_known]] = (figures[:, 0] * sums.masked_pairs[row])[is_known]
+    columns["reason"][row[is_known]] = Reason.KNOWN
     size = figures[:, 1] * sums.queries[row] + figures[:, 2] * sums.keys[row]
-    told = ~np.isnan(size)
-    columns["bytes"][row[told]] = size[told]
-    columns["bytes_reason"][row[told]] = Reason.KNOWN
+    is_known = ~np.isnan(size)
+    columns["bytes"][row[is_known]] = size[is_known]
+    columns["bytes_reason"][row[is_known]] = Reason.KNOWN
 
 
 def add_messages(trace: Trace, formula: Int64, columns: Columns) -> None:
@@ -67,14 +67,16 @@ def add_messages(trace: Trace, formula: Int64, columns: Columns) -> None:
     if trace.collectives.is_empty():
         return
     is_message = np.array([*(one.rule == "message" for one in formulas()), False])[formula]
-    told = collective_metadata(trace).select("slice", size=pl.col("in_bytes") + pl.col("out_bytes"))
-    told = told.filter(pl.col("size").is_not_null())
+    messages = collective_metadata(trace).select(
+        "slice", size=pl.col("in_bytes") + pl.col("out_bytes")
+    )
+    messages = messages.filter(pl.col("size").is_not_null())
     of_slice = np.full(trace.slices.height, np.nan)
     tree = call_tree(trace)
     # Kernels first: what the call itself tells is written over it.
     owner = np.full(trace.slices.height, -1, np.int64)
     owner[trace.device_work["slice"].to_numpy()] = gather(tree.slice, tree.owner)
-    slices, sizes = told["slice"].to_numpy(), told["size"].to_numpy()
+    slices, sizes = messages["slice"].to_numpy(), messages["size"].to_numpy()
     owners = owner[slices]
     of_slice[owners[owners >= 0]] = sizes[owners >= 0]
     of_slice[slices] = sizes
@@ -88,7 +90,9 @@ def add_backward(trace: Trace, formula: Int64, columns: Columns, counted: Bools)
     """FLOPs of backward calls that are counted by their forward operator, by the calls that are
     counted without them; whether there are any."""
     every = formulas()
-    factors = np.array([_factor(place) for place in range(len(every))] + [np.nan])[formula]
+    factors = np.array([_factor(formula_row) for formula_row in range(len(every))] + [np.nan])[
+        formula
+    ]
     rows = np.flatnonzero(~np.isnan(factors) & np.isnan(columns["flops"]))
     if not len(rows):
         return False
@@ -101,18 +105,20 @@ def add_backward(trace: Trace, formula: Int64, columns: Columns, counted: Bools)
         np.append(with_descendants(each.astype(np.int64), tree.parent), 0)[forward].astype(float)
         for each in (own, masked)
     )
-    found = (forward >= 0) & (flops > 0)
-    at, factor = rows[found], factors[rows[found]]
-    columns["flops"][at] = flops[found] * factor
-    columns["uncomputed_flops"][at] = uncomputed[found] * factor
+    has_forward = (forward >= 0) & (flops > 0)
+    at, factor = rows[has_forward], factors[rows[has_forward]]
+    columns["flops"][at] = flops[has_forward] * factor
+    columns["uncomputed_flops"][at] = uncomputed[has_forward] * factor
     columns["reason"][at] = Reason.KNOWN
     columns["is_estimated"][at] = True
-    return bool(found.any())
+    return bool(has_forward.any())
 
 
-def _factor(place: int) -> float:
-    formula = formulas()[place]
-    return told_number(formula.arguments, "factor", 1) if formula.rule == "of-forward" else np.nan
+def _factor(index: int) -> float:
+    formula = formulas()[index]
+    return (
+        formula_number(formula.arguments, "factor", 1) if formula.rule == "of-forward" else np.nan
+    )
 
 
 def _forward_calls(trace: Trace) -> Int64:

@@ -84,54 +84,54 @@ class Operands:
     kernel_dtype: str | None = None
     gradients: frozenset[tuple[int, ...]] | None = None
 
-    def given(self, place: int) -> Tensor | None:
-        """The tensor at a place, None where there is none."""
-        found = self.arguments[place] if 0 <= place < len(self.arguments) else None
-        return found if isinstance(found, Tensor) else None
+    def operand(self, index: int) -> Tensor | None:
+        """The tensor at a position, None where there is none."""
+        argument = self.arguments[index] if 0 <= index < len(self.arguments) else None
+        return argument if isinstance(argument, Tensor) else None
 
-    def tensor(self, place: int) -> Tensor:
-        """The tensor at a place.
+    def tensor(self, index: int) -> Tensor:
+        """The tensor at a position.
 
         Raises:
             UnknownWorkError: there is none.
         """
-        found = self.given(place)
-        if found is None:
-            raise UnknownWorkError(Reason.LIST if place in self.unread_lists else Reason.SHAPES)
-        return found
+        tensor = self.operand(index)
+        if tensor is None:
+            raise UnknownWorkError(Reason.LIST if index in self.unread_lists else Reason.SHAPES)
+        return tensor
 
-    def tensors(self, place: int) -> tuple[Tensor, ...]:
-        """The list of tensors at a place.
+    def tensors(self, index: int) -> tuple[Tensor, ...]:
+        """The list of tensors at a position.
 
         Raises:
             UnknownWorkError: there is none, or its members were not recorded.
         """
-        found = self.arguments[place] if 0 <= place < len(self.arguments) else None
-        if isinstance(found, Tensor):
-            return (found,)
-        if found is None:
+        argument = self.arguments[index] if 0 <= index < len(self.arguments) else None
+        if isinstance(argument, Tensor):
+            return (argument,)
+        if argument is None:
             raise UnknownWorkError(Reason.LIST)
-        return found
+        return argument
 
-    def value(self, place: int) -> str:
+    def value(self, index: int) -> str:
         """The text of a value, empty where none was recorded."""
-        return self.values[place] if 0 <= place < len(self.values) else ""
+        return self.values[index] if 0 <= index < len(self.values) else ""
 
-    def sizes(self, place: int) -> tuple[int, ...] | None:
+    def sizes(self, index: int) -> tuple[int, ...] | None:
         """A list of whole numbers such as a stride; None where it was not recorded."""
         try:
-            return tuple(int(part) for part in self.value(place).strip("[]() ").split(","))
+            return tuple(int(part) for part in self.value(index).strip("[]() ").split(","))
         except ValueError:
             return None
 
-    def flag(self, place: int) -> bool | None:
+    def flag(self, index: int) -> bool | None:
         """A yes or no; None where it was not recorded."""
-        return {"True": True, "1": True, "False": False, "0": False}.get(self.value(place))
+        return {"True": True, "1": True, "False": False, "0": False}.get(self.value(index))
 
-    def number(self, place: int) -> int | None:
+    def number(self, index: int) -> int | None:
         """A whole number; None where it was not recorded."""
-        found = self.sizes(place)
-        return found[0] if found is not None and len(found) == 1 else None
+        sizes = self.sizes(index)
+        return sizes[0] if sizes is not None and len(sizes) == 1 else None
 
 
 def read_operands(shapes: str, types: str | None, concrete: str | None) -> Operands:
@@ -146,11 +146,11 @@ def read_operands(shapes: str, types: str | None, concrete: str | None) -> Opera
     has_types = bool(names)
     arguments = []
     unread = set()
-    for place, told in enumerate(dimensions):
-        name = names[place] if place < len(names) else ""
-        argument = _argument(told, name, has_types)
+    for index, dimension in enumerate(dimensions):
+        name = names[index] if index < len(names) else ""
+        argument = _argument(dimension, name, has_types)
         if argument is None and (name in ("TensorList", "GenericList") or not has_types):
-            unread.add(place)
+            unread.add(index)
         arguments.append(argument)
     return Operands(tuple(arguments), values, has_types, frozenset(unread))
 
@@ -173,38 +173,38 @@ def _dimensions(text: str) -> list[Any]:
     if len(text) > MAX_TEXT_CHARS:
         raise UnknownWorkError(Reason.DAMAGED)
     try:
-        told = msgspec.json.decode(text)
+        dimensions = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         raise UnknownWorkError(Reason.DAMAGED) from None
-    if not isinstance(told, list):
+    if not isinstance(dimensions, list):
         raise UnknownWorkError(Reason.DAMAGED)
-    return told
+    return dimensions
 
 
-def _argument(told: Any, name: str, has_types: bool) -> Argument:
+def _argument(dimensions: Any, name: str, has_types: bool) -> Argument:
     """What one entry of the shapes is. Without types an empty one may be anything."""
-    if isinstance(told, list) and told and isinstance(told[0], list):
-        return tuple(Tensor(_shape(one), dtypes.canonical(name)) for one in told)
-    shape = _shape(told)
+    if isinstance(dimensions, list) and dimensions and isinstance(dimensions[0], list):
+        return tuple(Tensor(_shape(one), dtypes.canonical(name)) for one in dimensions)
+    shape = _shape(dimensions)
     if not shape and (name in _NO_TENSOR or not has_types):
         return None
     return Tensor(shape, dtypes.canonical(name))
 
 
-def _shape(told: Any) -> tuple[int, ...]:
+def _shape(dimensions: Any) -> tuple[int, ...]:
     """A shape that can be.
 
     Raises:
         UnknownWorkError: it cannot.
     """
-    if not isinstance(told, list) or len(told) > MAX_DIMENSIONS:
+    if not isinstance(dimensions, list) or len(dimensions) > MAX_DIMENSIONS:
         raise UnknownWorkError(Reason.DAMAGED)
-    for size in told:
+    for size in dimensions:
         if type(size) is not int or not 0 <= size <= MAX_SIZE:
             raise UnknownWorkError(Reason.DAMAGED)
-    if math.prod(told) > MAX_ELEMENTS:
+    if math.prod(dimensions) > MAX_ELEMENTS:
         raise UnknownWorkError(Reason.DAMAGED)
-    return tuple(told)
+    return tuple(dimensions)
 
 
 def scalar_type(text: str) -> str | None:

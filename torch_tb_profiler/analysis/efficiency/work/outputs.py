@@ -30,7 +30,7 @@ def output_codes(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> t
 
     Args:
         trace: The trace.
-        formula: Per call the place of its formula, -1 for none.
+        formula: Per call the position of its formula, -1 for none.
         row: Calls with a formula.
         concrete: Per row the code of its values, -1 where they were not recorded.
     """
@@ -53,8 +53,8 @@ def gradient_shapes(trace: Trace) -> frozenset[tuple[int, ...]]:
     every = operator_calls(trace).select("name_code", "input_shape_code").unique()
     is_node = map_names(trace, every["name_code"].to_numpy(), _is_node, np.bool_)
     shapes = every.filter(pl.Series(is_node), pl.col("input_shape_code") >= 0)["input_shape_code"]
-    told = (first_shape(trace.text(code)) for code in shapes.unique().to_list())
-    return frozenset(shape for shape in told if shape is not None)
+    shapes_of_gradients = (first_shape(trace.text(code)) for code in shapes.unique().to_list())
+    return frozenset(shape for shape in shapes_of_gradients if shape is not None)
 
 
 def _is_node(name: str) -> bool:
@@ -85,10 +85,10 @@ def _inputs_after(trace: Trace, calls: Int64) -> Int64:
     clock = TrackClock(np.concatenate((start_ns, end_ns)), int(track.max(initial=0)) + 1)
     # Calls are in order of slices: by track, then by start.
     after = np.searchsorted(clock.keys(track, start_ns), clock.keys(track[calls], end_ns))
-    found = np.minimum(after, len(slices) - 1)
-    is_there = (after < len(slices)) & (track[found] == track[calls])
+    next_row = np.minimum(after, len(slices) - 1)
+    is_there = (after < len(slices)) & (track[next_row] == track[calls])
     shapes = every["input_shape_code"].to_numpy().astype(np.int64)
-    return np.where(is_there, shapes[found], -1)
+    return np.where(is_there, shapes[next_row], -1)
 
 
 def _outermost(parent: Int64, marked: Bools) -> Int64:

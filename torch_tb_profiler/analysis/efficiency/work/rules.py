@@ -13,13 +13,13 @@ from torch_tb_profiler.analysis.efficiency.work import (
     indexing,
     matrix,
 )
-from torch_tb_profiler.analysis.efficiency.work.given import Given
+from torch_tb_profiler.analysis.efficiency.work.formula_arguments import FormulaArguments
 from torch_tb_profiler.analysis.efficiency.work.operands import Operands, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import Reason, UnknownWorkError, Work
 from torch_tb_profiler.knowledge.formulas import Formula, formulas, is_in_place
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 
-Rule: TypeAlias = Callable[[Operands, Given], Work]
+Rule: TypeAlias = Callable[[Operands, FormulaArguments], Work]
 
 RULES: dict[str, Rule] = {
     "matrix-product": matrix.matrix_product,
@@ -78,7 +78,7 @@ def work_of(formula: Formula, call: Operands) -> Work:
 
 
 def work_of_texts(
-    place: int,
+    formula: int,
     operator: str,
     shapes: str | None,
     types: str | None,
@@ -95,7 +95,7 @@ def work_of_texts(
     have their reason.
 
     Args:
-        place: Of its formula.
+        position: Of its formula.
         operator: Its name.
         shapes: Text of its input shapes.
         types: Text of its input types.
@@ -120,9 +120,9 @@ def work_of_texts(
             kernel_dtype=None if kernel is None else next(iter(types_in_name(kernel)), None),
             gradients=gradients,
         )
-        work = _attempt(formulas()[place], operands)
+        work = _attempt(formulas()[formula], operands)
         if work.reason == Reason.VALUES and likely is not None:
-            work = _attempt(formulas()[place], replace(operands, output=first_shape(likely)))
+            work = _attempt(formulas()[formula], replace(operands, output=first_shape(likely)))
             work = replace(work, is_estimated=work.flops is not None)
         return work
     except UnknownWorkError as unknown:
@@ -139,7 +139,7 @@ def _attempt(formula: Formula, operands: Operands) -> Work:
 def first_shape(shapes: str | None) -> tuple[int, ...] | None:
     """The shape of the first tensor in a text of shapes; None where there is none."""
     try:
-        first = None if shapes is None else read_operands(shapes, None, None).given(0)
+        first = None if shapes is None else read_operands(shapes, None, None).operand(0)
     except UnknownWorkError:
         return None
     return None if first is None else first.shape

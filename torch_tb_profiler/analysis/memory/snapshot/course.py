@@ -37,8 +37,8 @@ def course_rows(trace: Trace, moments: DeviceMoments) -> Int64:
     time = events["time_ns"].to_numpy()
     span = max(int(time[-1] - time[0]), 1)
     bucket = np.minimum((time - time[0]) * (buckets / span), buckets - 1).astype(np.int64)
-    place = pl.col("place")
-    kept = (
+    position = pl.col("place")
+    extremes = (
         pl.DataFrame(
             {
                 "bucket": bucket,
@@ -49,14 +49,14 @@ def course_rows(trace: Trace, moments: DeviceMoments) -> Int64:
         )
         .group_by("bucket")
         .agg(
-            place.first().alias("first"),
-            place.last().alias("last"),
-            place.get(pl.col("allocated").arg_max()).alias("most"),
-            place.get(pl.col("allocated").arg_min()).alias("least"),
-            place.get(pl.col("reserved").arg_max()).alias("most_reserved"),
+            position.first().alias("first"),
+            position.last().alias("last"),
+            position.get(pl.col("allocated").arg_max()).alias("most"),
+            position.get(pl.col("allocated").arg_min()).alias("least"),
+            position.get(pl.col("reserved").arg_max()).alias("most_reserved"),
         )
         .drop("bucket")
     )
-    places = np.unique(np.concatenate([kept[name].to_numpy() for name in kept.columns]))
-    rows: Int64 = moments.first + places
+    positions = np.unique(np.concatenate([extremes[name].to_numpy() for name in extremes.columns]))
+    rows: Int64 = moments.first + positions
     return rows

@@ -45,10 +45,10 @@ class Lifetimes:
     born: Int64
     died: Int64
 
-    def alive_at(self, row: int, device: int) -> Bools:
+    def live_at(self, row: int, device: int) -> Bools:
         """Which blocks of a device are alive after the event of a row."""
-        alive: Bools = (self.device == device) & (self.born <= row) & (self.died > row)
-        return alive
+        is_live: Bools = (self.device == device) & (self.born <= row) & (self.died > row)
+        return is_live
 
 
 def side_frame(trace: Trace, name: str) -> pl.DataFrame:
@@ -73,20 +73,20 @@ def lifetimes(trace: Trace) -> Lifetimes:
     died = np.full(len(row), events.height)
     died[:-1][same[1:]] = row[1:][same[1:]]
     before = ~is_alloc & ~(same & np.append(False, is_alloc[:-1]))
-    kept = is_alloc | before
-    row, before = row[kept], before[kept]
-    found = {
-        "device": device[kept],
-        "address": address[kept],
+    selected = is_alloc | before
+    row, before = row[selected], before[selected]
+    columns = {
+        "device": device[selected],
+        "address": address[selected],
         "size_bytes": events["size_bytes"].gather(row).fill_null(0).to_numpy(),
         "stack": np.where(before, NO_STACK, events["stack"].gather(row).to_numpy()),
         "born": np.where(before, BEFORE, row),
-        "died": np.where(before, row, died[kept]),
+        "died": np.where(before, row, died[selected]),
     }
-    older = _older(trace, found, events.height)
+    older = _older(trace, columns, events.height)
     joined = {
         name: np.concatenate((values, older[name].to_numpy().astype(values.dtype)))
-        for name, values in found.items()
+        for name, values in columns.items()
     }
     return Lifetimes(**joined)
 
@@ -98,12 +98,12 @@ def _moves(events: pl.DataFrame) -> tuple[Int64, Int32, Int64]:
     address = events["address"].gather(row)
     if address.null_count():
         row, address = row[address.is_not_null().to_numpy()], address.drop_nulls()
-    device, place = events["device"].gather(row).to_numpy(), address.to_numpy()
-    order = _by_place(device, place)
-    return row[order], device[order], place[order]
+    device, address_ = events["device"].gather(row).to_numpy(), address.to_numpy()
+    order = _by_address(device, address_)
+    return row[order], device[order], address_[order]
 
 
-def _by_place(device: Int32, address: Int64) -> Int64:
+def _by_address(device: Int32, address: Int64) -> Int64:
     """The stable order by device and address. Packed with its number into one integer each, rows
     are sorted several times faster than by an order of two columns."""
     count = len(address)
@@ -126,11 +126,11 @@ def _by_place(device: Int32, address: Int64) -> Int64:
     return offset
 
 
-def _older(trace: Trace, found: dict[str, Int64], events: int) -> pl.DataFrame:
+def _older(trace: Trace, columns: dict[str, Int64], events: int) -> pl.DataFrame:
     """The blocks that are in use in the end and that no event allocated."""
-    alive = found["died"] == events
+    is_live = columns["died"] == events
     known = pl.DataFrame(
-        {"device": found["device"][alive], "address": found["address"][alive]},
+        {"device": columns["device"][is_live], "address": columns["address"][is_live]},
         {"device": pl.Int32, "address": pl.Int64},
     )
     blocks = side_frame(trace, "snapshot_blocks").filter(

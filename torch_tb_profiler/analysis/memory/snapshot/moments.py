@@ -59,9 +59,9 @@ def row_at(trace: Trace, moments: DeviceMoments, time_ns: float) -> int:
     return moments.first - 1 + int(np.searchsorted(part, time_ns, "right"))
 
 
-def alive_places(trace: Trace, moments: DeviceMoments, row: int) -> Int64:
+def live_allocations(trace: Trace, moments: DeviceMoments, row: int) -> Int64:
     """Places in :func:`lifetimes` of what is alive on a device after an event of its own."""
-    return np.flatnonzero(lifetimes(trace).alive_at(row, moments.device))
+    return np.flatnonzero(lifetimes(trace).live_at(row, moments.device))
 
 
 def label_of(device: int) -> str:

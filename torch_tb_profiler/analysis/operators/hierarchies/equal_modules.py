@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.operators.hierarchies.cached import kept_modules
+from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules
 from torch_tb_profiler.analysis.operators.hierarchies.times import Measured, node_times
 from torch_tb_profiler.analysis.operators.hierarchies.twins import (
-    OddOne,
+    Outlier,
     class_name,
-    odd_one,
+    outlier,
     twin_groups,
 )
 from torch_tb_profiler.analysis.selection import Selection
@@ -41,7 +41,7 @@ class EqualModules:
     paths: list[str]
     mean_ns: Float64
     is_device_time: bool
-    odd: OddOne | None
+    odd: Outlier | None
     odd_slice: int | None
 
 
@@ -51,19 +51,19 @@ def equal_modules(trace: Trace, selection: Selection) -> list[EqualModules]:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    kept = kept_modules(trace)
-    hierarchy = kept.hierarchy
+    timed = timed_modules(trace)
+    hierarchy = timed.hierarchy
     groups = twin_groups(hierarchy.nodes, hierarchy.first_outside)
     if not groups:
         return []
-    times = node_times(trace, kept, selection)
+    times = node_times(trace, timed, selection)
     on_device = bool(times.measures["gpu"].ns.any())
     measure = times.measures["gpu" if on_device else "cpu"]
     mean = _means(measure, hierarchy.nodes.count, len(times.windows.names))
-    found: list[EqualModules] = []
+    equal_groups: list[EqualModules] = []
     for members in groups:
-        odd = odd_one(members, mean[members])
-        found.append(
+        odd = outlier(members, mean[members])
+        equal_groups.append(
             EqualModules(
                 class_name(hierarchy.nodes.name[int(members[0])]),
                 members,
@@ -74,7 +74,7 @@ def equal_modules(trace: Trace, selection: Selection) -> list[EqualModules]:
                 None if odd is None else _longest(trace, odd.node),
             )
         )
-    return found
+    return equal_groups
 
 
 def _means(measure: Measured, nodes: int, iterations: int) -> Float64:
@@ -85,7 +85,7 @@ def _means(measure: Measured, nodes: int, iterations: int) -> Float64:
 
 
 def _longest(trace: Trace, node: int) -> int:
-    hierarchy = kept_modules(trace).hierarchy
+    hierarchy = timed_modules(trace).hierarchy
     ranges = np.flatnonzero(hierarchy.call_node[hierarchy.range_call] == node)
     slices = hierarchy.range_slice[ranges]
     duration = trace.slices["dur_ns"].to_numpy()[slices]

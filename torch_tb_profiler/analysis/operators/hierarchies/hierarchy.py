@@ -170,11 +170,11 @@ def tree_of(
     """The same nodes depth first, siblings in order of ``first_ns``: their new numbers for
     ``node``, and the tree."""
     order = _depth_first(parent, first_ns)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    parents = gather(place, parent[order])
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    parents = gather(rank, parent[order])
     in_order = [name[old] for old in order.tolist()]
-    return gather(place, node), Nodes(parents, in_order, _paths(parents, in_order, separator))
+    return gather(rank, node), Nodes(parents, in_order, _paths(parents, in_order, separator))
 
 
 def _depth_first(parent: Int64, first_ns: Int64) -> Int64:

@@ -58,7 +58,7 @@ def _of_frames(stacks: CallStacks, chain: Int64, start_ns: Int64) -> tuple[Int64
 
 def _of_texts(texts: list[str], code: Int64, start_ns: Int64) -> tuple[Int64, Nodes]:
     """The node of each operator by the text of its stack, and the tree of all stacks."""
-    places: dict[tuple[int, str], int] = {}
+    nodes: dict[tuple[int, str], int] = {}
     parents: list[int] = []
     names: list[str] = []
     node_of_code = np.full(len(texts), -1, np.int64)
@@ -66,17 +66,17 @@ def _of_texts(texts: list[str], code: Int64, start_ns: Int64) -> tuple[Int64, No
         above = -1
         for frame in reversed(texts[number].split(SEPARATOR)):
             key = (above, frame)
-            if key not in places:
-                places[key] = len(parents)
+            if key not in nodes:
+                nodes[key] = len(parents)
                 parents.append(above)
                 names.append(frame)
-            above = places[key]
+            above = nodes[key]
         node_of_code[number] = above
     node = gather(node_of_code, code)
     first = np.full(len(parents), np.iinfo(np.int64).max)
     np.minimum.at(first, node, start_ns)
-    for place in range(len(parents) - 1, -1, -1):
-        if parents[place] >= 0:
-            first[parents[place]] = min(first[parents[place]], first[place])
+    for row in range(len(parents) - 1, -1, -1):
+        if parents[row] >= 0:
+            first[parents[row]] = min(first[parents[row]], first[row])
     parent = np.array(parents, np.int64)
     return tree_of(node, parent=parent, name=names, first_ns=first, separator=SEPARATOR)

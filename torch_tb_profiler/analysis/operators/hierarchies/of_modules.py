@@ -44,8 +44,8 @@ def calls_of_work(trace: Trace, around: Int64, range_call: Int64) -> Int64:
     """Per row of ``trace.device_work`` the call around its launch, or where the file has no launch
     of it, or an owner that is elsewhere, around its owner; -1 for none."""
     launch, owner = (indices(trace.device_work[column]) for column in ("launch", "owner"))
-    place = np.where((launch >= 0) & ~owned_elsewhere(trace), launch, owner)
-    return gather(range_call, gather(around, place))
+    host_slice = np.where((launch >= 0) & ~owned_elsewhere(trace), launch, owner)
+    return gather(range_call, gather(around, host_slice))
 
 
 def owned_elsewhere(trace: Trace) -> Bools:

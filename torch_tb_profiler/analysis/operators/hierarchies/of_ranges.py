@@ -26,8 +26,8 @@ def domains_of_ranges(trace: Trace) -> dict[str, Int64]:
     """The domains of a trace with the slices of each, ranges of the program first; made once."""
     ids = range_ids(trace)
     names, number = resolve_domains(trace, ids)
-    found = {name: ids[number == place] for place, name in enumerate(names)}
-    return {name: of_domain for name, of_domain in found.items() if len(of_domain)}
+    ids_by_domain = {name: ids[number == domain] for domain, name in enumerate(names)}
+    return {name: of_domain for name, of_domain in ids_by_domain.items() if len(of_domain)}
 
 
 def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
@@ -67,5 +67,5 @@ def _calls_around_launches(trace: Trace, ids: Int64, number: Int64, hierarchy: H
     """Per row of ``trace.device_work`` the innermost range around its launch. Work that belongs to
     what is elsewhere stays with that."""
     launch = indices(trace.device_work["launch"])
-    found = gather(number, innermost_around_start(trace, ids, launch))
-    return np.where((launch >= 0) & ~owned_elsewhere(trace), found, hierarchy.work_call)
+    call = gather(number, innermost_around_start(trace, ids, launch))
+    return np.where((launch >= 0) & ~owned_elsewhere(trace), call, hierarchy.work_call)

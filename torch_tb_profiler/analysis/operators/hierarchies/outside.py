@@ -33,12 +33,12 @@ def with_outside(trace: Trace, inside: Hierarchy) -> Hierarchy:
     work = trace.device_work
     loose = np.flatnonzero(inside.work_call < 0)
     launch = indices(work["launch"])[loose]
-    place = gather(in_outermost, np.where(launch >= 0, launch, indices(work["owner"])[loose]))
+    host_slice = gather(in_outermost, np.where(launch >= 0, launch, indices(work["owner"])[loose]))
     calls = len(inside.call_node)
     call_of_slice = np.full(trace.slices.height, -1, np.int64)
     call_of_slice[slices] = calls + np.arange(len(slices))
     work_call = inside.work_call.copy()
-    of_launch = gather(call_of_slice, place)
+    of_launch = gather(call_of_slice, host_slice)
     unlaunched = np.flatnonzero(of_launch < 0)
     of_launch[unlaunched] = calls + len(slices) + np.arange(len(unlaunched))
     work_call[loose] = of_launch

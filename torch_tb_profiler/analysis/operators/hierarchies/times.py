@@ -11,9 +11,9 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.operators.hierarchies.cached import (
-    KeptHierarchy,
+from torch_tb_profiler.analysis.operators.hierarchies.timed import (
     Stretches,
+    TimedHierarchy,
     host_stretches,
 )
 from torch_tb_profiler.analysis.selection import Selection
@@ -65,25 +65,25 @@ class NodeTimes:
     left_out_ns: int
 
 
-def node_times(trace: Trace, kept: KeptHierarchy, selection: Selection) -> NodeTimes:
+def node_times(trace: Trace, timed: TimedHierarchy, selection: Selection) -> NodeTimes:
     """CPU, GPU, CPU overhead and GPU idle of every node in each iteration of ``selection``.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     windows = step_windows(trace, selection)
-    borders = _host_borders(trace, selection, windows)
-    stretches = kept.host, kept.api
+    boundaries = _host_boundaries(trace, selection, windows)
+    stretches = timed.host, timed.api
     if selection.phase is not None:
-        stretches = host_stretches(trace, kept.hierarchy, in_phase(trace, selection))
-    cpu, api = (_host(part, borders, windows) for part in stretches)
+        stretches = host_stretches(trace, timed.hierarchy, in_phase(trace, selection))
+    cpu, api = (_host(part, boundaries, windows) for part in stretches)
     selected = device_work_mask(trace, selection)
     iteration = np.append(windows.of_step, -1)[device_work_steps(trace)]
     counted = selected & (iteration >= 0)
-    gpu, spans = _device(trace, kept, np.where(counted, iteration, -1), windows)
+    gpu, spans = _device(trace, timed, np.where(counted, iteration, -1), windows)
     duration = trace.device_work["dur_ns"].to_numpy()
-    outside = gather(kept.hierarchy.call_node, kept.hierarchy.work_call)
-    is_outside = (outside >= kept.hierarchy.first_outside) | (outside < 0)
+    outside = gather(timed.hierarchy.call_node, timed.hierarchy.work_call)
+    is_outside = (outside >= timed.hierarchy.first_outside) | (outside < 0)
     return NodeTimes(
         windows,
         {
@@ -99,7 +99,7 @@ def node_times(trace: Trace, kept: KeptHierarchy, selection: Selection) -> NodeT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Borders:
+class _Boundaries:
     """The stretches of the host's time that are iterations, of each process disjoint."""
 
     process: Int64
@@ -109,7 +109,7 @@ class _Borders:
     of_every_process: bool
 
 
-def _host_borders(trace: Trace, selection: Selection, windows: StepWindows) -> _Borders:
+def _host_boundaries(trace: Trace, selection: Selection, windows: StepWindows) -> _Boundaries:
     steps = trace.steps
     rows = np.flatnonzero(windows.of_step >= 0)
     start = steps["host_start_ns"].to_numpy()[rows]
@@ -121,55 +121,55 @@ def _host_borders(trace: Trace, selection: Selection, windows: StepWindows) -> _
     order = np.lexsort((end, start, process[rows]))
     rows, start, end = rows[order], start[order], end[order]
     of_rows = process[rows]
-    for place in range(1, len(rows)):
-        if of_rows[place] == of_rows[place - 1]:  # steps of several threads may overlap
-            start[place] = max(start[place], end[place - 1])
-            end[place] = max(end[place], start[place])
+    for row in range(1, len(rows)):
+        if of_rows[row] == of_rows[row - 1]:  # steps of several threads may overlap
+            start[row] = max(start[row], end[row - 1])
+            end[row] = max(end[row], start[row])
     end = np.maximum(end, start)
     alone = len(np.unique(process)) <= 1
-    return _Borders(of_rows, start, end, windows.of_step[rows], alone)
+    return _Boundaries(of_rows, start, end, windows.of_step[rows], alone)
 
 
-def _host(parts: Stretches, borders: _Borders, windows: StepWindows) -> Measured:
+def _host(parts: Stretches, boundaries: _Boundaries, windows: StepWindows) -> Measured:
     """Lengths of stretches by node and iteration, cut at the borders of the iterations."""
     keys: list[Int64] = []
     lengths: list[Int64] = []
     count = max(len(windows.names), 1)
-    for process in np.unique(borders.process).tolist():
-        of_process = borders.process == process
+    for process in np.unique(boundaries.process).tolist():
+        of_process = boundaries.process == process
         inside = np.ones(len(parts.node), np.bool_)
-        if not borders.of_every_process:
+        if not boundaries.of_every_process:
             inside = parts.process == process
-        element, place, length = _cut(
+        element, window, length = _cut(
             parts.start_ns[inside],
             parts.end_ns[inside],
-            borders.start_ns[of_process],
-            borders.end_ns[of_process],
+            boundaries.start_ns[of_process],
+            boundaries.end_ns[of_process],
         )
-        keys.append(parts.node[inside][element] * count + borders.window[of_process][place])
+        keys.append(parts.node[inside][element] * count + boundaries.window[of_process][window])
         lengths.append(length)
     nothing = [np.empty(0, np.int64)]
     return _summed(np.concatenate(keys or nothing), np.concatenate(lengths or nothing), count)
 
 
 def _cut(
-    start_ns: Int64, end_ns: Int64, border_start_ns: Int64, border_end_ns: Int64
+    start_ns: Int64, end_ns: Int64, window_start_ns: Int64, window_end_ns: Int64
 ) -> tuple[Int64, Int64, Int64]:
     """The pieces of intervals inside disjoint borders: interval, border, length."""
-    first = np.searchsorted(border_end_ns, start_ns, "right")
-    last = np.searchsorted(border_start_ns, end_ns, "left")
+    first = np.searchsorted(window_end_ns, start_ns, "right")
+    last = np.searchsorted(window_start_ns, end_ns, "left")
     counts = np.maximum(last - first, 0)
     element = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(element)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    start = np.maximum(start_ns[element], border_start_ns[place])
-    end = np.minimum(end_ns[element], border_end_ns[place])
-    return element, place, np.maximum(end - start, 0)
+    window = np.arange(len(element)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    start = np.maximum(start_ns[element], window_start_ns[window])
+    end = np.minimum(end_ns[element], window_end_ns[window])
+    return element, window, np.maximum(end - start, 0)
 
 
 def _summed(keys: Int64, values: Int64, windows: int) -> Measured:
-    distinct, place = _compact(keys)
+    distinct, inverse = _compact(keys)
     total = np.zeros(len(distinct), np.int64)
-    np.add.at(total, place, values)
+    np.add.at(total, inverse, values)
     return Measured(distinct // windows, distinct % windows, total)
 
 
@@ -178,23 +178,23 @@ def _compact(keys: Int64) -> tuple[Int64, Int64]:
     if not len(keys) or np.all(keys[1:] >= keys[:-1]):
         changes = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
         return keys[changes], np.cumsum(changes) - 1
-    distinct, place = np.unique(keys, return_inverse=True)
-    return distinct, place.reshape(-1)
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    return distinct, inverse.reshape(-1)
 
 
 def _device(
-    trace: Trace, kept: KeptHierarchy, iteration: Int64, windows: StepWindows
+    trace: Trace, timed: TimedHierarchy, iteration: Int64, windows: StepWindows
 ) -> tuple[Measured, Measured]:
     """By node and iteration, when device work of it ran, and the spans of its calls' work: from
     the first start to the last end of what one call launched in the iteration."""
     count = max(len(windows.names), 1)
     start_ns = trace.device_work["start_ns"].to_numpy()
     end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()
-    work = kept.work
+    work = timed.work
     in_one = iteration[work.row] >= 0
     row, node = work.row[in_one], work.node[in_one]
-    keys, place = _compact(node * count + iteration[row])
-    busy = union_lengths(place, start_ns[row], end_ns[row], len(keys))
+    keys, inverse = _compact(node * count + iteration[row])
+    busy = union_lengths(inverse, start_ns[row], end_ns[row], len(keys))
     in_one = iteration[work.row_by_call] >= 0
     row, node = work.row_by_call[in_one], work.node_by_call[in_one]
     call, of_row = work.call_by_call[in_one], iteration[row]
@@ -223,7 +223,7 @@ def _less(whole: Measured, part: Measured, windows: StepWindows) -> Measured:
     """``whole`` less what ``part`` has of the same node and iteration."""
     count = max(len(windows.names), 1)
     keys = whole.node * count + whole.iteration
-    place = positions_in(keys, part.node * count + part.iteration)
+    row = positions_in(keys, part.node * count + part.iteration)
     ns = whole.ns.copy()
-    np.subtract.at(ns, place[place >= 0], part.ns[place >= 0])
+    np.subtract.at(ns, row[row >= 0], part.ns[row >= 0])
     return Measured(whole.node, whole.iteration, np.maximum(ns, 0))

@@ -44,7 +44,7 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
-class OddOne:
+class Outlier:
     """The member of a group of equals that is furthest from the others.
 
     Attributes:
@@ -99,7 +99,7 @@ def folded(nodes: Nodes, count: int, separator: str) -> Folded:
     for node in range(count):
         key = int(nodes.parent[node]), int(structure[node])
         siblings[key] = siblings.get(key, 0) + 1
-    places: dict[tuple[int, int], int] = {}
+    node_of_key: dict[tuple[int, int], int] = {}
     of_node = np.empty(nodes.count, np.int64)
     parent: list[int] = []
     name: list[str] = []
@@ -110,20 +110,20 @@ def folded(nodes: Nodes, count: int, separator: str) -> Folded:
         folded_above = int(of_node[above]) if above >= 0 else -1
         times = siblings.get((above, int(structure[node])), 1)
         key = folded_above, int(structure[node]) if node < count else -1 - node
-        if key not in places:
-            places[key] = len(parent)
+        if key not in node_of_key:
+            node_of_key[key] = len(parent)
             parent.append(folded_above)
             own = nodes.name[node]
             name.append(f"{class_name(own)} ×{times}" if times > 1 else own)
             text = f"{path[folded_above]}{separator}{name[-1]}" if above >= 0 else name[-1]
             path.append(text if text not in used else f"{text}#{len(path)}")
             used.add(path[-1])
-        of_node[node] = places[key]
+        of_node[node] = node_of_key[key]
     members = np.bincount(of_node, minlength=len(parent))
     return Folded(of_node, np.array(parent, np.int64), name, path, members)
 
 
-def odd_one(members: Int64, values: Float64) -> OddOne | None:
+def outlier(members: Int64, values: Float64) -> Outlier | None:
     """The member that is furthest from the median of the others; None where fewer than
     :data:`LEAST_COMPARED` have a value, and where all are equal.
 
@@ -136,9 +136,9 @@ def odd_one(members: Int64, values: Float64) -> OddOne | None:
         return None
     own = values[known]
     # The one furthest from the median of all is furthest from that of the others too.
-    place = int(np.argmax(np.abs(own - np.median(own))))
-    others = float(np.median(np.delete(own, place)))
-    if own[place] == others:
+    largest = int(np.argmax(np.abs(own - np.median(own))))
+    others = float(np.median(np.delete(own, largest)))
+    if own[largest] == others:
         return None
-    off = (float(own[place]) / others - 1) * 100 if others else float("inf")
-    return OddOne(int(members[known[place]]), float(own[place]), others, off)
+    off = (float(own[largest]) / others - 1) * 100 if others else float("inf")
+    return Outlier(int(members[known[largest]]), float(own[largest]), others, off)

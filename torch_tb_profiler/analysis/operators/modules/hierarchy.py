@@ -57,8 +57,8 @@ def hierarchy_frame(trace: Trace, selection: Selection) -> pl.DataFrame:
     and counts there. Parents stand before their children.
     """
     lines, node = _nodes(trace)
-    place = {line: row for row, line in enumerate(lines)}
-    parent = np.array([place.get(line[:-1], -1) for line in lines], np.int64)
+    row_of_line = {line: row for row, line in enumerate(lines)}
+    parent = np.array([row_of_line.get(line[:-1], -1) for line in lines], np.int64)
     chosen = slice_mask(trace, selection)
     slices = trace.slices
     around = gather(nearest_marked(indices(slices["parent"]), node >= 0), indices(slices["parent"]))
@@ -103,8 +103,8 @@ def _nodes(trace: Trace) -> tuple[list[tuple[str, ...]], Int64]:
     distinct, inverse = np.unique(codes[rows], return_inverse=True)
     lines_of_text = [modules_of(str(trace.strings[code])) for code in distinct]
     lines = sorted({line[:depth] for line in lines_of_text for depth in range(1, len(line) + 1)})
-    place = {line: row for row, line in enumerate(lines)}
-    of_text = np.array([place.get(line, -1) for line in lines_of_text], np.int64)
+    row_of_line = {line: row for row, line in enumerate(lines)}
+    of_text = np.array([row_of_line.get(line, -1) for line in lines_of_text], np.int64)
     node = np.full(trace.slices.height, -1, np.int64)
     if len(rows):
         node[trace.operators["slice"].to_numpy()[rows]] = of_text[inverse]

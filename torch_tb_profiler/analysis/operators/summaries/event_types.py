@@ -71,21 +71,21 @@ def types_of_events(trace: Trace) -> EventTypes:
     width = len(trace.strings) + 1
     key = category * width + words + 1
     kinds = np.sort(pl.Series(key).unique().to_numpy())
-    place: dict[tuple[str, bool], int] = {}
+    rows: dict[tuple[str, bool], int] = {}
     of_kind = np.full(len(kinds), -1, np.int16)
     for at, kind in enumerate(kinds.tolist()):
         own, word = Category(kind // width), kind % width - 1
         if own not in _LEFT_OUT:
             name = NAMED.get(own) or trace.text(word) or own.name.lower()
-            of_kind[at] = place.setdefault((name, own in DEVICE_CATEGORIES), len(place))
+            of_kind[at] = rows.setdefault((name, own in DEVICE_CATEGORIES), len(rows))
     number = of_kind[np.searchsorted(kinds, key)]
     parent = indices(slices["parent"])
     is_outermost = (parent < 0) | (np.append(number, -2)[parent] != number)
     end = slices["start_ns"].to_numpy() + slices["dur_ns"].to_numpy()
     sticks_out = (parent >= 0) & (end > np.append(end, 0)[parent])
     return EventTypes(
-        [name for name, _ in place],
-        [device for _, device in place],
+        [name for name, _ in rows],
+        [device for _, device in rows],
         number,
         is_outermost,
         sticks_out,

@@ -88,10 +88,10 @@ def _named_parts(trace: Trace) -> tuple[Int64, Int64]:
 def _launched_in(trace: Trace, slices: Int64) -> Int64:
     """Device work launched inside each of ``slices`` (ascending, none in another), in ns."""
     launch = indices(trace.device_work["launch"])
-    place = innermost_around_start(trace, slices, launch)
+    host_slice = innermost_around_start(trace, slices, launch)
     sums = np.zeros(len(slices), np.int64)
-    known = np.flatnonzero(place >= 0)
-    at = np.searchsorted(slices, place[known])
+    known = np.flatnonzero(host_slice >= 0)
+    at = np.searchsorted(slices, host_slice[known])
     np.add.at(sums, at, trace.device_work["dur_ns"].to_numpy()[known])
     return sums
 

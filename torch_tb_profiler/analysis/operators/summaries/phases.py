@@ -13,7 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.operators.summaries.calls import FIGURES, SIDES
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.phases.evidence import TOLD_PHASES, Phase
+from torch_tb_profiler.analysis.steps.phases.evidence import DETECTED_PHASES, Phase
 from torch_tb_profiler.analysis.steps.phases.times import host_steps, phase_calls, phase_work
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -40,12 +40,12 @@ class _Row:
     name: str
     cpu_ns: Int64
     gpu_ns: Int64
-    gpu_beside_ns: int = 0
+    gpu_elsewhere_ns: int = 0
 
     @property
     def totals(self) -> tuple[int, int]:
         """Time on host and device of all calls."""
-        return int(self.cpu_ns.sum()), int(self.gpu_ns.sum()) + self.gpu_beside_ns
+        return int(self.cpu_ns.sum()), int(self.gpu_ns.sum()) + self.gpu_elsewhere_ns
 
 
 def model_summary(trace: Trace, selection: Selection) -> pl.DataFrame:
@@ -62,12 +62,12 @@ def model_summary(trace: Trace, selection: Selection) -> pl.DataFrame:
     whole = _Row(STEP, steps.end_ns - steps.start_ns, _sums(work.step, gpu_ns, len(steps.row)))
     of_calls = _sums(work.call, gpu_ns, len(calls.step))
     rows = [whole]
-    for phase in TOLD_PHASES:
+    for phase in DETECTED_PHASES:
         own = calls.phase == phase
-        beside = int(gpu_ns[(work.phase == phase) & (work.call < 0)].sum())
+        elsewhere_ns = int(gpu_ns[(work.phase == phase) & (work.call < 0)].sum())
         if own.any():
             cpu_ns = (calls.end_ns - calls.start_ns)[own]
-            rows.append(_Row(TITLES[phase], cpu_ns, of_calls[own], beside))
+            rows.append(_Row(TITLES[phase], cpu_ns, of_calls[own], elsewhere_ns))
     cpu_ns, gpu_total_ns = (
         total - sum(row.totals[side] for row in rows[1:]) for side, total in enumerate(whole.totals)
     )
@@ -84,9 +84,9 @@ def model_summary(trace: Trace, selection: Selection) -> pl.DataFrame:
     return pl.DataFrame(values, schema=_SCHEMA)
 
 
-def _sums(place: Int64, values: Int64, count: int) -> Int64:
+def _sums(row: Int64, values: Int64, count: int) -> Int64:
     sums = np.zeros(count, np.int64)
-    np.add.at(sums, place[place >= 0], values[place >= 0])
+    np.add.at(sums, row[row >= 0], values[row >= 0])
     return sums
 
 

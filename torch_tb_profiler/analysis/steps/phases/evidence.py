@@ -36,7 +36,7 @@ class Phase(IntEnum):
 UNKNOWN = -1
 """The phase of what no phase is known of."""
 
-TOLD_PHASES = (Phase.DATALOADER, Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER)
+DETECTED_PHASES = (Phase.DATALOADER, Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER)
 """The phases that something tells; the rest of a step is other."""
 
 PHASES_BY_NAME = {phase.name.lower(): phase for phase in Phase}
@@ -132,7 +132,7 @@ def marks(trace: Trace) -> Marks:
     found = found.rows(trace.slices["dur_ns"].to_numpy()[found.slice] > 0)
     keep = np.ones(len(found.slice), np.bool_)
     whole = set()
-    for phase in TOLD_PHASES:
+    for phase in DETECTED_PHASES:
         of_phase = found.phase == phase
         if np.any(of_phase & found.whole):
             whole.add(phase)

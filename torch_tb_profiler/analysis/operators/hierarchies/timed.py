@@ -63,7 +63,7 @@ class PlacedWork:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptHierarchy:
+class TimedHierarchy:
     """A hierarchy, work outside it included.
 
     Attributes:
@@ -80,30 +80,31 @@ class KeptHierarchy:
 
 
 @per_trace
-def kept_modules(trace: Trace) -> KeptHierarchy:
+def timed_modules(trace: Trace) -> TimedHierarchy:
     """Modules; made once."""
-    return _made(trace, modules_hierarchy(trace))
+    return _timed(trace, modules_hierarchy(trace))
 
 
 @per_trace
-def kept_call_stacks(trace: Trace) -> KeptHierarchy:
+def timed_call_stacks(trace: Trace) -> TimedHierarchy:
     """Call stacks; made once."""
-    return _made(trace, call_stacks_hierarchy(trace))
+    return _timed(trace, call_stacks_hierarchy(trace))
 
 
 @per_trace
-def kept_ranges(trace: Trace) -> dict[str, KeptHierarchy]:
+def timed_ranges(trace: Trace) -> dict[str, TimedHierarchy]:
     """User ranges by domain, in the order of
     :func:`~.of_ranges.domains_of_ranges`; made once."""
     return {
-        domain: _made(trace, ranges_hierarchy(trace, domain)) for domain in domains_of_ranges(trace)
+        domain: _timed(trace, ranges_hierarchy(trace, domain))
+        for domain in domains_of_ranges(trace)
     }
 
 
-def _made(trace: Trace, inside: Hierarchy) -> KeptHierarchy:
+def _timed(trace: Trace, inside: Hierarchy) -> TimedHierarchy:
     hierarchy = with_outside(trace, inside)
     host, api = host_stretches(trace, hierarchy)
-    return KeptHierarchy(hierarchy, host, api, _placed(trace, hierarchy))
+    return TimedHierarchy(hierarchy, host, api, _placed(trace, hierarchy))
 
 
 def host_stretches(
