@@ -112,10 +112,10 @@ def test_what_was_ingested_says_whether_others_have_it(
     path = write_trace(tmp_path / "logs" / "w0.1.pt.trace.json", ("a",))
     (file,) = Catalog([TraceRoot(str(path.parent))], cache=None).contents().files()
     first = ingest_file(Job(file.location, file.state, CacheFolder(tmp_path / "here")))
-    assert (first.is_cached, first.is_shared, first.was_sent) == (True, True, False)
+    assert (first.is_cached, first.is_shared, first.was_uploaded) == (True, True, False)
     shared = SharedCacheFolder(open_location(s3.url(f"{tmp_path.name}-told")), tmp_path / "here")
     second = ingest_file(Job(file.location, file.state, shared))
-    assert (second.was_cached, second.is_shared, second.was_sent) == (True, True, True)
+    assert (second.was_cached, second.is_shared, second.was_uploaded) == (True, True, True)
     assert second.state == file.state
     third = ingest_file(Job(file.location, file.state, shared))
     assert (third.was_cached, third.is_shared) == (True, True)

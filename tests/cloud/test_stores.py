@@ -194,12 +194,12 @@ def test_what_only_this_machine_has_is_put_into_the_bucket(
     (entry,) = (tmp_path / "here" / "entries").glob("*/*")
     here = SharedCacheFolder(open_location(bucket), tmp_path / "here")
     assert here.share(entry.name)
-    assert here.was_sent(entry.name)
+    assert here.was_uploaded(entry.name)
     (note,) = here.limit_notes({})
     assert "Entries in it: 1" in note
     there = SharedCacheFolder(open_location(bucket), tmp_path / "there")
     assert there.share(entry.name)
-    assert not there.was_sent(entry.name)
+    assert not there.was_uploaded(entry.name)
     store.forget()
     assert open_file(location, cache=there).slices.equals(trace.slices)
     assert len(store.downloads()) == 1

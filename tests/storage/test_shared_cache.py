@@ -69,9 +69,9 @@ def test_an_entry_that_is_only_here_is_shared_once(tmp_path: Path, bucket: Locat
     here, there = SharedCacheFolder(bucket, tmp_path), SharedCacheFolder(bucket, tmp_path / "b")
     assert not there.share(KEY)  # nobody has it
     assert here.share(KEY)
-    assert here.was_sent(KEY)
+    assert here.was_uploaded(KEY)
     assert there.share(KEY)
-    assert not there.was_sent(KEY)  # it was there already
+    assert not there.was_uploaded(KEY)  # it was there already
     assert read(there) == b"x"
 
 
@@ -114,7 +114,7 @@ def test_a_folder_shares_what_it_has(tmp_path: Path) -> None:
     assert not cache.share(KEY)
     cache.store(KEY, write())
     assert cache.share(KEY)
-    assert not cache.was_sent(KEY)
+    assert not cache.was_uploaded(KEY)
 
 
 def test_a_full_folder_takes_nothing_from_the_bucket(tmp_path: Path, bucket: Location) -> None:

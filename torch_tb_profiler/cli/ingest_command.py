@@ -64,7 +64,7 @@ class _Tally:
         self.cached += result.was_cached
         self.failed += result.problem is not None
         self.unkept += result.problem is None and not result.is_cached
-        self.sent += result.was_sent
+        self.sent += result.was_uploaded
         self.unshared += result.is_cached and not result.is_shared
         if result.problem is None and not result.was_cached:
             self.parsed_bytes += result.text_bytes

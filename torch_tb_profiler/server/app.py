@@ -146,7 +146,7 @@ class App:
                 try:
                     return route(self.site, request, rest)
                 finally:
-                    self.site.catalog.store.settle()
+                    self.site.catalog.store.enforce_limit()
 
         headers = [request.headers.get(name) for name in ("Accept-Encoding", "If-None-Match")]
         question = (request.path, request.query_string, *headers)

@@ -228,7 +228,7 @@ class CacheFolder:
             _LOGGER.debug("cannot pin %s: %s", key, error)
         return True
 
-    def was_sent(self, key: str) -> bool:  # noqa: ARG002  # a folder sends nothing
+    def was_uploaded(self, key: str) -> bool:  # noqa: ARG002  # a folder sends nothing
         """Whether this object has uploaded the entry to a bucket; a folder never does."""
         return False
 

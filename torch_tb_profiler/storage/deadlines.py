@@ -99,7 +99,7 @@ def bytes_timeout_s(size_bytes: int) -> float:
     return remote_timeout_s() + size_bytes / MIN_BYTES_PER_S
 
 
-def begin(deadline: RequestDeadline) -> None:
+def set_deadline(deadline: RequestDeadline) -> None:
     """Make ``deadline`` the one that answered requests of this task or thread extend."""
     _deadline.set(deadline)
 

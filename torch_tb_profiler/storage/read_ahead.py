@@ -18,10 +18,10 @@ from torch_tb_profiler.storage.deadlines import (
     NoAnswerError,
     RequestDeadline,
     await_result,
-    begin,
     bytes_timeout_s,
     refresh_credentials,
     remote_timeout_s,
+    set_deadline,
 )
 from torch_tb_profiler.storage.errors import ShortRangeError, is_permanent
 
@@ -76,7 +76,7 @@ async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
     began_s = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
         deadline = RequestDeadline(limit_s, began_s + most_s - time.monotonic())
-        begin(deadline)
+        set_deadline(deadline)
         try:
             piece = await _answered(filesystem._cat_file(path, start=start, end=end), deadline)
         except Exception as error:

@@ -88,7 +88,7 @@ class SharedCacheFolder(CacheFolder):
         """
         super().__init__(root, max_bytes=max_bytes)
         self._bucket = bucket
-        self._sent: set[str] = set()
+        self._uploaded: set[str] = set()
         self._presence: dict[str, tuple[bool, float]] = {}
         self._backoff = Backoff()
 
@@ -161,7 +161,7 @@ class SharedCacheFolder(CacheFolder):
             False if it is not stored here; problems with the bucket are logged.
         """
         is_stored = super().store(key, write)
-        self._send_entry(key)
+        self._upload_entry(key)
         return is_stored
 
     def share(self, key: str) -> bool:
@@ -177,11 +177,11 @@ class SharedCacheFolder(CacheFolder):
         except StorageError as error:
             self._log_unshared(error)
             return False
-        return is_present or self._send_entry(key)
+        return is_present or self._upload_entry(key)
 
-    def was_sent(self, key: str) -> bool:
+    def was_uploaded(self, key: str) -> bool:
         """Whether this object has uploaded the entry to the bucket."""
-        return key in self._sent
+        return key in self._uploaded
 
     def discard(self, key: str) -> None:
         """Remove a broken entry here and from the bucket."""
@@ -284,7 +284,7 @@ class SharedCacheFolder(CacheFolder):
             f"{source.url} has {size_bytes} bytes or more, the limit is {self.max_bytes}.",
         )
 
-    def _send_entry(self, key: str) -> bool:
+    def _upload_entry(self, key: str) -> bool:
         """Upload the local entry to the bucket; False if that fails or there is none."""
         entry = self._find_local(key)
         if entry is None:
@@ -292,7 +292,7 @@ class SharedCacheFolder(CacheFolder):
         folder, sizes = entry
         try:
             verify(folder, key, sizes)
-            self._with_file(key, lambda file: self._send(key, folder, file))
+            self._with_file(key, lambda file: self._upload(key, folder, file))
         except BrokenEntryError as error:
             _LOGGER.warning("a cache entry is broken and is not shared: %s", error)
             super().discard(key)
@@ -300,7 +300,7 @@ class SharedCacheFolder(CacheFolder):
         except (StorageError, OSError) as error:
             self._log_unshared(error)
             return False
-        self._sent.add(key)
+        self._uploaded.add(key)
         self._remember(key, is_present=True)
         return True
 
@@ -331,7 +331,7 @@ class SharedCacheFolder(CacheFolder):
             raise
         self._backoff.succeeded()
 
-    def _send(self, key: str, entry: Path, file: Path) -> None:
+    def _upload(self, key: str, entry: Path, file: Path) -> None:
         _pack_signed(key, entry, file)
         target = self._object(key)
         filesystem = target.filesystem

@@ -65,8 +65,8 @@ def test_a_reading_waits_until_it_fits_and_one_always_may() -> None:
 
 def test_what_readings_take_is_learned() -> None:
     budget = MemoryBudget(lambda: 2 * WORKER_BYTES + 500 * MIB)
-    budget.learn(100 * MIB, WORKER_BYTES + 400 * MIB)
-    budget.learn(100 * MIB, 0)  # nothing was measured
+    budget.record_peak(100 * MIB, WORKER_BYTES + 400 * MIB)
+    budget.record_peak(100 * MIB, 0)  # nothing was measured
     begun = threading.Event()
 
     def second() -> None:
@@ -83,8 +83,8 @@ def test_what_readings_take_is_learned() -> None:
 
 def test_memory_is_short_when_a_reading_may_take_more_than_is_free() -> None:
     budget = MemoryBudget(lambda: WORKER_BYTES + 100 * MIB)
-    assert not budget.is_short(100 * MIB)
-    assert budget.is_short(101 * MIB)
+    assert not budget.exceeds_free_memory(100 * MIB)
+    assert budget.exceeds_free_memory(101 * MIB)
 
 
 def test_tables_that_do_not_fit_are_refused_with_the_sizes() -> None:

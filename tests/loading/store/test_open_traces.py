@@ -103,7 +103,7 @@ def derive(store: TraceStore, file: SpanFile, size_bytes: int) -> None:
     trace = store.trace(file)
     assert trace is not None
     PerTrace(lambda _trace: np.zeros(size_bytes // 8))(trace)
-    store.settle()
+    store.enforce_limit()
 
 
 def test_the_longest_unused_goes(store_for: Stores, files: list[SpanFile]) -> None:
@@ -285,7 +285,7 @@ def test_many_threads_stay_within_the_limit_and_are_all_answered(
             assert len(opened) >= min(len(trace_request), 2), problems
             for trace in opened:
                 half_a_trace(trace)
-            store.settle()
+            store.enforce_limit()
             answers += 1
         return answers
 

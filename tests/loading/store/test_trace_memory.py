@@ -107,7 +107,7 @@ def ask_everything(path):
         if spec.scope != "pair" and spec.missing(trace) is None:
             view_result(catalog, ViewRequest(spec.name), wait_s=None)
     timeline(trace)
-    store.settle()
+    store.enforce_limit()
     return catalog
 
 small, large = sys.argv[1:]

@@ -223,7 +223,7 @@ def test_what_nobody_asks_for_any_more_is_not_opened(
         return open_trace_file(location, *arguments, **options)
 
     monkeypatch.setattr(parsing, "open_trace_file", slow)
-    monkeypatch.setattr(trace_store, "LEAST_THREADS", 1)
+    monkeypatch.setattr(trace_store, "MIN_THREADS", 1)
     store = TraceStore(cache=None, parser=Parser(1))
     first, left, ahead = (span_file(write_trace(tmp_path / f"{name}.json")) for name in "abc")
     store.gather([(first, "trace")], 0)

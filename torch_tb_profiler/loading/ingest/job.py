@@ -81,7 +81,7 @@ class IngestResult:
     was_cached: bool = False
     is_cached: bool = False
     is_shared: bool = False
-    was_sent: bool = False
+    was_uploaded: bool = False
     state: FileState | None = None
     text_bytes: int = 0
     peak_bytes: int = 0
@@ -103,13 +103,13 @@ def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> IngestResu
         return IngestResult(problem=Problem.of(error))
     except OpenError as error:
         return IngestResult(problem=error.problem)
-    is_shared, was_sent = _share(job, state)
+    is_shared, was_uploaded = _share(job, state)
     peak = peak_memory_bytes()
     return IngestResult(
         was_cached,
         is_cached=was_cached or _is_cached(job, state),
         is_shared=is_shared,
-        was_sent=was_sent,
+        was_uploaded=was_uploaded,
         state=state,
         text_bytes=size,
         peak_bytes=peak if peak > peak_before else 0,
@@ -131,7 +131,7 @@ def _share(job: Job, state: FileState) -> tuple[bool, bool]:
         return False, False
     keys = _keys(job.location, state)
     shared = [job.cache.share(key) for key in keys]
-    return all(shared), any(map(job.cache.was_sent, keys))
+    return all(shared), any(map(job.cache.was_uploaded, keys))
 
 
 def _keys(location: Location, state: FileState) -> list[str]:

@@ -114,7 +114,7 @@ class MemoryBudget:
                 self._held_bytes -= need
                 self._changed.notify_all()
 
-    def is_short(self, text: int) -> bool:
+    def exceeds_free_memory(self, text: int) -> bool:
         """Whether a reading of ``text`` bytes may take more memory than is free."""
         return self._need_bytes(text) > self._free_bytes()
 
@@ -144,7 +144,7 @@ class MemoryBudget:
                 )
             time.sleep(RELEASE_S / 10)
 
-    def learn(self, text: int, peak_bytes: int) -> None:
+    def record_peak(self, text: int, peak_bytes: int) -> None:
         """Record that a reading of ``text`` bytes in a separate process took ``peak_bytes``."""
         if text >= WORKER_BYTES and peak_bytes > WORKER_BYTES:
             with self._changed:

@@ -135,7 +135,8 @@ class Parser:
                 return self._parse_here(job, progress)
             size = text_bytes(location, state)
             with self._budget.reading(size):
-                if self._budget.is_short(size):  # then the system kills the worker, not this one
+                if self._budget.exceeds_free_memory(size):
+                    # If memory runs out, the system kills the worker and not this process.
                     return self._in_worker(job, progress)
                 if self.workers > 1 and self._is_worth_a_process(size, state.size_bytes):
                     return self._parse_one_of_several(job, progress)
@@ -153,12 +154,12 @@ class Parser:
         job = Job(location, state, cache)
         with self._budget.reading(size):
             is_one_of_many = self.workers > 1 and self._is_worth_a_process(size, state.size_bytes)
-            if is_one_of_many or self._budget.is_short(size):
+            if is_one_of_many or self._budget.exceeds_free_memory(size):
                 try:
                     done = self._processes.submit(ingest_file, job).result()
                 except WorkerDiedError as error:
                     return IngestResult(problem=_died(location, error).problem)
-                self._budget.learn(done.text_bytes, done.peak_bytes)
+                self._budget.record_peak(done.text_bytes, done.peak_bytes)
                 return done
             if size >= LARGE_BYTES and self._helpers:
                 return ingest_file(job, self._reader())
@@ -212,7 +213,7 @@ class Parser:
                 raise _died(job.location, error) from error
             if done.problem is not None:
                 raise OpenError.of(done.problem)
-            self._budget.learn(done.text_bytes, done.peak_bytes)
+            self._budget.record_peak(done.text_bytes, done.peak_bytes)
             state = done.state or job.state
             if job.part == "trace":
                 own = scratch / TRACE_FOLDER

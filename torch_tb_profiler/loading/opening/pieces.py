@@ -46,35 +46,35 @@ class _SharedReading(Generic[P, R]):
 
     def __init__(self, executor: Executor, workers: int, read_piece: Callable[[P], R]) -> None:
         self.executor = executor
-        self.most_given = AHEAD * workers
+        self.max_in_flight = AHEAD * workers
         self.read_piece = read_piece
         self.pending: deque[tuple[P, Future[R]]] = deque()
 
     def read(self, pieces: Iterator[P]) -> Iterator[tuple[P, R]]:
         try:
             while True:
-                self._give(pieces)
+                self._submit_pieces(pieces)
                 if not self.pending:
                     return
                 is_due = len(self.pending) >= WINDOW or self.pending[0][1].done()
                 if is_due or not self._read_one(pieces):
-                    yield self._settled(*self.pending.popleft())
+                    yield self._result_of(*self.pending.popleft())
         finally:
             for _, result in self.pending:
                 result.cancel()
             if isinstance(self.executor, LocalExecutor):
                 self.executor.retire_workers()  # building the trace needs their memory
 
-    def _give(self, pieces: Iterator[P]) -> None:
+    def _submit_pieces(self, pieces: Iterator[P]) -> None:
         """Keep the workers busy."""
-        given = sum(not result.done() for _, result in self.pending)
-        while given < self.most_given:
+        in_flight = sum(not result.done() for _, result in self.pending)
+        while in_flight < self.max_in_flight:
             try:
                 piece = next(pieces)
             except StopIteration:
                 return
             self.pending.append((piece, self.executor.submit(self.read_piece, piece)))
-            given += 1
+            in_flight += 1
 
     def _read_one(self, pieces: Iterator[P]) -> bool:
         """Read a piece in this thread; False if there is none left."""
@@ -87,7 +87,7 @@ class _SharedReading(Generic[P, R]):
         self.pending.append((piece, result))
         return True
 
-    def _settled(self, piece: P, result: Future[R]) -> tuple[P, R]:
+    def _result_of(self, piece: P, result: Future[R]) -> tuple[P, R]:
         with suppress(Exception):
             if not result.cancel():
                 return piece, result.result()

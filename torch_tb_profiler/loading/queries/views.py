@@ -74,7 +74,7 @@ def view_result(
             result = _whole_result(catalog, spec, request, wait_s)
             return replace(result, view=with_rows(result.view, request.rows))
     finally:
-        catalog.store.settle()
+        catalog.store.enforce_limit()
 
 
 def pair_result(

@@ -85,7 +85,7 @@ class OpenTraces:
         self._reserved_bytes -= entry.estimate_bytes
         self.opening -= 1
 
-    def keep(self, entry: Entry, opened: OpenedFile, memory: TraceMemory) -> bool:
+    def retain(self, entry: Entry, opened: OpenedFile, memory: TraceMemory) -> bool:
         """Retain the trace of ``entry``, which was just opened.
 
         Returns:
@@ -111,7 +111,7 @@ class OpenTraces:
             if entry.trace is not None and entry.trace.derived.count != entry.derived_count
         ]
 
-    def count(self, entry: Entry, derived_bytes: int, derived_count: int) -> None:
+    def set_derived_bytes(self, entry: Entry, derived_bytes: int, derived_count: int) -> None:
         """Set the memory of the derived values of the trace of ``entry``."""
         if entry.is_wanted and entry.trace is not None:
             self.used_bytes += derived_bytes - entry.memory.derived_bytes

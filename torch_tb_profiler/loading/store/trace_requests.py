@@ -70,7 +70,7 @@ class TraceRequests:
         """The request is answered: its traces may be closed."""
         self._waiting.pop(trace_request.keys, None)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop all requests."""
         self._waiting.clear()
 

@@ -35,7 +35,7 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 
-LEAST_THREADS = 2
+MIN_THREADS = 2
 """Files opened at once, even without worker processes: the second one fills the waits for I/O."""
 
 BATCH_SIZE = 64
@@ -88,7 +88,7 @@ class TraceStore:
         self._cache = cache
         self._limit_bytes = memory_limit_bytes or default_memory_limit()
         self._parser = parser or shared_parser()
-        self._threads = max(LEAST_THREADS, self._parser.workers)
+        self._threads = max(MIN_THREADS, self._parser.workers)
         self._changed = threading.Condition()
         self._requests = TraceRequests()
         self._open = OpenTraces(self._limit_bytes, self._requests)
@@ -121,7 +121,7 @@ class TraceStore:
             entry = self._wanted_entry(file, part)
             entry.is_prefetched = True
             self._open.use(entry)
-            self._begin()
+            self._start_readings()
             return entry.status(file)
 
     def gather(self, wanted: Sequence[WantedTrace], timeout_s: float | None) -> list[GatheredTrace]:
@@ -171,7 +171,7 @@ class TraceStore:
             entry = self._current(file, part)
             return queued_status(file) if entry is None else entry.status(file)
 
-    def settle(self) -> None:
+    def enforce_limit(self) -> None:
         """Measure the values derived from the open traces, and free what exceeds the limit."""
         with self._changed:
             entries_to_measure = [(entry, entry.trace) for entry in self._open.entries_to_measure()]
@@ -182,7 +182,7 @@ class TraceStore:
         ]
         with self._changed:
             for entry, derived_count, derived_bytes in counts:
-                self._open.count(entry, derived_bytes, derived_count)
+                self._open.set_derived_bytes(entry, derived_bytes, derived_count)
             self._open.shrink()
 
     def retain_only(self, files: Collection[SpanFile]) -> None:
@@ -193,12 +193,12 @@ class TraceStore:
             for entry in list(self._open.entries.values()):
                 if not entry.update_file(current.get(entry.file.location.url)):
                     self._drop(entry)
-            self._begin()
+            self._start_readings()
 
     def close(self) -> None:
         """Stop reading and drop all entries."""
         with self._changed:
-            self._requests.forget()
+            self._requests.clear()
             for entry in list(self._open.entries.values()):
                 self._drop(entry)
             self._readers.close()
@@ -240,7 +240,7 @@ class TraceStore:
             if (file.location.url, part) not in trace_request.left_out
         ]
         trace_request.unopened = 0
-        self._begin()
+        self._start_readings()
         return [entry for entry in entries if not entry.is_settled]
 
     def _wait(self, waiting: list[Entry], timeout_s: float) -> None:
@@ -257,7 +257,7 @@ class TraceStore:
     ) -> list[GatheredTrace]:
         gathered = [self._gather_one(file, part, trace_request) for file, part in wanted]
         self._requests.complete(trace_request)
-        self._begin()
+        self._start_readings()
         return gathered
 
     def _gather_one(self, file: SpanFile, part: Part, trace_request: TraceRequest) -> GatheredTrace:
@@ -279,7 +279,7 @@ class TraceStore:
             self._parser.announce(-entry.file.state.size_bytes)
         self._changed.notify_all()
 
-    def _begin(self) -> None:
+    def _start_readings(self) -> None:
         """Open queued entries as long as threads and memory allow."""
         while self._readings < self._threads and (entries := self._queue.take(self._drop)):
             self._readings += 1
@@ -288,21 +288,21 @@ class TraceStore:
             task = partial(_read, weakref.ref(self), self._parser, self._cache, entries)
             self._readers.submit(task)
 
-    def _settle(self, results: Iterable[tuple[Entry, Result | Absent]]) -> None:
+    def _store_results(self, results: Iterable[tuple[Entry, Result | Absent]]) -> None:
         """Store the results of entries that were read; None for one that is no longer needed."""
         with self._changed:
             for entry, result in results:
                 self._open.end_opening(entry)
                 if entry.is_wanted:
-                    self._settle_one(entry, result)
-            self._begin()
+                    self._store_result(entry, result)
+            self._start_readings()
             self._changed.notify_all()
 
-    def _settle_one(self, entry: Entry, result: Result | Absent) -> None:
+    def _store_result(self, entry: Entry, result: Result | Absent) -> None:
         if isinstance(result, Problem):
             entry.state, entry.problem = "failed", result
             entry.backoff = _backoff(entry, result)
-        elif isinstance(result, tuple) and self._open.keep(entry, *result):
+        elif isinstance(result, tuple) and self._open.retain(entry, *result):
             entry.state, entry.backoff = "ready", None
         elif result is not None:  # it takes more memory than expected, or has to be parsed
             entry.may_be_cached = False
@@ -314,7 +314,7 @@ class TraceStore:
         """A thread has read all its entries."""
         with self._changed:
             self._readings -= 1
-            self._begin()
+            self._start_readings()
             self._changed.notify_all()
 
 
@@ -335,7 +335,7 @@ def _read(
         parser.announce(-sum(entry.file.state.size_bytes for entry, _ in results))
         store = store_ref()
         if store is not None:
-            store._settle(results)
+            store._store_results(results)
         del results, store
     store = store_ref()
     if store is not None:
