@@ -21,7 +21,7 @@ test("phases: the mean step, one step, and borders that are kept in the address"
   await page.getByRole("button", { name: "Reset borders" }).click();
   await expect(third.getByRole("row", { name: /^Forward/ })).toContainText("6.210 ms");
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=overview&phase=backward`);
-  await expect(page.getByRole("note")).toContainText("the phase backward does not narrow it");
+  await expect(page.getByRole("note")).toContainText("the phase backward does not apply to it");
 });
 
 test("phases: inference has no backward pass, and says why; collectives are in the diagram", async ({ guarded: page, standalone }) => {

@@ -88,10 +88,10 @@ def _processes_to_match(
         kernel_rows = kernel_work.filter(pl.col("process") == process)
         numbers = set(memory_events["device"].unique().to_list())
         others = set(kernel_rows["device"].unique().to_list())
-        same_numbering = numbers <= others or not others
+        same_numbers = numbers <= others or not others
         if not is_rocm:
-            same_numbering |= bool(numbers & others) or (numbers | others) <= declared
-        if not same_numbering:
+            same_numbers |= bool(numbers & others) or (numbers | others) <= declared
+        if not same_numbers:
             yield int(str(process)), memory_events, kernel_rows
 
 

@@ -1,4 +1,4 @@
-"""From a question to a view: the traces it is about, the function, advice, sort and filter."""
+"""Compute a requested view: its traces, the view function, advice, sorting and filtering."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
 from torch_tb_profiler.analysis.steps.iterations.cut_by import cut_by
 from torch_tb_profiler.analysis.steps.iterations.ranks import cut_ranks
+from torch_tb_profiler.analysis.steps.masks import check_phase
 from torch_tb_profiler.detectors import detect_across_workers, run_detectors
 from torch_tb_profiler.evidence.damage import damage_notes
 from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
-from torch_tb_profiler.loading.queries.phase_choice import without_phase
 from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,
     open_traces,
@@ -55,16 +55,16 @@ def view_spec(name: str) -> ViewSpec:
 def view_result(
     catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0
 ) -> ViewResult:
-    """What ``request`` asks for; asking starts the parsing of what it is about.
+    """The result of ``request``; the request starts the parsing of its traces.
 
     Args:
-        catalog: Where the traces are.
-        request: What is asked.
+        catalog: The catalog of the traces.
+        request: The request.
         wait_s: How long to wait for traces to be parsed; None for as long as it takes.
 
     Raises:
-        NotReadyError: traces are still being parsed when the time is up.
-        UnknownError, RequestError: something asked for does not exist or makes no sense.
+        NotReadyError: traces are still being parsed after the timeout.
+        UnknownError, RequestError: a requested name does not exist, or the request is invalid.
         OpenError: the trace cannot be read.
     """
     spec = view_spec(request.view)
@@ -83,10 +83,10 @@ def pair_result(
     candidate: tuple[Subject, Trace],
     rows: TableQuery,
 ) -> ViewResult:
-    """A ``pair`` view of two traces that are open already, maybe of different places.
+    """A ``pair`` view of two open traces, possibly of different roots.
 
     Raises:
-        RequestError: one of them has nothing for it, or a selection or the rows make no sense.
+        RequestError: one of them has no data for it, or a selection or the rows are invalid.
         UnknownError: there is no such table.
     """
     (base_subject, base_trace), (subject, trace) = baseline, candidate
@@ -101,7 +101,7 @@ def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0
 
     Raises:
         LoadingError: there is no such trace, or it cannot be read.
-        NotReadyError: it is not parsed when the time is up.
+        NotReadyError: it is not parsed in time.
     """
     file, trace = subject_trace(catalog, subject, wait_s)
     workers = list(catalog.workers(file.run, file.span, wait_s=wait_s).values())
@@ -132,7 +132,7 @@ def _view_entry(
 
 
 def _may_have(catalog: Catalog, spec: ViewSpec, workers: list[SpanFile]) -> bool:
-    """Whether one of ``workers`` has something for ``spec``, or is not open yet."""
+    """Whether one of ``workers`` has data for ``spec``, or is not open yet."""
     traces = [catalog.store.trace(file) for file in workers]
     return any(trace is None or spec.missing(trace) is None for trace in traces)
 
@@ -148,7 +148,7 @@ def _whole_result(
         return _pair_result(catalog, spec, request, wait_s)
     file, trace = subject_trace(catalog, subject, wait_s)
     view = trace_view(spec, trace, subject.selection, subject.parameters)
-    return ViewResult(spec, view, _named(subject, file))
+    return ViewResult(spec, view, _with_names(subject, file))
 
 
 def trace_view(
@@ -157,42 +157,66 @@ def trace_view(
     selection: Selection,
     parameters: Mapping[str, str] = MappingProxyType({}),
 ) -> View:
-    """A ``trace`` view, with the findings of the detectors where it has them. Of ``parameters``
-    (key → text) it takes those it declares.
+    """A ``trace`` view, with the findings of the detectors where the view has them. ``parameters``
+    (key → text) may include undeclared ones, which are ignored.
 
     Raises:
-        RequestError: the trace has nothing for this view; the message says why.
+        RequestError: the trace has no data for this view; the message says why.
         SelectionError: as the view.
     """
-    selection, said = without_phase(spec, selection)
+    selection, phase_notes = drop_unsupported_phase(spec, selection)
     trace = cut(trace, selection.iterations_by)
-    view = _noted(_trace_view(spec, trace, selection, parameters), said + cut_notes(trace))
+    view = _with_leading_notes(
+        _trace_view(spec, trace, selection, parameters), phase_notes + cut_notes(trace)
+    )
     return in_words_of({"": trace}, view)
+
+
+def drop_unsupported_phase(
+    spec: ViewSpec, selection: Selection
+) -> tuple[Selection, tuple[Note, ...]]:
+    """The selection for ``spec``, and a note if its phase does not apply: a view of stretches of
+    time (steps, memory, ranks) covers whole steps.
+
+    Raises:
+        SelectionError: there is no such phase.
+    """
+    if selection.phase is None:
+        return selection, ()
+    check_phase(selection)
+    if spec.by_phase:
+        return selection, ()
+    text = (
+        f"{spec.title} covers whole steps: the phase {selection.phase} does not apply to it. It "
+        "applies to operators and kernels."
+    )
+    note = Note("quality", "phase_not_narrowing", "info", text, {"phase": selection.phase})
+    return replace(selection, phase=None), (note,)
 
 
 def _trace_view(
     spec: ViewSpec, trace: Trace, selection: Selection, parameters: Mapping[str, str]
 ) -> View:
     _check_available(spec, [spec.missing(trace)])
-    given = given_values(spec.parameters, parameters)
-    make = partial(cast(TraceView, spec.function), **given)
+    values = given_values(spec.parameters, parameters)
+    compute = partial(cast(TraceView, spec.function), **values)
     if not spec.has_findings:
-        return make(trace, selection)
+        return compute(trace, selection)
     if exclusive_intervals.is_computed(trace):
-        # What takes long is there: two threads would mostly wait for each other's turn.
-        return _with_findings(make(trace, selection), run_detectors(trace, selection))
-    with ThreadPoolExecutor(1, "advice") as beside:
-        findings = beside.submit(run_detectors, trace, selection)
-        view = make(trace, selection)
+        # The expensive values are computed: two threads would mostly wait for each other.
+        return _with_findings(compute(trace, selection), run_detectors(trace, selection))
+    with ThreadPoolExecutor(1, "advice") as pool:
+        findings = pool.submit(run_detectors, trace, selection)
+        view = compute(trace, selection)
         return _with_findings(view, findings.result())
 
 
-def _with_findings(view: View, found: AdviceReport) -> View:
-    """``view`` with damage of the recording, then advice, and what was looked for."""
+def _with_findings(view: View, report: AdviceReport) -> View:
+    """``view`` with damage of the recording, then advice, and the table of checks."""
     return replace(
         view,
-        notes=(*view.notes, *damage_notes(view.notes), *found.notes),
-        tables={**view.tables, found.checked.spec.name: found.checked},
+        notes=(*view.notes, *damage_notes(view.notes), *report.notes),
+        tables={**view.tables, report.checked.spec.name: report.checked},
     )
 
 
@@ -203,32 +227,34 @@ def run_view(
     left_out: tuple[Note, ...] = (),
     parameters: Mapping[str, str] = MappingProxyType({}),
 ) -> View:
-    """A ``run`` view of all workers, when at least one has something for it: one that never
-    communicates, say, is part of the run still. With the findings of comparing them where it has
-    them; ``traces`` is not empty, ``left_out`` names those not in it. Of ``parameters`` (key →
-    text) it takes those it declares.
+    """A ``run`` view of all workers, if at least one has data for it: a worker that never
+    communicates, for instance, is still part of the run. With the findings of comparing the workers
+    where the view has them. ``traces`` is not empty, ``left_out`` names the missing workers.
+    ``parameters`` (key → text) may include undeclared ones, which are ignored.
 
     Raises:
-        RequestError: none has; the message says why.
+        RequestError: no worker has data; the message says why.
         SelectionError: as the view.
     """
-    selection, said = without_phase(spec, selection)
+    selection, phase_notes = drop_unsupported_phase(spec, selection)
     traces = cut_ranks(traces, selection.iterations_by)
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
-    given = given_values(spec.parameters, parameters)
-    view = cast(RunView, spec.function)(traces, selection, **given)
+    values = given_values(spec.parameters, parameters)
+    view = cast(RunView, spec.function)(traces, selection, **values)
     notes = left_out + view.notes
     if spec.has_findings:
         notes += damage_notes(notes) + detect_across_workers(traces, selection)
-    return in_words_of(traces, replace(view, notes=said + cut_notes_of_ranks(traces) + notes))
+    return in_words_of(
+        traces, replace(view, notes=phase_notes + cut_notes_of_ranks(traces) + notes)
+    )
 
 
-def _noted(view: View, said: tuple[Note, ...]) -> View:
-    return replace(view, notes=said + view.notes) if said else view
+def _with_leading_notes(view: View, phase_notes: tuple[Note, ...]) -> View:
+    return replace(view, notes=phase_notes + view.notes) if phase_notes else view
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
-    """``view`` with one table sorted, filtered and cut, and of the others those that are wanted.
+    """``view`` with one table sorted, filtered and cut, and only the requested ones of the others.
 
     Raises:
         UnknownError: there is no such table.
@@ -260,19 +286,19 @@ def _run_result(
     catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
 ) -> ViewResult:
     files = list(catalog.workers(subject.run, subject.span, wait_s=wait_s).values())
-    own_steps = cut_by(subject.selection.iterations_by).kind == "steps"
-    part: Part = "summary" if spec.reads_summaries and own_steps else "trace"
+    uses_recorded_steps = cut_by(subject.selection.iterations_by).kind == "steps"
+    part: Part = "summary" if spec.reads_summaries and uses_recorded_steps else "trace"
     opened, failed = open_what_fits(catalog, [(file, part) for file in files], wait_s)
     if failed and not opened:
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
-    left_out = tuple(_left_out(file, error) for file, error in failed)
+    left_out = tuple(_left_out_note(file, error) for file, error in failed)
     view = run_view(spec, traces, subject.selection, left_out, subject.parameters)
-    about = replace(_named(subject, files[0]), worker=None)
-    return ViewResult(spec, view, about)
+    shown_subject = replace(_with_names(subject, files[0]), worker=None)
+    return ViewResult(spec, view, shown_subject)
 
 
-def _left_out(file: SpanFile, error: LoadingError) -> Note:
+def _left_out_note(file: SpanFile, error: LoadingError) -> Note:
     problem = error.problem
     text = f"Worker {file.worker} is left out: {problem.message}"
     evidence: dict[str, object] = {"worker": file.worker, "file": file.location.name}
@@ -296,7 +322,9 @@ def _pair_result(
     baseline, candidate = open_traces(catalog, files, wait_s)
     sides = (request.baseline.selection, request.subject.selection)
     view = _pair_view(spec, baseline, sides[0], candidate, sides[1])
-    return ViewResult(spec, view, _named(subjects[1], files[1]), _named(subjects[0], files[0]))
+    return ViewResult(
+        spec, view, _with_names(subjects[1], files[1]), _with_names(subjects[0], files[0])
+    )
 
 
 def _pair_view(
@@ -318,11 +346,13 @@ def _pair_view(
     for side, trace in (("baseline", baseline), ("candidate", candidate)):
         if (reason := spec.missing(trace)) is not None:
             _check_available(spec, [f"{reason} That is the {side}."])
-    baseline_selection, said = without_phase(spec, baseline_selection)
-    selection, also_said = without_phase(spec, selection)
+    baseline_selection, phase_notes = drop_unsupported_phase(spec, baseline_selection)
+    selection, candidate_phase_notes = drop_unsupported_phase(spec, selection)
     function = cast(PairView, spec.function)
     view = function(baseline, baseline_selection, candidate, selection)
-    return _noted(view, (said or also_said) + cut_notes_of_sides(baseline, candidate))
+    return _with_leading_notes(
+        view, (phase_notes or candidate_phase_notes) + cut_notes_of_sides(baseline, candidate)
+    )
 
 
 def _cut_side(trace: Trace, selection: Selection, side: str) -> Trace:
@@ -345,11 +375,11 @@ def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
 
 
 def _check_available(spec: ViewSpec, reasons: list[str | None]) -> None:
-    """Refuse when every one of ``reasons`` says that there is nothing for the view."""
+    """Raise an error if every one of ``reasons`` states that the view has no data."""
     if all(reason is not None for reason in reasons):
         raise RequestError("view_unavailable", f"{spec.title}: {reasons[0]}")
 
 
-def _named(asked: Subject, file: SpanFile) -> Subject:
-    """``asked`` with the names of what there is."""
-    return replace(asked, run=file.run, worker=file.worker, span=file.span)
+def _with_names(subject: Subject, file: SpanFile) -> Subject:
+    """``subject`` with the names of ``file``."""
+    return replace(subject, run=file.run, worker=file.worker, span=file.span)
