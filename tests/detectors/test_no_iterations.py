@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.detectors.scenes import context, finding
 from tests.evidence.test_sources import rows_of
 from tests.helpers.traces import Event, op, step, trace
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.detectors.no_iterations import detect
 
 
@@ -30,5 +30,5 @@ def test_what_repeats_is_proposed() -> None:
 
 def test_with_steps_with_a_key_node_and_without_repetition_nothing_is_said() -> None:
     assert detect(context(trace([step(1, 0, 900), *repeated(8)]))) is None
-    assert detect(context(cut(trace(repeated(8)), "name:model::forward"))) is None
+    assert detect(context(split_iterations(trace(repeated(8)), "name:model::forward"))) is None
     assert detect(context(trace([op("aten::mm", 0, 10)]))) is None

@@ -11,7 +11,7 @@ import pytest
 from tests.detectors.scenes import context, finding, load
 from tests.helpers.traces import Event, annotation, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.detectors.uneven_steps import detect, step_list
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.trace.model import Trace
@@ -89,7 +89,7 @@ def test_a_key_node_that_is_called_again_and_again_is_nothing_to_gain() -> None:
     calls = [op("aten::mm", at + 20 * n, 10) for at in (0, 1000, 2000, 3000) for n in range(5)]
     recorded = trace([*(step(n + 1, 1000 * n, 1000) for n in range(4)), *calls])
     assert detect(context(recorded)) is None
-    advice = finding(detect(context(cut(recorded, "start:aten::mm"))))
+    advice = finding(detect(context(split_iterations(recorded, "start:aten::mm"))))
     assert (advice.variant, advice.gain_us, advice.at_stake_us) == ("cuts", None, None)
     assert "called several times in each repetition" in advice.text
 
@@ -152,9 +152,9 @@ def test_steps_that_a_time_range_cuts_are_not_compared() -> None:
     but no longer than the others."""
     of = steps(100, 100, 100, 100)
     base = of.steps["start_ns"][0]
-    cut = Selection(start_ns=base + 80_000, end_ns=base + 220_000)
-    assert Context(of, cut).windows.names == ["2"]
-    assert detect(Context(of, cut)) is None
+    split_iterations = Selection(start_ns=base + 80_000, end_ns=base + 220_000)
+    assert Context(of, split_iterations).windows.names == ["2"]
+    assert detect(Context(of, split_iterations)) is None
 
 
 def test_a_mean_below_the_median_is_no_gain() -> None:

@@ -11,7 +11,7 @@ from torch_tb_profiler.knowledge.phases import (
     Window,
     category_rule,
     hook,
-    is_beside_model,
+    is_beyond_model,
     phase_of_words,
     phases_file,
     range_rule,
@@ -49,8 +49,8 @@ def test_categories_of_a_framework_tell_whole_phases() -> None:
 
 def test_modules_beside_the_model() -> None:
     rule = phases_file().beside
-    assert all(is_beside_model(name) for name in rule.examples)
-    assert not any(is_beside_model(name) for name in rule.counter_examples)
+    assert all(is_beyond_model(name) for name in rule.examples)
+    assert not any(is_beyond_model(name) for name in rule.counter_examples)
 
 
 def test_every_window_rule_takes_its_examples() -> None:

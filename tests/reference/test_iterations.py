@@ -13,7 +13,7 @@ from tests.reference.modules import Modules
 from tests.reference.test_reports import FILES, MEASURES, OWN_KEYS, Row, rows
 from tests.reference.walk import Event, Walk
 from tests.views import reference
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.trace.model import Trace
 
 KEY = "batch"
@@ -123,7 +123,7 @@ def test_a_key_node_once_in_every_step_cuts_as_the_steps_do(view: str) -> None:
     recorded, _ = twice()
     table, group_by = TABLES[view]
     by_steps = rows(recorded, view, table, group_by)
-    by_key = rows(cut(recorded, f"name:{KEY}"), view, table, group_by, steps="0:1")
+    by_key = rows(split_iterations(recorded, f"name:{KEY}"), view, table, group_by, steps="0:1")
     assert _without_outside(by_key) == _without_outside(by_steps)
 
 

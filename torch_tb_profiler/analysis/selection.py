@@ -24,7 +24,7 @@ class Selection:
         end_ns: End of the time range, not included, None for open.
         group_by: How rows are grouped; None means the view's default.
         iterations_by: What splits the recording into steps
-            (``analysis/steps/iterations/cut_by.py``); the caller of a view has
+            (``analysis/steps/iterations/split_by.py``); the caller of a view has
             split the trace by it, so views and masks ignore it.
         phase: Only what belongs to this phase of a step.
         forward_start: Name of the operator with which the forward pass begins.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node, key_nodes
+from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import filled
@@ -32,7 +32,7 @@ def detect(context: Context) -> Finding | None:
     """The recording has no steps and nobody chose a key node, but something is called once per
     repetition: averages over all of it describe no iteration."""
     trace = context.trace
-    if cut_of(trace).by.kind != "steps" or trace.steps["slice"].is_not_null().any():
+    if split_of(trace).by.kind != "steps" or trace.steps["slice"].is_not_null().any():
         return None
     name, _ = best_key_node(trace)
     if name is None:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
-from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
+from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
 from torch_tb_profiler.analysis.steps.phases.evidence import serving_ranges
 from torch_tb_profiler.evidence.context import Context
@@ -103,7 +103,7 @@ def detect(context: Context) -> Finding | None:
 def _usual(context: Context, whole: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Of whole steps those that a recorder does not tell to be slow; all, where few are left."""
     timed = context.trace.side.get("timed_steps")
-    if timed is None or cut_of(context.trace).by.kind != "steps":
+    if timed is None or split_of(context.trace).by.kind != "steps":
         return whole
     # the profiler writes its trace in the step after those that it slowed
     is_slowed = pl.col("is_traced") | pl.col("is_traced").shift(1, fill_value=False)
@@ -130,7 +130,7 @@ def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
         return "serving"
     if _began_recording(context, rows):
         return "first"
-    is_cut = cut_of(context.trace).by.kind != "steps"
+    is_cut = split_of(context.trace).by.kind != "steps"
     return "cuts" if is_cut and len(rows) >= entry(CODE).parameters["min_again"] else "default"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
+from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
@@ -38,7 +38,7 @@ def detect(context: Context) -> Finding | None:
     known, steady = entry(CODE), steadiness(context.trace, context.selection)
     if steady.first is None or steady.variation is None or steady.steady_variation is None:
         return None
-    is_serving = cut_of(context.trace).by.kind != "steps" and not trains(context.trace)
+    is_serving = split_of(context.trace).by.kind != "steps" and not trains(context.trace)
     if is_serving:
         return None
     windows = context.windows

@@ -206,7 +206,7 @@ def _beside() -> re.Pattern[str]:
     return re.compile(rf"(?:{phases_file().beside.pattern})(_\d+)?")
 
 
-def is_beside_model(name: str) -> bool:
+def is_beyond_model(name: str) -> bool:
     """Whether a module of this name (``Sampler_0``) is called beside the model."""
     return _beside().fullmatch(name[:MAX_NAME_CHARS]) is not None
 

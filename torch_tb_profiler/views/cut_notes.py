@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from torch_tb_profiler.analysis.steps.iterations.cut import Cut, cut_of
+from torch_tb_profiler.analysis.steps.iterations.split import IterationSplit, split_of
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
 
@@ -14,7 +14,7 @@ _SHOWN = 80
 
 def cut_notes(trace: Trace) -> tuple[Note, ...]:
     """How ``trace`` was cut; nothing where its steps are its own."""
-    how = cut_of(trace)
+    how = split_of(trace)
     if how.calls is None:
         return ()
     count = trace.steps.height
@@ -39,11 +39,11 @@ def cut_notes(trace: Trace) -> tuple[Note, ...]:
 def cut_notes_of_ranks(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
     """How the recordings of a run were cut, in one note."""
     notes = {worker: cut_notes(trace) for worker, trace in traces.items()}
-    calls = {worker: cut_of(trace).calls or 0 for worker, trace in traces.items()}
+    calls = {worker: split_of(trace).calls or 0 for worker, trace in traces.items()}
     said = next((note for note in notes.values() if note), ())
-    if not said or len(traces) < 2 or cut_of(next(iter(traces.values()))).by.kind == "auto":
+    if not said or len(traces) < 2 or split_of(next(iter(traces.values()))).by.kind == "auto":
         return said
-    by = cut_of(next(iter(traces.values()))).by
+    by = split_of(next(iter(traces.values()))).by
     edge = "start" if by.kind == "start" else "end"
     if len({count for count in calls.values() if count}) == 1:
         text = (
@@ -67,5 +67,5 @@ def cut_notes_of_sides(baseline: Trace, candidate: Trace) -> tuple[Note, ...]:
     )
 
 
-def _times(how: Cut) -> str:
+def _times(how: IterationSplit) -> str:
     return "once" if how.calls == 1 else f"{how.calls} times"

@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.operators.identity import (
     OperatorIdentity,
     operator_identity,
 )
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -72,7 +72,7 @@ def test_a_range_around_all_steps_starts_counting_anew_in_each() -> None:
 def test_another_cut_starts_counting_anew() -> None:
     whole = trace([op("aten::mm", 0, 20), op("aten::mm", 100, 20)])
     assert described(whole) == [("/aten::mm", None, 1), ("/aten::mm(2)", None, 1)]
-    halves = cut(whole, "start:aten::mm")
+    halves = split_iterations(whole, "start:aten::mm")
     assert described(halves) == [("/aten::mm", None, 2)]
     assert operator_identity(halves).id_of(0) == operator_identity(whole).id_of(0)
 

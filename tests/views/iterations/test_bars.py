@@ -9,7 +9,7 @@ from torch_tb_profiler.analysis.idle.resources import Resource
 from torch_tb_profiler.analysis.recording.missing_reasons import NO_LAUNCHES
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.views.iterations.bars import (
     MOST_BARS,
@@ -25,7 +25,7 @@ PARTS = [RESOURCE_KEYS[resource] for resource in Resource]
 
 
 def _table(events: list[Event], selection: Selection, by: str | None = None) -> Table:
-    recorded = cut(trace(events), by)
+    recorded = split_iterations(trace(events), by)
     return iterations_table(recorded, iterations(recorded, selection))
 
 

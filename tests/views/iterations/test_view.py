@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.recorded import recorded, side_table
 from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.views.iterations.notes import NO_VARIATION, NONE_STEADIER, NOT_NEEDED
 from torch_tb_profiler.views.iterations.view import FILES_TELL, NO_EVENTS, SPEC, iterations_view
 from torch_tb_profiler.views.schema import Fact, View
@@ -15,7 +15,7 @@ from torch_tb_profiler.views.schema import Fact, View
 
 def _view(events: list[Event], steps: str | None = None, iterations_by: str | None = None) -> View:
     chosen = Selection(steps=steps, iterations_by=iterations_by)
-    return iterations_view(cut(trace(events), chosen.iterations_by), chosen)
+    return iterations_view(split_iterations(trace(events), chosen.iterations_by), chosen)
 
 
 def _facts(view: View) -> dict[str, Fact]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.loading.queries.views import with_rows
 from torch_tb_profiler.requests.questions import TableQuery
 from torch_tb_profiler.trace.model import Trace
@@ -99,7 +99,7 @@ def test_kernels_of_the_chosen_iteration_and_operator(recorded: Trace) -> None:
 
 
 def test_nothing_is_lost_where_operators_cross_iterations() -> None:
-    recorded = cut(trace(_events()), "name:aten::mm")
+    recorded = split_iterations(trace(_events()), "name:aten::mm")
     kernels = kernels_table(recorded, Selection()).frame
     assert kernels.height == 9
     operators = operators_table(recorded, Selection()).frame

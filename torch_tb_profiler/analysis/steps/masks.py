@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.selection import SHOWN_CHARACTERS, Selection, Se
 from torch_tb_profiler.analysis.steps.phases.boundaries import (
     Boundaries,
     UnknownBoundaryError,
-    bordered_phases,
+    bounded_phases,
 )
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import PHASES_BY_NAME
@@ -140,7 +140,7 @@ def phases_of_slices(trace: Trace, selection: Selection) -> Int8:
         SelectionError: a border names nothing of the recording.
     """
     try:
-        return bordered_phases(trace, boundaries(selection))
+        return bounded_phases(trace, boundaries(selection))
     except UnknownBoundaryError as error:
         raise SelectionError(str(error)) from error
 

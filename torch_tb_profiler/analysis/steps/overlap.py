@@ -14,7 +14,7 @@ from torch_tb_profiler.trace.model import Trace
 
 def overlap_ns(trace: Trace, windows: StepWindows) -> Int64:
     """Per step (column) in ns: computation, both, communication, and the whole step."""
-    busy, talking = computation(trace), records(trace).intervals()
+    busy, communicating = computation(trace), records(trace).intervals()
     start, end = windows.start_ns, windows.end_ns
-    of = (busy, intersect(busy, talking), talking)
-    return np.stack([*(total_within(part, start, end) for part in of), end - start])
+    parts = (busy, intersect(busy, communicating), communicating)
+    return np.stack([*(total_within(part, start, end) for part in parts), end - start])

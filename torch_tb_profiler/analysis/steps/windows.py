@@ -132,19 +132,19 @@ def _joined(
             clusters.append([row])
             ends.append(int(end_ns[row]))
     window = np.full(len(names), -1, np.int64)
-    kept: list[tuple[str, int, int, bool]] = []
+    windows: list[tuple[str, int, int, bool]] = []
     reach = min(start_ns.tolist(), default=0)
     for rows, end in zip(clusters, ends, strict=True):
         first = int(start_ns[rows[0]])
         if end > reach or first == end >= reach:
-            window[rows] = len(kept)
+            window[rows] = len(windows)
             whole = bool(complete[rows].all() and (start_ns[rows] >= reach).any())
-            kept.append((names[rows[0]], max(first, reach), end, whole))
+            windows.append((names[rows[0]], max(first, reach), end, whole))
             reach = end
     return (
-        [name for name, _, _, _ in kept],
-        np.array([start for _, start, _, _ in kept], np.int64),
-        np.array([end for _, _, end, _ in kept], np.int64),
+        [name for name, _, _, _ in windows],
+        np.array([start for _, start, _, _ in windows], np.int64),
+        np.array([end for _, _, end, _ in windows], np.int64),
         window,
-        np.array([whole for _, _, _, whole in kept], np.bool_),
+        np.array([whole for _, _, _, whole in windows], np.bool_),
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
+from torch_tb_profiler.analysis.steps.iterations.split import UnknownKeyNodeError, split_iterations
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.status import NotReadyError, combined_status
@@ -40,7 +40,7 @@ def cut_trace(trace: Trace, selection: Selection) -> Trace:
         UnknownError: there is no such key node.
     """
     with as_bad_parameters():
-        return cut(trace, selection.iterations_by)
+        return split_iterations(trace, selection.iterations_by)
 
 
 @contextmanager

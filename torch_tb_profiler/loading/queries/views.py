@@ -11,9 +11,9 @@ from typing import cast
 
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut
-from torch_tb_profiler.analysis.steps.iterations.cut_by import cut_by
-from torch_tb_profiler.analysis.steps.iterations.ranks import cut_ranks
+from torch_tb_profiler.analysis.steps.iterations.ranks import split_ranks
+from torch_tb_profiler.analysis.steps.iterations.split import UnknownKeyNodeError, split_iterations
+from torch_tb_profiler.analysis.steps.iterations.split_by import parse_split_by
 from torch_tb_profiler.analysis.steps.masks import check_phase
 from torch_tb_profiler.detectors import detect_across_workers, run_detectors
 from torch_tb_profiler.evidence.damage import damage_notes
@@ -165,7 +165,7 @@ def trace_view(
         SelectionError: as the view.
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
-    trace = cut(trace, selection.iterations_by)
+    trace = split_iterations(trace, selection.iterations_by)
     view = _with_leading_notes(
         _trace_view(spec, trace, selection, parameters), phase_notes + cut_notes(trace)
     )
@@ -237,7 +237,7 @@ def run_view(
         SelectionError: as the view.
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
-    traces = cut_ranks(traces, selection.iterations_by)
+    traces = split_ranks(traces, selection.iterations_by)
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
     values = given_values(spec.parameters, parameters)
     view = cast(RunView, spec.function)(traces, selection, **values)
@@ -286,7 +286,7 @@ def _run_result(
     catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
 ) -> ViewResult:
     files = list(catalog.workers(subject.run, subject.span, wait_s=wait_s).values())
-    uses_recorded_steps = cut_by(subject.selection.iterations_by).kind == "steps"
+    uses_recorded_steps = parse_split_by(subject.selection.iterations_by).kind == "steps"
     part: Part = "summary" if spec.reads_summaries and uses_recorded_steps else "trace"
     opened, failed = open_what_fits(catalog, [(file, part) for file in files], wait_s)
     if failed and not opened:
@@ -357,7 +357,7 @@ def _pair_view(
 
 def _cut_side(trace: Trace, selection: Selection, side: str) -> Trace:
     try:
-        return cut(trace, selection.iterations_by)
+        return split_iterations(trace, selection.iterations_by)
     except UnknownKeyNodeError as error:
         problem = unknown("key_node", error.name, error.known).problem
         message = f"{problem.message.removesuffix('.')} in the {side}."

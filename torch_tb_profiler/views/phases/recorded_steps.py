@@ -187,7 +187,7 @@ def _own_overlap(trace: Trace, parts: StepTrace) -> pl.DataFrame:
 
 def _own_parts(parts: StepTrace) -> pl.DataFrame:
     passes = (parts.forward_ns + parts.backward_ns) / NS_PER_US
-    told = pl.Series(parts.told)
+    told = pl.Series(parts.has_passes)
     windows = parts.windows
     frame = pl.DataFrame(
         {

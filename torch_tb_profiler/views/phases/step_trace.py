@@ -120,8 +120,8 @@ def step_trace_table(trace: Trace, parts: StepTrace, unknown: Mapping[Phase, str
     """The rows of :data:`STEP_TRACE`; ``unknown``: phases that nothing tells of, and why."""
     columns, reasons = _columns(trace, parts, unknown)
     averaged = parts.windows.averaged
-    if np.any(averaged & parts.told):
-        averaged = averaged & parts.told
+    if np.any(averaged & parts.has_passes):
+        averaged = averaged & parts.has_passes
     names = list(parts.windows.names)
     if names:
         columns = {key: np.append(ns, _mean(ns[averaged])) for key, ns in columns.items()}
@@ -167,7 +167,7 @@ def _columns(
     for key, values in columns.items():
         if key == "total_us":
             continue
-        values[~parts.told] = np.nan
+        values[~parts.has_passes] = np.nan
         reasons[key] = NOT_IN_STEP
     no_transfers = unknown_roles(trace).get(Role.COMMUNICATION)
     for key, values in columns.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.iterations.cut import cut_of
+from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.analysis.steps.masks import selected_steps, time_range
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -37,7 +37,7 @@ def steps_table(trace: Trace, selection: Selection, origin_ns: int) -> Table:
 
 def _of_trace(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Each step once: of several processes from the first start to the last end."""
-    is_cut = cut_of(trace).by.kind != "steps"
+    is_cut = split_of(trace).by.kind != "steps"
     is_told = pl.col("slice").is_not_null() | pl.lit(is_cut)
     steps = trace.steps.filter(selected_steps(trace, selection), is_told)
     return (

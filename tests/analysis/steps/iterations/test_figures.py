@@ -6,8 +6,8 @@ import pytest
 
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.iterations.cut import cut
 from torch_tb_profiler.analysis.steps.iterations.figures import IterationFigures, iteration_figures
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.trace.model import Trace
 
@@ -46,14 +46,16 @@ def test_the_wall_clock_begins_with_an_operation_and_ends_on_the_device() -> Non
         kernel("gemm", 90, 60, corr=1),
         op("aten::add", 200, 10),
     ]
-    recorded = cut(trace(events), "name:aten::mm")
+    recorded = split_iterations(trace(events), "name:aten::mm")
     figures = iteration_figures(recorded, Selection(steps="0"))
     assert figures.wall_clock_ns == 140_000
     assert iteration_figures(recorded, Selection(steps="1")).wall_clock_ns == 10_000
 
 
 def test_the_wall_clock_reaches_to_the_end_of_what_began_before_the_last_iteration() -> None:
-    recorded = cut(trace([op("aten::linear", 0, 100), op("aten::mm", 10, 50)]), "name:aten::mm")
+    recorded = split_iterations(
+        trace([op("aten::linear", 0, 100), op("aten::mm", 10, 50)]), "name:aten::mm"
+    )
     every = iteration_figures(recorded, Selection())
     assert (every.selected, every.wall_clock_ns) == (2, 100_000)
     assert iteration_figures(recorded, Selection(steps="1")).wall_clock_ns == 40_000
@@ -68,7 +70,7 @@ def test_a_time_range_cuts_the_wall_clock() -> None:
 
 def test_a_range_around_several_iterations_ends_with_the_selected_ones() -> None:
     events = [annotation("epoch", 0, 900), *(op("train", 100 * n, 80) for n in range(8))]
-    recorded = cut(trace(events), "name:train")
+    recorded = split_iterations(trace(events), "name:train")
     assert iteration_figures(recorded, Selection(steps="0")).wall_clock_ns == 80_000
     assert iteration_figures(recorded, Selection(steps="0:1")).wall_clock_ns == 180_000
 

@@ -15,7 +15,11 @@ import pytest
 
 import torch_tb_profiler
 from tests.helpers.opening import open_file
-from torch_tb_profiler.analysis.steps.iterations.recut import edges_between, host_range, recut
+from torch_tb_profiler.analysis.steps.iterations.resplit import (
+    edges_between,
+    host_range,
+    with_steps_between,
+)
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.derived import DerivedValues, PerTrace
 from torch_tb_profiler.trace.model import Trace
@@ -84,7 +88,7 @@ def test_shared_values_do_not_depend_on_steps(recordings: list[Trace]) -> None:
     for trace in recordings:
         first, last = host_range(trace)
         times = np.linspace(first, last, 8)[1:-1].astype(np.int64)
-        other = recut(trace, edges_between(trace, times))
+        other = with_steps_between(trace, edges_between(trace, times))
         alone = dataclasses.replace(other, derived=DerivedValues())
         wrong += [name for name, handle in shared.items() if not same(handle(trace), handle(alone))]
     assert "\n".join(wrong) == ""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.traces import Event, annotation, op, step, trace
-from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut_of
-from torch_tb_profiler.analysis.steps.iterations.ranks import cut_ranks
+from torch_tb_profiler.analysis.steps.iterations.ranks import split_ranks
+from torch_tb_profiler.analysis.steps.iterations.split import UnknownKeyNodeError, split_of
 from torch_tb_profiler.trace.model import Trace
 
 US = 1000
@@ -31,54 +31,54 @@ def _edges(made: Trace) -> list[int]:
 
 def test_equally_many_calls_cut_where_the_last_rank_has_reached_each() -> None:
     traces = {"a": _rank([20, 120, 250]), "b": _rank([30, 110, 260])}
-    made = cut_ranks(traces, "name:embed")
+    made = split_ranks(traces, "name:embed")
     assert _edges(made["a"]) == _edges(made["b"]) == [30, 120, 260]
-    assert cut_of(made["b"]).calls == 3
+    assert split_of(made["b"]).calls == 3
 
 
 def test_else_every_call_on_any_rank_cuts_all() -> None:
-    made = cut_ranks({"a": _rank([20, 120]), "b": _rank([30])}, "name:embed")
+    made = split_ranks({"a": _rank([20, 120]), "b": _rank([30])}, "name:embed")
     assert _edges(made["a"]) == _edges(made["b"]) == [20, 30, 120]
 
 
 def test_a_rank_that_never_calls_it_is_cut_with_the_others() -> None:
-    made = cut_ranks({"a": _rank([20, 120]), "b": _rank([])}, "name:embed")
+    made = split_ranks({"a": _rank([20, 120]), "b": _rank([])}, "name:embed")
     assert _edges(made["b"]) == [20, 120]
     with pytest.raises(UnknownKeyNodeError) as error:
-        cut_ranks(made, "name:nothing")
+        split_ranks(made, "name:nothing")
     assert "embed" in error.value.known
 
 
 def test_clocks_are_aligned_by_collectives() -> None:
     """The second rank's clock is 50 µs ahead: its calls are before those of the first."""
-    made = cut_ranks({"a": _rank([20, 120]), "b": _rank([18, 130], ahead=50)}, "start:embed")
+    made = split_ranks({"a": _rank([20, 120]), "b": _rank([18, 130], ahead=50)}, "start:embed")
     assert _edges(made["a"]) == [15, 125]
     assert _edges(made["b"]) == [65, 175]
 
 
 def test_a_cut_before_a_recording_began_keeps_the_numbers() -> None:
     late = trace([op("aten::mm", 200, 100), op("embed", 250, 10, tid=2)])
-    made = cut_ranks({"a": _rank([20, 120]), "b": late}, "name:embed")
+    made = split_ranks({"a": _rank([20, 120]), "b": late}, "name:embed")
     assert made["a"].steps["name"].to_list() == ["0", "1", "2", "3"]
     assert made["b"].steps["name"].to_list() == ["2", "3"]
 
 
 def test_one_rank_alone_and_own_steps_are_cut_as_ever() -> None:
     recorded = trace([step(number, 100 * number, 100) for number in range(3)])
-    assert cut_ranks({"a": recorded}, None)["a"] is recorded
-    assert cut_ranks({"a": recorded, "b": recorded}, "auto")["a"] is recorded
-    alone = cut_ranks({"a": _rank([20, 120])}, "name:embed")["a"]
+    assert split_ranks({"a": recorded}, None)["a"] is recorded
+    assert split_ranks({"a": recorded, "b": recorded}, "auto")["a"] is recorded
+    alone = split_ranks({"a": _rank([20, 120])}, "name:embed")["a"]
     assert _edges(alone) == [20, 120]
 
 
 def test_auto_takes_one_key_node_for_all() -> None:
     repeated = [annotation("train", 100 * number, 90) for number in range(6)]
     traces = {"a": trace(repeated), "b": trace(repeated[:5])}
-    made = cut_ranks(traces, "auto")
-    assert {cut_of(each).by.name for each in made.values()} == {"train"}
+    made = split_ranks(traces, "auto")
+    assert {split_of(each).by.name for each in made.values()} == {"train"}
     assert np.array_equal(_edges(made["a"])[:4], _edges(made["b"])[:4])
 
 
 def test_a_cut_is_kept() -> None:
     traces = {"a": _rank([20, 120]), "b": _rank([30, 130])}
-    assert cut_ranks(traces, "name:embed")["b"] is cut_ranks(traces, "name:embed")["b"]
+    assert split_ranks(traces, "name:embed")["b"] is split_ranks(traces, "name:embed")["b"]

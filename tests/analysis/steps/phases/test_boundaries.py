@@ -12,15 +12,15 @@ from torch_tb_profiler.analysis.steps.masks import in_phase
 from torch_tb_profiler.analysis.steps.phases.boundaries import (
     Boundaries,
     UnknownBoundaryError,
-    bordered_phases,
-    bordered_stretches,
+    bounded_phases,
+    bounded_stretches,
 )
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.trace.model import Trace
 
 
 def shown(trace: Trace, borders: Boundaries) -> list[tuple[str, float, float]]:
-    stretches = bordered_stretches(trace, borders)[0]
+    stretches = bounded_stretches(trace, borders)[0]
     return [
         (Phase(phase).name.lower(), start / 1000, end / 1000)
         for start, end, phase in zip(*stretches, strict=True)
@@ -29,7 +29,7 @@ def shown(trace: Trace, borders: Boundaries) -> list[tuple[str, float, float]]:
 
 def named(trace: Trace, borders: Boundaries, name: str) -> list[int]:
     names = np.array([trace.text(code) for code in trace.slices["name_code"].to_list()])
-    phases: list[int] = bordered_phases(trace, borders)[names == name].tolist()
+    phases: list[int] = bounded_phases(trace, borders)[names == name].tolist()
     return phases
 
 
@@ -70,6 +70,6 @@ def test_a_border_tells_where_nothing_else_does() -> None:
 def test_a_border_that_names_nothing_is_refused() -> None:
     trace = t.trace(training_step())
     with pytest.raises(UnknownBoundaryError, match="forward_start: nothing on the host is called"):
-        bordered_stretches(trace, Boundaries(forward_start="aten::nothing"))
+        bounded_stretches(trace, Boundaries(forward_start="aten::nothing"))
     with pytest.raises(SelectionError, match="backward_end"):
         in_phase(trace, Selection(phase="forward", backward_end="x"))

@@ -31,12 +31,12 @@ def batch_rows(trace: Trace) -> pl.DataFrame:
     of_loader = after.over("run", "loader")
     until = pl.coalesce(of_loader, after)
     period = pl.max_horizontal(until - pl.col("start_us"), "wait_us")
-    told: pl.DataFrame = (
+    joined: pl.DataFrame = (
         rows.with_columns(run=pl.col("phase").rle_id())
         .with_columns(period_us=pl.when(until.is_not_null()).then(period))
         .drop("run")
     )
-    return told
+    return joined
 
 
 @per_trace
@@ -83,8 +83,8 @@ def started_late(batches: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
     )
     joined = batches.join(begun, on=["loader", "batch"], how="left", maintain_order="left")
     late = pl.when(pl.col("begun_us") > pl.col("start_us")).then("wait_us").otherwise(0.0)
-    told: pl.Series = joined.select(late.alias("late_us"))["late_us"]
-    return told
+    late_us: pl.Series = joined.select(late.alias("late_us"))["late_us"]
+    return late_us
 
 
 def source_of(trace: Trace) -> str:

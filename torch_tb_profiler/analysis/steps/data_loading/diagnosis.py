@@ -55,8 +55,8 @@ def _kind(loading: Loading) -> str:
     pinning = loading.stages.get("pin")
     if pinning is not None and pinning.mean_us > loading.work_us / (loading.workers or 1):
         return PIN
-    beside_ready, busy = loading.ready_wait_pct, loading.workers_busy_pct
-    if beside_ready is not None and beside_ready > data_loading().ready_wait_pct:
+    ready_wait, busy = loading.ready_wait_pct, loading.workers_busy_pct
+    if ready_wait is not None and ready_wait > data_loading().ready_wait_pct:
         has_time = busy is not None and busy < data_loading().busy_workers_pct
         return HANDOVER if has_time and not loading.has_no_core_left else WORKERS
     return WORKERS

@@ -147,8 +147,8 @@ class Loading:
         """Share of the work on batches that used a core; None where nothing tells it, as where the
         process that loads does much else."""
         if self.workers == 0:
-            is_told = self.wait_pct >= data_loading().computing_pct
-            return min(self.process_pct, 100.0) if is_told and self.process_pct else None
+            is_significant = self.wait_pct >= data_loading().computing_pct
+            return min(self.process_pct, 100.0) if is_significant and self.process_pct else None
         if self.cpu_pct is None or not self.workers_busy_pct:
             return None
         return min(self.cpu_pct / self.workers_busy_pct * 100, 100.0)
@@ -195,12 +195,12 @@ def loadings(trace: Trace, selection: Selection) -> list[Loading]:
     for row in () if settings is None else settings.frame.rows(named=True):
         known.setdefault(row["loader"], row)
     keys = batches.select("phase", "loader").unique().rows()
-    found = []
+    results = []
     for phase, loader in sorted(keys, key=lambda key: (key[0] != TRAIN, key[1])):
         mine = {"loader": loader, "phase": phase}
         rows, worked = batches.filter(**mine), work.filter(**mine)
-        found.append(_loading(trace, rows, worked, known.get(loader, {}), len(known)))
-    return found
+        results.append(_loading(trace, rows, worked, known.get(loader, {}), len(known)))
+    return results
 
 
 def _loading(
@@ -214,10 +214,10 @@ def _loading(
     timed = rows.filter(pl.col("period_us").is_not_null())
     if timed.is_empty():  # of a batch alone nobody knows what came after it
         timed = rows.with_columns(period_us="wait_us")
-    told = rows.filter(pl.col("ready").is_not_null())
-    steady_us = float(told["steady_us"].sum())
-    beside_ready_us = float(told.filter(pl.col("ready") > 0)["steady_us"].sum())
-    fill = told.filter(pl.col("capacity") > 0).select(pl.col("ready") / pl.col("capacity"))
+    waited = rows.filter(pl.col("ready").is_not_null())
+    steady_us = float(waited["steady_us"].sum())
+    ready_wait_us = float(waited.filter(pl.col("ready") > 0)["steady_us"].sum())
+    fill = waited.filter(pl.col("capacity") > 0).select(pl.col("ready") / pl.col("capacity"))
     stages = {name: times_of(work[f"{name}_us"]) for name in WORK}
     share = pl.col("wait_us") >= pl.col("period_us") * (data_loading().waited_pct / 100)
     cores, idle_cores = _cores(trace)
@@ -234,9 +234,9 @@ def _loading(
         start_us=float(timed["late_us"].sum()),
         waited=rows.filter(share & (pl.col("wait_us") > 0)).height,
         capacity=rows["capacity"].max(),  # type: ignore[arg-type]
-        empty_pct=told.filter(ready=0).height / told.height * 100 if told.height else None,
+        empty_pct=waited.filter(ready=0).height / waited.height * 100 if waited.height else None,
         fill_pct=float(np.mean(fill.to_numpy())) * 100 if fill.height else None,
-        ready_wait_pct=beside_ready_us / steady_us * 100 if steady_us else None,
+        ready_wait_pct=ready_wait_us / steady_us * 100 if steady_us else None,
         stages={name: times for name, times in stages.items() if times is not None},
         cpu_pct=_worker_cpu(trace, loader, only=loaders <= 1),
         process_pct=_process_mean(trace, "CPU"),
@@ -247,13 +247,13 @@ def _loading(
 
 def times_of(times_us: pl.Series) -> StageTimes | None:
     """The times of a stage; None where none is told."""
-    told = times_us.drop_nulls()
-    if not len(told):
+    known = times_us.drop_nulls()
+    if not len(known):
         return None
-    mean, shortest, longest = told.mean(), told.min(), told.max()
+    mean, shortest, longest = known.mean(), known.min(), known.max()
     return StageTimes(
-        len(told),
-        float(told.sum()),
+        len(known),
+        float(known.sum()),
         float(mean),  # type: ignore[arg-type]
         float(shortest),  # type: ignore[arg-type]
         float(longest),  # type: ignore[arg-type]
@@ -262,24 +262,33 @@ def times_of(times_us: pl.Series) -> StageTimes | None:
 
 def _worker_cpu(trace: Trace, loader: int, *, only: bool) -> float | None:
     """Mean CPU of the workers of a loader, as far as their samples name it."""
-    of = ("loader worker ",) if loader == 0 or only else ()
-    of = (*of, f"loader {loader} worker ")
+    prefixes = ("loader worker ",) if loader == 0 or only else ()
+    prefixes = (*prefixes, f"loader {loader} worker ")
     means = [
         each.mean()
         for each in samples(trace).series
-        if each.metric == "CPU" and each.unit == "%" and each.source.startswith(of)
+        if each.metric == "CPU" and each.unit == "%" and each.source.startswith(prefixes)
     ]
     return sum(means) / len(means) if means else None
 
 
 def _cores(trace: Trace) -> tuple[int | None, float | None]:
     """The cores of the machine, and how many of them had nothing to do."""
-    told: int | None = getattr(trace.meta.info.settings, "cpu_cores", None)
+    recorded_cores: int | None = getattr(trace.meta.info.settings, "cpu_cores", None)
     limit = _process_mean(trace, "CPU limit")
-    usable = told if told is None or limit is None else min(told, max(int(limit / 100), 1))
+    usable = (
+        recorded_cores
+        if recorded_cores is None or limit is None
+        else min(recorded_cores, max(int(limit / 100), 1))
+    )
     for each in samples(trace).series:
-        if told and each.source == "host" and each.metric == "CPU idle" and each.unit == "%":
-            return usable, min(each.mean() / 100 * told, usable or told)
+        if (
+            recorded_cores
+            and each.source == "host"
+            and each.metric == "CPU idle"
+            and each.unit == "%"
+        ):
+            return usable, min(each.mean() / 100 * recorded_cores, usable or recorded_cores)
     return usable, None
 
 

@@ -97,8 +97,8 @@ def candidate_calls(trace: Trace) -> CandidateCalls:
     order = np.lexsort((end, group * (trace.tracks.height + 1) + process))
     picked = np.flatnonzero(chosen).tolist()
     return CandidateCalls(
-        [names[place] for place in picked],
-        [kinds[place] for place in picked],
+        [names[index] for index in picked],
+        [kinds[index] for index in picked],
         _inside_equals(trace, row, group, number[chosen]),
         group[order],
         process[order],
@@ -157,9 +157,9 @@ def _grouped(trace: Trace, rows: Int64) -> tuple[list[str], list[str], Int64, In
     code = trace.slices["name_code"].to_numpy()[rows].astype(np.int64)
     key = code * len(Category) + category
     distinct = np.flatnonzero(np.bincount(key, minlength=1))
-    place = np.zeros(int(distinct.max(initial=0)) + 1, np.int64)
-    place[distinct] = np.arange(len(distinct))
-    group = place[key]
+    rank = np.zeros(int(distinct.max(initial=0)) + 1, np.int64)
+    rank[distinct] = np.arange(len(distinct))
+    group = rank[key]
     texts = [str(trace.strings[number // len(Category)]) for number in distinct.tolist()]
     categories = [Category(number % len(Category)) for number in distinct.tolist()]
     kinds = [KINDS[each] for each in categories]
@@ -180,20 +180,22 @@ def _patterns(
     """The names with ``*`` that are candidates too, each with its kind, and in one or more arrays
     which of them each name is of, -1 for none."""
     named: dict[tuple[str, str], list[int]] = {}
-    for place, (text, category) in enumerate(zip(texts, categories, strict=True)):
+    for index, (text, category) in enumerate(zip(texts, categories, strict=True)):
         for name in _names_with_counters(text, category):
-            named.setdefault((name, KINDS[category]), []).append(place)
+            named.setdefault((name, KINDS[category]), []).append(index)
     known = {entry.name for entry in iterations_file().ranges}
-    chosen = {key: places for key, places in named.items() if len(places) > 1 or key[0] in known}
+    chosen = {
+        key: positions for key, positions in named.items() if len(positions) > 1 or key[0] in known
+    }
     arrays = [np.full(len(texts), -1, np.int64)]
-    for number, places in enumerate(chosen.values()):
+    for number, positions in enumerate(chosen.values()):
         for array in arrays:
-            if (array[places] < 0).all():
+            if (array[positions] < 0).all():
                 break
         else:
             array = np.full(len(texts), -1, np.int64)
             arrays.append(array)
-        array[places] = number
+        array[positions] = number
     return arrays, list(chosen)
 
 

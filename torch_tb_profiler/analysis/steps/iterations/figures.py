@@ -57,16 +57,16 @@ def iteration_figures(trace: Trace, selection: Selection) -> IterationFigures:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    found = iterations(trace, selection)
-    windows = found.windows
-    places = np.flatnonzero(found.selected)
-    if not len(places):
+    of_selection = iterations(trace, selection)
+    windows = of_selection.windows
+    chosen = np.flatnonzero(of_selection.selected)
+    if not len(chosen):
         return IterationFigures(len(windows.names), 0, None, None, None, None, None)
-    lengths = found.lengths_ns
-    first, last = int(places[0]), int(places[-1])
+    lengths = of_selection.lengths_ns
+    first, last = int(chosen[0]), int(chosen[-1])
     return IterationFigures(
         total=len(windows.names),
-        selected=len(places),
+        selected=len(chosen),
         first=windows.names[first],
         last=windows.names[last],
         mean_ns=float(lengths.mean()) if len(lengths) else None,

@@ -86,7 +86,7 @@ def _outermost(trace: Trace, rows: Int64) -> Instances:
     return Instances(rows, start, end, indices(trace.tracks["process"])[track])
 
 
-def cuts(times_ns: Int64, sequence: Int64) -> Int64:
+def boundaries_ns(times_ns: Int64, sequence: Int64) -> Int64:
     """The moments that cut, ascending and each once.
 
     Where every sequence (process, rank) has as many times, the n-th cut is the latest of their

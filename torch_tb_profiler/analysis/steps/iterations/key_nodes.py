@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.steps.iterations.candidate_calls import (
     candidate_calls,
     intervals_of,
 )
-from torch_tb_profiler.analysis.steps.iterations.recut import host_range
+from torch_tb_profiler.analysis.steps.iterations.resplit import host_range
 from torch_tb_profiler.knowledge.iterations import iterations_file
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.derived import per_trace

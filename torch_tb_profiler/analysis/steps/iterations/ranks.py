@@ -10,22 +10,26 @@ from collections.abc import Mapping
 import numpy as np
 
 from torch_tb_profiler.analysis.communication.clocks import clock_offsets
-from torch_tb_profiler.analysis.steps.iterations.cut import (
-    Cut,
-    UnknownKeyNodeError,
-    check_calls,
-    cut,
-    cut_at,
-    kept_cut,
+from torch_tb_profiler.analysis.steps.iterations.key_node import (
+    boundaries_ns,
+    instances,
+    key_node_names,
 )
-from torch_tb_profiler.analysis.steps.iterations.cut_by import CutBy, cut_by
-from torch_tb_profiler.analysis.steps.iterations.key_node import cuts, instances, key_node_names
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node
+from torch_tb_profiler.analysis.steps.iterations.split import (
+    IterationSplit,
+    UnknownKeyNodeError,
+    cached_split,
+    check_calls,
+    split_at,
+    split_iterations,
+)
+from torch_tb_profiler.analysis.steps.iterations.split_by import SplitBy, parse_split_by
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-def cut_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[str, Trace]:
+def split_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[str, Trace]:
     """``traces`` of one run, by worker, with the iterations that ``iterations_by`` asks for.
 
     Where every rank that has the key node has as many instances, the n-th cut is the latest of
@@ -35,12 +39,12 @@ def cut_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[st
         UnknownKeyNodeError: no rank has the key node.
         SelectionError: the text is malformed, or the key node is called too often.
     """
-    by = cut_by(iterations_by)
+    by = parse_split_by(iterations_by)
     reason = None
     if by.kind == "auto" and not any(_has_steps(trace) for trace in traces.values()):
         by, reason = _best(by, traces)
     if by.kind not in ("name", "start") or len(traces) < 2:
-        return {worker: cut(trace, iterations_by) for worker, trace in traces.items()}
+        return {worker: split_iterations(trace, iterations_by) for worker, trace in traces.items()}
     times = _times(traces, by)
     counts = {worker: len(each) for worker, each in times.items()}
     if not any(counts.values()):
@@ -49,10 +53,14 @@ def cut_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[st
     offsets = _offsets(traces)
     having = [worker for worker, count in counts.items() if count]
     sequence = np.repeat(np.arange(len(having)), [counts[worker] for worker in having])
-    moments = cuts(np.concatenate([times[worker] + offsets[worker] for worker in having]), sequence)
+    moments = boundaries_ns(
+        np.concatenate([times[worker] + offsets[worker] for worker in having]), sequence
+    )
     check_calls(by, len(moments))
     return {
-        worker: _cut_at(trace, moments - offsets[worker], Cut(by, counts[worker], reason))
+        worker: _split_at(
+            trace, moments - offsets[worker], IterationSplit(by, counts[worker], reason)
+        )
         for worker, trace in traces.items()
     }
 
@@ -61,21 +69,23 @@ def _has_steps(trace: Trace) -> bool:
     return bool(trace.steps["slice"].is_not_null().any())
 
 
-def _best(by: CutBy, traces: Mapping[str, Trace]) -> tuple[CutBy, str | None]:
+def _best(by: SplitBy, traces: Mapping[str, Trace]) -> tuple[SplitBy, str | None]:
     """The best key node of the first rank that has one."""
     for trace in traces.values():
         name, reason = best_key_node(trace)
         if name is not None:
-            return CutBy("name", name), reason
+            return SplitBy("name", name), reason
     return by, None
 
 
-def _times(traces: Mapping[str, Trace], by: CutBy) -> dict[str, Int64]:
+def _times(traces: Mapping[str, Trace], by: SplitBy) -> dict[str, Int64]:
     """Per rank the moments at which its own instances cut."""
     times = {}
     for worker, trace in traces.items():
         nodes = instances(trace, by.name)
-        times[worker] = cuts(nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process)
+        times[worker] = boundaries_ns(
+            nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process
+        )
     return times
 
 
@@ -93,6 +103,6 @@ def _offsets(traces: Mapping[str, Trace]) -> dict[str, int]:
     }
 
 
-def _cut_at(trace: Trace, times_ns: Int64, how: Cut) -> Trace:
+def _split_at(trace: Trace, times_ns: Int64, how: IterationSplit) -> Trace:
     text = f"{how.by.kind}:{how.by.name} at {hash(times_ns.tobytes())}"
-    return kept_cut(trace, text, lambda: cut_at(trace, times_ns, how, of_ranks=True))
+    return cached_split(trace, text, lambda: split_at(trace, times_ns, how, of_ranks=True))

@@ -57,17 +57,17 @@ def steadiness(trace: Trace, selection: Selection) -> Steadiness:
         SelectionError: steps that are malformed or not in this trace.
     """
     rules = iterations_file()
-    found = iterations(trace, selection)
-    windows = found.windows
+    of_selection = iterations(trace, selection)
+    windows = of_selection.windows
     lengths = (windows.end_ns - windows.start_ns).astype(np.float64)
-    chosen = found.lengths_ns.astype(np.float64)
+    chosen = of_selection.lengths_ns.astype(np.float64)
     if len(chosen) < 2 or chosen.mean() <= 0:
         return Steadiness(None, rules.varies)
     variation = float(chosen.std() / chosen.mean())
     if variation < rules.varies:
         return Steadiness(variation, rules.varies)
-    places = np.flatnonzero(found.selected)
-    first, stop = int(places[0]), int(places[-1]) + 1
+    rows = np.flatnonzero(of_selection.selected)
+    first, stop = int(rows[0]), int(rows[-1]) + 1
     least = max(rules.steady_least, int(np.ceil(rules.steady_share * (stop - first))))
     span = slice(first, stop)
     most = min(rules.varies, rules.steady_of_varies * variation)

@@ -49,39 +49,39 @@ class Boundaries:
         return self.forward_start is not None or self.backward_end is not None
 
 
-def bordered_stretches(trace: Trace, borders: Boundaries) -> dict[int, Stretches]:
+def bounded_stretches(trace: Trace, boundaries: Boundaries) -> dict[int, Stretches]:
     """Per process (-1: all together) the phase of its moments, within ``borders``.
 
     Raises:
         NoSuchBorderError: no host slice has the name.
     """
-    found = process_stretches(trace)
-    if not borders.given:
-        return found
+    by_process = process_stretches(trace)
+    if not boundaries.given:
+        return by_process
     nothing = Stretches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))
     processes = np.unique(indices(trace.tracks["process"])).tolist()
-    found = {process: found.get(process, nothing) for process in [-1, *processes]}
-    first = _edges(trace, "forward_start", borders.forward_start)
-    last = _edges(trace, "backward_end", borders.backward_end)
+    by_process = {process: by_process.get(process, nothing) for process in [-1, *processes]}
+    first = _edges(trace, "forward_start", boundaries.forward_start)
+    last = _edges(trace, "backward_end", boundaries.backward_end)
     steps = trace.steps
     of_step = indices(steps["process"])
     start, end = (steps[key].to_numpy() for key in ("host_start_ns", "host_end_ns"))
     result = {}
-    for process, stretches in found.items():
+    for process, stretches in by_process.items():
         rows = np.flatnonzero((of_step == process) | (of_step < 0) | (process < 0))
         result[process] = _within(stretches, start[rows], end[rows], first[rows], last[rows])
     return result
 
 
-def bordered_phases(trace: Trace, borders: Boundaries) -> Int8:
+def bounded_phases(trace: Trace, boundaries: Boundaries) -> Int8:
     """Per slice its phase, within ``borders``.
 
     Raises:
         NoSuchBorderError: no host slice has the name.
     """
-    if not borders.given:
+    if not boundaries.given:
         return slice_phases(trace)
-    return phases_of(trace, bordered_stretches(trace, borders), of_threads=False)
+    return phases_of(trace, bounded_stretches(trace, boundaries), of_threads=False)
 
 
 def _edges(trace: Trace, key: str, name: str | None) -> Int64:
@@ -114,10 +114,10 @@ def _edges(trace: Trace, key: str, name: str | None) -> Int64:
 
 
 def _within(
-    found: Stretches, start_ns: Int64, end_ns: Int64, first_ns: Int64, last_ns: Int64
+    stretches: Stretches, start_ns: Int64, end_ns: Int64, first_ns: Int64, last_ns: Int64
 ) -> Stretches:
     """Stretches of a process, with the borders of its steps."""
-    by_phase = {phase: intervals_of(found, phase) for phase in Phase}
+    by_phase = {phase: intervals_of(stretches, phase) for phase in Phase}
     forward, backward = by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD]
     fixed = union_all(by_phase[Phase.DATALOADER], by_phase[Phase.OPTIMIZER])
     begins, ends = first_ns >= 0, last_ns >= 0

@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.columns import Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-NOTHING_TELLS = (
+NO_PHASE_MARKERS = (
     "Nothing in the recording tells phases: it has no autograd nodes, no calls of modules, no "
     "ranges of a data loader or an optimizer, and no user ranges named like phases."
 )
@@ -30,7 +30,7 @@ NOTHING_TELLS = (
 @per_trace
 def no_phases(trace: Trace) -> str | None:
     """Why nothing has a phase that is known; None when something has."""
-    return None if len(marks(trace).slice) else missing_reason(trace, "ranges", NOTHING_TELLS)
+    return None if len(marks(trace).slice) else missing_reason(trace, "ranges", NO_PHASE_MARKERS)
 
 
 @per_trace

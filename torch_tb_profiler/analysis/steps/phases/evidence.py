@@ -95,7 +95,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _Candidates:
     """Slices and what tells of them; aligned."""
 
     slice: Int64
@@ -104,7 +104,7 @@ class _Found:
     whole: Bools
 
     @classmethod
-    def alike(cls, slices: Int64, phase: Phase, source: Source) -> _Found:
+    def alike(cls, slices: Int64, phase: Phase, source: Source) -> _Candidates:
         """Slices that the same tells the same of."""
         count = len(slices)
         return cls(
@@ -114,57 +114,57 @@ class _Found:
             np.zeros(count, np.bool_),
         )
 
-    def rows(self, keep: Bools | Int64) -> _Found:
+    def rows(self, keep: Bools | Int64) -> _Candidates:
         """Some of them."""
-        return _Found(self.slice[keep], self.phase[keep], self.source[keep], self.whole[keep])
+        return _Candidates(self.slice[keep], self.phase[keep], self.source[keep], self.whole[keep])
 
 
 @per_trace
 def marks(trace: Trace) -> Marks:
     """What tells the phases of ``trace``; made once. Weak evidence counts where no other tells."""
     parts = (*_structural(trace), _by_category(trace), _by_name(trace), _windows(trace))
-    found = _Found(
+    candidates = _Candidates(
         np.concatenate([part.slice for part in parts]),
         np.concatenate([part.phase for part in parts]),
         np.concatenate([part.source for part in parts]),
         np.concatenate([part.whole for part in parts]),
     )
-    found = found.rows(trace.slices["dur_ns"].to_numpy()[found.slice] > 0)
-    keep = np.ones(len(found.slice), np.bool_)
+    candidates = candidates.rows(trace.slices["dur_ns"].to_numpy()[candidates.slice] > 0)
+    keep = np.ones(len(candidates.slice), np.bool_)
     whole = set()
     for phase in DETECTED_PHASES:
-        of_phase = found.phase == phase
-        if np.any(of_phase & found.whole):
+        of_phase = candidates.phase == phase
+        if np.any(of_phase & candidates.whole):
             whole.add(phase)
-            keep &= ~of_phase | found.whole
-    found = found.rows(keep)
+            keep &= ~of_phase | candidates.whole
+    candidates = candidates.rows(keep)
     for weak in _WEAK:
-        found = found.rows(~_is_beside(trace, found, weak))
+        candidates = candidates.rows(~_overlaps_stronger(trace, candidates, weak))
     # Of several that tell of one slice the strongest counts.
-    order = np.lexsort((found.source, found.slice))
-    ids = found.slice[order]
+    order = np.lexsort((candidates.source, candidates.slice))
+    ids = candidates.slice[order]
     first = order[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
-    found = found.rows(first)
-    return Marks(found.slice, found.phase, found.source, frozenset(whole))
+    candidates = candidates.rows(first)
+    return Marks(candidates.slice, candidates.phase, candidates.source, frozenset(whole))
 
 
-def _is_beside(trace: Trace, found: _Found, weak: Source) -> Bools:
+def _overlaps_stronger(trace: Trace, candidates: _Candidates, weak: Source) -> Bools:
     """Which marks of a weak source something stronger tells of too: on the same thread, inside
     them or around them."""
-    is_weak = found.source == weak
-    beside = np.zeros(len(is_weak), np.bool_)
-    start = trace.slices["start_ns"].to_numpy()[found.slice]
-    end = start + trace.slices["dur_ns"].to_numpy()[found.slice]
-    track = trace.slices["track"].to_numpy()[found.slice]
+    is_weak = candidates.source == weak
+    overlaps = np.zeros(len(is_weak), np.bool_)
+    start = trace.slices["start_ns"].to_numpy()[candidates.slice]
+    end = start + trace.slices["dur_ns"].to_numpy()[candidates.slice]
+    track = trace.slices["track"].to_numpy()[candidates.slice]
     for number in np.unique(track[is_weak]).tolist():
-        asked = np.flatnonzero(is_weak & (track == number))
-        strong = (found.source < weak) & (track == number)
-        told = union(start[strong], end[strong])
-        beside[asked] = total_within(told, start[asked], end[asked]) > 0
-    return beside
+        rows = np.flatnonzero(is_weak & (track == number))
+        strong = (candidates.source < weak) & (track == number)
+        stronger = union(start[strong], end[strong])
+        overlaps[rows] = total_within(stronger, start[rows], end[rows]) > 0
+    return overlaps
 
 
-def _structural(trace: Trace) -> tuple[_Found, ...]:
+def _structural(trace: Trace) -> tuple[_Candidates, ...]:
     """What the profiler itself tells: its ranges, autograd nodes, modules."""
     category = trace.slices["category"].to_numpy()
     nodes = backward_nodes(trace)
@@ -172,38 +172,38 @@ def _structural(trace: Trace) -> tuple[_Found, ...]:
     linked = linked[nodes.around[linked] < 0]
     tree = module_tree(trace)
     roots = np.flatnonzero((tree.parent < 0) & ~tree.is_recomputed)
-    is_part = np.array([knowledge.is_beside_model(name) for name in tree.nodes.name], np.bool_)
+    is_part = np.array([knowledge.is_beyond_model(name) for name in tree.nodes.name], np.bool_)
     roots = tree.slice[roots[~is_part[tree.node[roots]]]]
     of_category = {
         Phase.DATALOADER: np.flatnonzero(category == Category.DATALOADER),
         Phase.OPTIMIZER: np.flatnonzero(category == Category.OPTIMIZER),
     }
     return (
-        *(_Found.alike(ids, phase, Source.FRAMEWORK) for phase, ids in of_category.items()),
-        _Found.alike(nodes.slice[nodes.outer < 0], Phase.BACKWARD, Source.AUTOGRAD),
-        _Found.alike(roots, Phase.FORWARD, Source.MODULES),
-        _Found.alike(linked, Phase.FORWARD, Source.LINKED),
+        *(_Candidates.alike(ids, phase, Source.FRAMEWORK) for phase, ids in of_category.items()),
+        _Candidates.alike(nodes.slice[nodes.outer < 0], Phase.BACKWARD, Source.AUTOGRAD),
+        _Candidates.alike(roots, Phase.FORWARD, Source.MODULES),
+        _Candidates.alike(linked, Phase.FORWARD, Source.LINKED),
     )
 
 
-def _by_category(trace: Trace) -> _Found:
+def _by_category(trace: Trace) -> _Candidates:
     """Ranges whose own category is a phase (Paddle's)."""
     slices = trace.slices
     rows = np.flatnonzero(slices["category"].to_numpy() == Category.ANNOTATION)
     raw = indices(slices["raw_category_code"].gather(rows))
     rows, raw = rows[raw >= 0], raw[raw >= 0]
-    return _found(rows, codes.map_names(trace, raw, _category_verdict, np.int16))
+    return _candidates(rows, codes.map_names(trace, raw, _category_verdict, np.int16))
 
 
-def _by_name(trace: Trace) -> _Found:
+def _by_name(trace: Trace) -> _Candidates:
     """Ranges and frames whose names tell."""
     category = trace.slices["category"].to_numpy()
     names = trace.slices["name_code"].to_numpy()
     ranges = np.flatnonzero(np.isin(category, _RANGES))
     frames = np.flatnonzero(category == Category.PYTHON_FUNCTION)
-    by_range = _found(ranges, codes.map_names(trace, names[ranges], _range_verdict, np.int16))
-    by_frame = _found(frames, codes.map_names(trace, names[frames], _frame_verdict, np.int16))
-    return _Found(
+    by_range = _candidates(ranges, codes.map_names(trace, names[ranges], _range_verdict, np.int16))
+    by_frame = _candidates(frames, codes.map_names(trace, names[frames], _frame_verdict, np.int16))
+    return _Candidates(
         np.concatenate((by_range.slice, by_frame.slice)),
         np.concatenate((by_range.phase, by_frame.phase)),
         np.concatenate((by_range.source, by_frame.source)),
@@ -211,8 +211,8 @@ def _by_name(trace: Trace) -> _Found:
     )
 
 
-def _windows(trace: Trace) -> _Found:
-    return _Found.alike(serving_ranges(trace), Phase.FORWARD, Source.WINDOWS)
+def _windows(trace: Trace) -> _Candidates:
+    return _Candidates.alike(serving_ranges(trace), Phase.FORWARD, Source.WINDOWS)
 
 
 @per_trace
@@ -263,11 +263,11 @@ def _range_verdict(name: str) -> int:
     return _NONE if phase is None else _verdict(phase, Source.NAMES, False)
 
 
-def _found(slices: Int64, verdicts: npt.NDArray[np.int16]) -> _Found:
-    told = verdicts >= 0
-    verdict = verdicts[told]
-    return _Found(
-        slices[told].astype(np.int64),
+def _candidates(slices: Int64, verdicts: npt.NDArray[np.int16]) -> _Candidates:
+    is_known = verdicts >= 0
+    verdict = verdicts[is_known]
+    return _Candidates(
+        slices[is_known].astype(np.int64),
         (verdict // 100).astype(np.int8),
         (verdict // 10 % 10).astype(np.int8),
         (verdict % 10).astype(np.bool_),

@@ -31,16 +31,16 @@ class Hooked(NamedTuple):
 def hooked_passes(trace: Trace) -> Hooked:
     """The passes whose two hooks are recorded: on one thread, of one module, and no other of them
     between. What the recording began or ended in has one of them and is none. Made once."""
-    found = marks(trace)
-    ids = found.slice[~np.isin(found.phase, [int(phase) for phase in found.whole])]
+    markers = marks(trace)
+    ids = markers.slice[~np.isin(markers.phase, [int(phase) for phase in markers.whole])]
     ids = ids[trace.slices["category"].to_numpy()[ids] == Category.ANNOTATION]
     number: dict[knowledge.HookedModule, int] = {}
 
-    def place(name: str) -> int:
+    def kind_of(name: str) -> int:
         hook = knowledge.hook(name)
         return -1 if hook is None else number.setdefault(hook, len(number))
 
-    of_name = codes.map_names(trace, trace.slices["name_code"].to_numpy()[ids], place, np.int32)
+    of_name = codes.map_names(trace, trace.slices["name_code"].to_numpy()[ids], kind_of, np.int32)
     hooks = list(number)
     of_module: dict[tuple[str, str], int] = {}
     module = np.array(

@@ -55,14 +55,14 @@ def phase_at(stretches: Stretches, time_ns: Int64, otherwise: int) -> Int8:
 def thread_stretches(trace: Trace) -> dict[int, Stretches]:
     """Per host track with any: what its innermost mark, or pass between two hooks, tells of each
     moment; made once."""
-    found, hooked = marks(trace), hooked_passes(trace)
-    start = trace.slices["start_ns"].to_numpy()[found.slice]
-    end = start + trace.slices["dur_ns"].to_numpy()[found.slice]
-    tracks = np.concatenate((trace.slices["track"].to_numpy()[found.slice], hooked.track))
+    markers, hooked = marks(trace), hooked_passes(trace)
+    start = trace.slices["start_ns"].to_numpy()[markers.slice]
+    end = start + trace.slices["dur_ns"].to_numpy()[markers.slice]
+    tracks = np.concatenate((trace.slices["track"].to_numpy()[markers.slice], hooked.track))
     start, end = np.append(start, hooked.start_ns), np.append(end, hooked.end_ns)
     order = np.lexsort((-end, start, tracks))
     tracks, start, end = tracks[order], start[order], end[order]
-    phase = np.append(found.phase, hooked.phase)[order]
+    phase = np.append(markers.phase, hooked.phase)[order]
     threads = {}
     for track in np.unique(tracks).tolist():
         rows = slice(*np.searchsorted(tracks, (track, track + 1)).tolist())
@@ -72,8 +72,8 @@ def thread_stretches(trace: Trace) -> dict[int, Stretches]:
 
 def _of_thread(start_ns: Int64, end_ns: Int64, phase: Int8) -> Stretches:
     """Innermost marks of one thread; those in order of start, longer first."""
-    kept = ~_is_part(start_ns, end_ns, phase)
-    start_ns, end_ns, phase = start_ns[kept], end_ns[kept], phase[kept]
+    is_whole = ~_is_part(start_ns, end_ns, phase)
+    start_ns, end_ns, phase = start_ns[is_whole], end_ns[is_whole], phase[is_whole]
     edges = np.unique(np.concatenate((start_ns, end_ns)))
     innermost = last_above(end_ns, np.searchsorted(start_ns, edges, "right"), edges)
     inside = np.flatnonzero(innermost >= 0)
@@ -151,17 +151,17 @@ def in_time_order(by_phase: list[tuple[Phase, Intervals]]) -> Stretches:
     return joined(start[order], end[order], phase[order])
 
 
-def _filled(trace: Trace, process: int, found: Stretches) -> Stretches:
+def _filled(trace: Trace, process: int, stretches: Stretches) -> Stretches:
     """The same with what lies between: between nodes of one backward pass the pass, and between
     the first forward operator and the beginning of the backward pass the forward pass."""
-    count = len(found.start_ns)
+    count = len(stretches.start_ns)
     if not count:
-        return found
+        return stretches
     whole = marks(trace).whole
     # The first gap is what lies before everything.
-    begin = min(int(found.start_ns[0]), trace.meta.start_ns)
-    gap_start, gap_end = np.append(begin, found.end_ns[:-1]), found.start_ns
-    before, after = np.append(np.int8(-1), found.phase[:-1]), found.phase
+    begin = min(int(stretches.start_ns[0]), trace.meta.start_ns)
+    gap_start, gap_end = np.append(begin, stretches.end_ns[:-1]), stretches.start_ns
+    before, after = np.append(np.int8(-1), stretches.phase[:-1]), stretches.phase
     edges = _step_edges(trace, process)
     free = (gap_end > gap_start) & ~_any_within(edges, gap_start, gap_end)
     seeded = (before != Phase.BACKWARD) & (after == Phase.BACKWARD)
@@ -172,9 +172,9 @@ def _filled(trace: Trace, process: int, found: Stretches) -> Stretches:
     backward &= Phase.BACKWARD not in whole
     forward = free & (before == Phase.FORWARD) & (Phase.FORWARD not in whole)
     forward &= (after == Phase.FORWARD) | (after == Phase.BACKWARD)
-    forward &= _leads_to_backward(found, gap_start, edges)
+    forward &= _leads_to_backward(stretches, gap_start, edges)
     forward_start = gap_start.copy()
-    if not np.any(found.phase == Phase.FORWARD):
+    if not np.any(stretches.phase == Phase.FORWARD):
         forward = seeded & (gap_end > gap_start)
         earliest = np.maximum(gap_start, _last_within(edges, gap_start, gap_end, gap_start))
         operators = _operator_starts(trace, process, seeds_only=False)
@@ -182,29 +182,29 @@ def _filled(trace: Trace, process: int, found: Stretches) -> Stretches:
     # A range of the user that begins after the last forward operator is something else.
     foreign = _foreign_starts(trace, process)
     forward_end = np.where(after == Phase.BACKWARD, _next_of(foreign, gap_start, begins), begins)
-    starts = (found.start_ns, gap_start[backward], forward_start[forward], begins)
-    ends = (found.end_ns, gap_end[backward], forward_end[forward], gap_end)
+    starts = (stretches.start_ns, gap_start[backward], forward_start[forward], begins)
+    ends = (stretches.end_ns, gap_end[backward], forward_end[forward], gap_end)
     phases = (
-        found.phase,
+        stretches.phase,
         np.full(int(backward.sum()), Phase.BACKWARD, np.int8),
         np.full(int(forward.sum()), Phase.FORWARD, np.int8),
         np.full(count, Phase.BACKWARD, np.int8),
     )
     start, end, phase = (np.concatenate(part) for part in (starts, ends, phases))
-    kept = end > start
-    order = np.argsort(start[kept], kind="stable")
-    return joined(start[kept][order], end[kept][order], phase[kept][order])
+    is_positive = end > start
+    order = np.argsort(start[is_positive], kind="stable")
+    return joined(start[is_positive][order], end[is_positive][order], phase[is_positive][order])
 
 
-def _leads_to_backward(found: Stretches, gap_start_ns: Int64, edges_ns: Int64) -> Bools:
+def _leads_to_backward(stretches: Stretches, gap_start_ns: Int64, edges_ns: Int64) -> Bools:
     """Whether after each gap (the one before each stretch) a backward pass is next, in the same
     recorded step, but for forward stretches and gradients set to zero."""
-    count = len(found.phase)
-    neutral = (found.phase == Phase.FORWARD) | (found.phase == Phase.OPTIMIZER)
+    count = len(stretches.phase)
+    neutral = (stretches.phase == Phase.FORWARD) | (stretches.phase == Phase.OPTIMIZER)
     rows = np.where(neutral, count, np.arange(count))
     following = np.minimum.accumulate(rows[::-1])[::-1]
-    leads: Bools = np.append(found.phase, np.int8(-1))[following] == Phase.BACKWARD
-    until = np.append(found.start_ns, found.end_ns[-1:])[following]
+    leads: Bools = np.append(stretches.phase, np.int8(-1))[following] == Phase.BACKWARD
+    until = np.append(stretches.start_ns, stretches.end_ns[-1:])[following]
     leads &= ~_any_within(edges_ns, gap_start_ns, until)
     return leads
 

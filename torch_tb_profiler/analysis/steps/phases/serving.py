@@ -49,13 +49,13 @@ def serving_windows(trace: Trace, selection: Selection) -> pl.DataFrame:
     calls = trace.slices.select("name_code", cpu="dur_ns", gpu="device_total_ns")[ranges]
     if no_device_time(trace) is not None:
         calls = calls.with_columns(gpu=pl.lit(None, pl.Int64))
-    told = {
+    windows_by_name = {
         code: window(str(trace.strings[code])) for code in calls["name_code"].unique().to_list()
     }
     names = pl.DataFrame(
         [
-            {"name_code": code, **{key: getattr(of, key) for key in _SCHEMA}}
-            for code, of in told.items()
+            {"name_code": code, **{key: getattr(serving_window, key) for key in _SCHEMA}}
+            for code, serving_window in windows_by_name.items()
         ],
         schema={"name_code": calls.schema["name_code"], **_SCHEMA},
     )

@@ -46,7 +46,7 @@ class StepTrace:
 
     windows: StepWindows
     side: Side
-    told: Bools
+    has_passes: Bools
     interval_ns: Int64
     forward_ns: Int64
     backward_ns: Int64
@@ -160,25 +160,25 @@ def _passes(events: _Events, windows: StepWindows) -> _Passes:
 def _parts(trace: Trace, windows: StepWindows, side: Side, passes: _Passes) -> StepTrace:
     count = len(windows.names)
 
-    def summed(ns: Int64, of: Bools | slice = slice(None)) -> Int64:
+    def summed(ns: Int64, rows: Bools | slice = slice(None)) -> Int64:
         sums = np.zeros(count, np.int64)
-        np.add.at(sums, passes.window[of], ns[of])
+        np.add.at(sums, passes.window[rows], ns[rows])
         return sums
 
     length = passes.end_ns - passes.start_ns
     forward = summed(length, ~passes.is_backward)
     backward = summed(length, passes.is_backward)
-    told = np.bincount(passes.window, minlength=count) > 0
+    has_passes = np.bincount(passes.window, minlength=count) > 0
     last = windows.start_ns.copy()
     np.maximum.at(last, passes.window, passes.end_ns)
-    tail = np.where(told, windows.end_ns - last, 0)
+    tail = np.where(has_passes, windows.end_ns - last, 0)
     communication, alone = exposed_communication(trace)
     inside = summed(total_within(communication, passes.start_ns, passes.end_ns))
     exposed = summed(total_within(alone, passes.start_ns, passes.end_ns))
     return StepTrace(
         windows,
         side,
-        told,
+        has_passes,
         windows.end_ns - windows.start_ns - forward - backward - tail,
         forward,
         backward,

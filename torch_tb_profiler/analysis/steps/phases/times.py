@@ -22,7 +22,7 @@ from torch_tb_profiler.analysis.steps.masks import (
 )
 from torch_tb_profiler.analysis.steps.phases.boundaries import (
     UnknownBoundaryError,
-    bordered_stretches,
+    bounded_stretches,
 )
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import launched_in
 from torch_tb_profiler.analysis.steps.phases.evidence import UNKNOWN, Phase
@@ -96,7 +96,7 @@ def phase_calls(trace: Trace, selection: Selection, steps: HostSteps) -> PhaseCa
         SelectionError: a border names nothing of the recording.
     """
     try:
-        of_process = bordered_stretches(trace, boundaries(selection))
+        of_process = bounded_stretches(trace, boundaries(selection))
     except UnknownBoundaryError as error:
         raise SelectionError(str(error)) from error
     parts: list[PhaseCalls] = []
@@ -104,11 +104,11 @@ def phase_calls(trace: Trace, selection: Selection, steps: HostSteps) -> PhaseCa
         stretches = of_process.get(process)
         if stretches is None:
             continue
-        of = np.flatnonzero(steps.process == process)
-        first = np.searchsorted(stretches.end_ns, steps.start_ns[of], "right")
-        until = np.searchsorted(stretches.start_ns, steps.end_ns[of], "left")
+        rows = np.flatnonzero(steps.process == process)
+        first = np.searchsorted(stretches.end_ns, steps.start_ns[rows], "right")
+        until = np.searchsorted(stretches.start_ns, steps.end_ns[rows], "left")
         counts = np.maximum(until - first, 0)
-        step = np.repeat(of, counts)
+        step = np.repeat(rows, counts)
         row = np.arange(len(step)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         start = np.maximum(stretches.start_ns[row], steps.start_ns[step])
         end = np.minimum(stretches.end_ns[row], steps.end_ns[step])
@@ -167,9 +167,9 @@ def _call_of(calls: PhaseCalls, step: Int64, phase: Int8, time_ns: Int64) -> Int
     # Mostly the call of the step that the time lies in is of the phase.
     in_order = bool(np.all(calls.start_ns[1:] >= calls.start_ns[:-1]))
     near = np.searchsorted(calls.start_ns, time_ns, "right") - 1 if in_order else step * 0 - 1
-    found = (near >= 0) & (calls.step[near] == step) & (calls.phase[near] == phase)
-    called = np.where(found, near, -1)
-    others = np.flatnonzero(~found & (phase >= 0))
+    matches = (near >= 0) & (calls.step[near] == step) & (calls.phase[near] == phase)
+    called = np.where(matches, near, -1)
+    others = np.flatnonzero(~matches & (phase >= 0))
     called[others] = _searched_call(calls, step[others], phase[others], time_ns[others])
     return called
 
@@ -185,10 +185,10 @@ def _searched_call(calls: PhaseCalls, step: Int64, phase: Int8, time_ns: Int64) 
     count = len(calls.step)
     keys, times = np.concatenate((of_call, key)), np.concatenate((calls.start_ns, time_ns))
     together = np.lexsort((np.arange(len(keys)) >= count, times, keys))
-    place = np.empty(len(keys), np.int64)
-    place[together] = np.cumsum(together < count)
-    found = np.clip(place[count:] - 1, first, until - 1)
-    called: Int64 = np.append(order, -1)[np.where(until > first, found, -1)]
+    position = np.empty(len(keys), np.int64)
+    position[together] = np.cumsum(together < count)
+    nearest = np.clip(position[count:] - 1, first, until - 1)
+    called: Int64 = np.append(order, -1)[np.where(until > first, nearest, -1)]
     return called
 
 

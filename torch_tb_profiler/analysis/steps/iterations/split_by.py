@@ -20,7 +20,7 @@ _SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
-class CutBy:
+class SplitBy:
     """What cuts.
 
     Attributes:
@@ -33,7 +33,7 @@ class CutBy:
     name: str = ""
 
 
-def cut_by(text: str | None) -> CutBy:
+def parse_split_by(text: str | None) -> SplitBy:
     """What ``text`` says; None is ``steps``.
 
     Raises:
@@ -41,9 +41,9 @@ def cut_by(text: str | None) -> CutBy:
     """
     kind, colon, name = (text or "steps").partition(":")
     if not colon and kind in _PLAIN:
-        return CutBy(_PLAIN[kind])
+        return SplitBy(_PLAIN[kind])
     if name.strip() and kind in _NAMED:
-        return CutBy(_NAMED[kind], name)
+        return SplitBy(_NAMED[kind], name)
     raise SelectionError(
         f"iterations_by: {(text or '')[:_SHOWN]!r} is none of steps, auto, name:<operator or "
         "range> and start:<operator or range>"

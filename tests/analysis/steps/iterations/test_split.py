@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from tests.helpers.traces import call, kernel, op, step, trace
 from torch_tb_profiler.analysis.selection import SelectionError
-from torch_tb_profiler.analysis.steps.iterations.cut import UnknownKeyNodeError, cut, cut_of
-from torch_tb_profiler.analysis.steps.iterations.cut_by import CutBy, cut_by
-from torch_tb_profiler.analysis.steps.iterations.key_node import cuts
+from torch_tb_profiler.analysis.steps.iterations.key_node import boundaries_ns
+from torch_tb_profiler.analysis.steps.iterations.split import (
+    UnknownKeyNodeError,
+    split_iterations,
+    split_of,
+)
+from torch_tb_profiler.analysis.steps.iterations.split_by import SplitBy, parse_split_by
 from torch_tb_profiler.trace.model import Trace
 
 US = 1000
@@ -41,10 +45,10 @@ def host_edges(made: Trace) -> list[tuple[int, int]]:
 
 
 def test_ends_of_a_key_node_cut() -> None:
-    made = cut(training(), "name:embed")
+    made = split_iterations(training(), "name:embed")
     assert host_edges(made) == [(0, 20), (20, 120), (120, 220), (220, 300)]
     assert made.steps["name"].to_list() == ["0", "1", "2", "3"]
-    assert cut_of(made).calls == 3
+    assert split_of(made).calls == 3
     # The kernel of step 0 is launched in iteration 1, and ends at 120.
     assert made.steps["device_events"].to_list() == [0, 1, 1, 1]
     assert [end // US for end in made.steps["end_ns"].to_list()] == [20, 120, 220, 320]
@@ -59,7 +63,7 @@ def test_ends_of_a_key_node_cut() -> None:
 
 
 def test_starts_cut_where_asked_for() -> None:
-    assert host_edges(cut(training(), "start:embed")) == [
+    assert host_edges(split_iterations(training(), "start:embed")) == [
         (0, 10),
         (10, 110),
         (110, 210),
@@ -69,28 +73,28 @@ def test_starts_cut_where_asked_for() -> None:
 
 def test_steps_are_those_of_the_recording() -> None:
     recording = training()
-    assert cut(recording, None) is recording
-    assert cut(recording, "steps") is recording
-    assert cut(recording, "auto") is recording
+    assert split_iterations(recording, None) is recording
+    assert split_iterations(recording, "steps") is recording
+    assert split_iterations(recording, "auto") is recording
 
 
 def test_a_cut_is_kept_and_shares_what_does_not_depend_on_steps() -> None:
     recording = training()
-    made = cut(recording, "name:embed")
-    assert cut(recording, "name:embed") is made
+    made = split_iterations(recording, "name:embed")
+    assert split_iterations(recording, "name:embed") is made
     for number in range(5):
-        cut(recording, f"name:{'*' * (number + 1)}embed")
-    assert cut(recording, "name:embed") is not made
+        split_iterations(recording, f"name:{'*' * (number + 1)}embed")
+    assert split_iterations(recording, "name:embed") is not made
 
 
 def test_names_with_counters() -> None:
-    made = cut(training(), "name:ProfilerStep#*")
+    made = split_iterations(training(), "name:ProfilerStep#*")
     # A cut at the very end of the recording makes no empty iteration.
     assert host_edges(made) == [(0, 100), (100, 200), (200, 300)]
 
 
 def test_a_call_inside_a_call_of_the_same_name_does_not_cut() -> None:
-    made = cut(
+    made = split_iterations(
         trace([op("a", 0, 100), op("x", 10, 40), op("x", 20, 10), op("b", 60, 30)]), "name:x"
     )
     assert host_edges(made) == [(0, 50), (50, 100)]
@@ -99,15 +103,15 @@ def test_a_call_inside_a_call_of_the_same_name_does_not_cut() -> None:
 @pytest.mark.parametrize("text", ["", "name:", "name: ", "steps:1", "bogus", "auto:x"])
 def test_malformed(text: str) -> None:
     if not text:
-        assert cut_by(text) == CutBy("steps")
+        assert parse_split_by(text) == SplitBy("steps")
         return
     with pytest.raises(SelectionError, match="iterations_by"):
-        cut_by(text)
+        parse_split_by(text)
 
 
 def test_a_key_node_that_is_not_there() -> None:
     with pytest.raises(UnknownKeyNodeError) as caught:
-        cut(training(), "name:embedding")
+        split_iterations(training(), "name:embedding")
     assert caught.value.known == [
         "ProfilerStep#0",
         "ProfilerStep#1",
@@ -126,4 +130,4 @@ def test_cuts_of_several_processes(ends: list[list[int]]) -> None:
         expected = sorted({max(same) for same in zip(*present, strict=True)})
     else:
         expected = sorted({time for process in present for time in process})
-    assert cuts(times, sequence).tolist() == expected
+    assert boundaries_ns(times, sequence).tolist() == expected

@@ -69,7 +69,7 @@ def host_range(trace: Trace) -> tuple[int, int]:
     return 0, 0
 
 
-def recut(trace: Trace, edges: Edges) -> Trace:
+def with_steps_between(trace: Trace, edges: Edges) -> Trace:
     """``trace`` with the iterations of ``edges`` as its steps, named by their numbers.
 
     Host slices are in the iteration they start in, device work in that of its launch, and an

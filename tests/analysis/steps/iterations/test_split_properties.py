@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.helpers.opening import open_file
 from tests.helpers.traces import Event, annotation, call, kernel, op, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.analysis.steps.iterations import cut as cutting
-from torch_tb_profiler.analysis.steps.iterations.cut import cut, cut_of
+from torch_tb_profiler.analysis.steps.iterations import split as splitting
+from torch_tb_profiler.analysis.steps.iterations.split import split_iterations, split_of
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.views.iterations.bars import iterations_table
@@ -48,7 +48,7 @@ def test_nothing_is_lost(events: list[Event], by: str) -> None:
     names = {event["name"] for event in events}
     if by[-1] in "xy" and by[-1] not in names:
         return
-    made = cut(recorded, by)
+    made = split_iterations(recorded, by)
     steps = made.steps
     edges = steps.select("host_start_ns", "host_end_ns").rows()
     assert all(before[1] == after[0] for before, after in pairwise(edges))
@@ -67,23 +67,25 @@ def test_nothing_is_lost(events: list[Event], by: str) -> None:
 
 
 def test_a_key_node_that_is_called_too_often_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "MAX_ITERATIONS", 5)
+    monkeypatch.setattr(splitting, "MAX_ITERATIONS", 5)
     recorded = trace([op("aten::mm", 10 * number, 5) for number in range(8)])
     with pytest.raises(SelectionError, match=r"'aten::mm' would cut 8 times.*key_nodes"):
-        cut(recorded, "name:aten::mm")
+        split_iterations(recorded, "name:aten::mm")
 
 
 def test_one_instance_makes_two_intervals() -> None:
-    made = cut(trace([op("embed", 10, 5), op("aten::mm", 20, 30)]), "name:embed")
+    made = split_iterations(trace([op("embed", 10, 5), op("aten::mm", 20, 30)]), "name:embed")
     assert made.steps["name"].to_list() == ["0", "1"]
-    assert cut_of(made).calls == 1
+    assert split_of(made).calls == 1
 
 
 def test_ranges_that_overlap_without_nesting_cut_each() -> None:
     crossing = [annotation("r", 0, 30), annotation("r", 20, 30), op("aten::mm", 60, 5)]
-    made = cut(trace(crossing), "name:r")
+    made = split_iterations(trace(crossing), "name:r")
     assert (made.steps["host_end_ns"] // 1000).to_list()[:-1] in ([30, 50], [30])
-    made = cut(trace([annotation("r", 0, 30), annotation("r", 20, 30, tid=2)]), "start:r")
+    made = split_iterations(
+        trace([annotation("r", 0, 30), annotation("r", 20, 30, tid=2)]), "start:r"
+    )
     assert (made.steps["host_start_ns"] // 1000).to_list() == [0, 20]
 
 
@@ -109,7 +111,7 @@ def test_agrees_with_a_walk_over_the_events_of_a_real_recording(samples: Path) -
             place = bisect_left(ends, launch + 1e-4)  # a launch at an end is behind it
             counts[place] += event["cat"] == "kernel"
             times[place] += event["dur"]
-    recorded = cut(open_file(open_location(str(file)), cache=None), f"name:{key_node}")
+    recorded = split_iterations(open_file(open_location(str(file)), cache=None), f"name:{key_node}")
     table = iterations_table(recorded, iterations(recorded, Selection())).frame
     assert table["kernels"].to_list() == counts
     assert np.allclose(table["gpu_time_mean_us"].to_numpy(), times, atol=1e-3)
