@@ -7,7 +7,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.kernels.details import input_types_of_slices, types_of_inputs
+from torch_tb_profiler.analysis.kernels.details import parse_input_types, slice_input_types
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import kernel_finding, kernel_table
@@ -57,10 +57,10 @@ def _widths(context: Context, kernels: pl.DataFrame) -> Int8:
     by_name: Int8 = codes.map_names(
         trace, kernels["name_code"].to_numpy(), lambda name: _width(types_in_name(name)), np.int8
     )
-    inputs = np.append(input_types_of_slices(trace), np.int32(-1))[indices(kernels["owner"])]
+    inputs = np.append(slice_input_types(trace), np.int32(-1))[indices(kernels["owner"])]
     asked = np.flatnonzero((by_name == _UNTOLD) & (inputs >= 0))
     by_name[asked] = codes.map_names(
-        trace, inputs[asked], lambda text: _width(types_of_inputs(text)), np.int8
+        trace, inputs[asked], lambda text: _width(parse_input_types(text)), np.int8
     )
     return by_name
 

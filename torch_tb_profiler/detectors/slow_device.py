@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.durations import clocks, kernel_paces
+from torch_tb_profiler.analysis.kernels.durations import clocks, kernel_durations
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import CALLS, KERNEL, filled
@@ -125,7 +125,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         return None
     name = list(whole)[pace.worker]
     context = whole[name]
-    kernel = kernel_paces(context.trace).row(0, named=True)
+    kernel = kernel_durations(context.trace).row(0, named=True)
     end_ns = kernel["start_ns"] + kernel["dur_ns"]
     excess_ns = float((pace.weight * (1 - 1 / pace.slower)).sum())
     return Finding(
@@ -181,9 +181,9 @@ def _shared_kernels(
 ) -> SharedKernels | None:
     """The kernels that all workers launch equally often, but for ``most_off_pct`` at the ends
     of recordings; None where they are less than ``least_pct`` of the kernel time of one."""
-    joined = kernel_paces(workers[0]).select(*KEY, "calls")
+    joined = kernel_durations(workers[0]).select(*KEY, "calls")
     for number, worker in enumerate(workers):
-        own = kernel_paces(worker).select(
+        own = kernel_durations(worker).select(
             *KEY,
             pl.col("calls").alias("own"),
             *(pl.col(key).alias(f"{key}_{number}") for key in WORKER_COLUMNS),

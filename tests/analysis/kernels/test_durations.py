@@ -11,7 +11,12 @@ import pytest
 
 from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import Event, kernel, trace
-from torch_tb_profiler.analysis.kernels.durations import CLOCKS, PACES, clocks, kernel_paces
+from torch_tb_profiler.analysis.kernels.durations import (
+    CLOCKS,
+    KERNEL_DURATIONS,
+    clocks,
+    kernel_durations,
+)
 from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.trace.model import Trace
 
@@ -29,9 +34,9 @@ EVENTS: list[Event] = [
 ]
 
 
-def test_kernels_beside_communication_and_short_ones_do_not_count() -> None:
-    paces = kernel_paces(trace(EVENTS))
-    assert dict(paces.schema) == dict(PACES)
+def test_kernels_that_overlap_communication_and_short_ones_do_not_count() -> None:
+    paces = kernel_durations(trace(EVENTS))
+    assert dict(paces.schema) == dict(KERNEL_DURATIONS)
     rows = paces.select("kernel", "grid", "calls", "median_ns", "total_ns").rows()
     durations = [20_000, 40_000, 50_000]
     assert rows == [
@@ -42,15 +47,15 @@ def test_kernels_beside_communication_and_short_ones_do_not_count() -> None:
     assert paces["of_all_pct"].to_list() == pytest.approx([110 / whole * 100, 30 / whole * 100])
 
 
-def test_the_longest_call_is_told() -> None:
+def test_the_longest_call_is_reported() -> None:
     of = trace(EVENTS)
-    row = kernel_paces(of).row(0, named=True)
+    row = kernel_durations(of).row(0, named=True)
     assert (row["start_ns"], row["dur_ns"]) == (60_000, 50_000)
     assert of.slices.row(row["longest"], named=True)["start_ns"] == 60_000
 
 
 def test_without_kernels_there_is_nothing() -> None:
-    assert kernel_paces(trace([])).is_empty()
+    assert kernel_durations(trace([])).is_empty()
 
 
 def counted(of: Trace, *values: tuple[str, float]) -> Trace:

@@ -28,7 +28,7 @@ def test_a_bound_is_no_value() -> None:
     time = TensorCoreTime(used_ns=115, unused_ns=123, unknown_ns=762, communication_ns=23)
 
     assert (time.used.least_pct, time.used.most_pct, time.used.pct) == (11.5, 87.7, None)
-    assert "between 11.5 % and 87.7 %" in (time.used.why_none or "")
+    assert "between 11.5 % and 87.7 %" in (time.used.null_reason or "")
     assert time.used_of_compute.least_pct == pytest.approx(115 / 977 * 100)
     assert time.unused.most_pct == pytest.approx(88.5)
 
@@ -41,10 +41,10 @@ def test_communication_is_part_of_one_share_alone() -> None:
 
 
 def test_nothing_known_is_null_with_its_reason() -> None:
-    assert TensorCoreTime(0, 0, 0, 0).used.why_none == NO_KERNEL_TIME
-    assert TensorCoreTime(0, 0, 9, 0).used.why_none == NO_KNOWN_KERNEL
-    assert TensorCoreTime(0, 9, 0, 9).used_of_compute.why_none == NO_COMPUTE_TIME
-    assert TensorCoreTime(0, 9, 5, 9).used_of_compute.why_none == NO_KNOWN_KERNEL
+    assert TensorCoreTime(0, 0, 0, 0).used.null_reason == NO_KERNEL_TIME
+    assert TensorCoreTime(0, 0, 9, 0).used.null_reason == NO_KNOWN_KERNEL
+    assert TensorCoreTime(0, 9, 0, 9).used_of_compute.null_reason == NO_COMPUTE_TIME
+    assert TensorCoreTime(0, 9, 5, 9).used_of_compute.null_reason == NO_KNOWN_KERNEL
 
 
 @given(NS, NS, NS, st.floats(0, 1))
@@ -54,7 +54,7 @@ def test_every_share_lies_between_its_bounds(
     time = TensorCoreTime(used, unused, unknown, int(unused * communicating))
 
     for share in (time.used, time.unused, time.used_of_compute):
-        assert (share.pct is None) == (share.why_none is not None)
+        assert (share.pct is None) == (share.null_reason is not None)
         if share.least_pct is None or share.most_pct is None:
             continue
         assert 0 <= share.least_pct <= share.most_pct <= 100 + 1e-9

@@ -1,4 +1,4 @@
-"""Calls into the runtime and driver of a device: what they take on the host, what they launched.
+"""Calls into the runtime and driver of a device: their host time, and the work they launched.
 
 Definitions: ``docs/metrics.md#api-calls``.
 """
@@ -22,7 +22,7 @@ _KINDS = {"kernels": Category.KERNEL, "copies": Category.MEMCPY, "sets": Categor
 
 @per_trace
 def api_calls(trace: Trace) -> pl.DataFrame:
-    """One row per call of a runtime or driver, in order of slice id; made once.
+    """One row per call of a runtime or driver, in order of slice id.
 
     Columns: slice, name_code, dur_ns, self_ns (without the calls inside it), around (row of the
     nearest call of the same name around it, -1 for none).
@@ -51,46 +51,46 @@ def _parents(calls: pl.DataFrame) -> Int64:
     parent = np.full(calls.height, -1, np.int64)
     if len(rows):
         start = calls["start_ns"].to_numpy()
-        # Slices are in order of track: what is last and lasts on is of the same one.
+        # Slices are in order of track: the last one that is still running is on the same track.
         parent[rows] = last_above(start + calls["dur_ns"].to_numpy(), rows, start[rows])
     return parent
 
 
 def _covered_by_inner(parent: Int64, start: Int64, end: Int64) -> Int64:
-    """Per call the time in ns that calls inside it take; a call that outlasts the one around it
-    goes on in those further out."""
+    """Per call the time in ns that calls inside it take; the part of a call that outlasts the one
+    around it counts in those further out."""
     covered = np.zeros(len(parent), np.int64)
     inner = np.flatnonzero(parent >= 0)
-    holder, begin, until = parent[inner], start[inner], end[inner]
-    while len(holder):
-        stop = np.minimum(until, end[holder])
-        np.add.at(covered, holder, np.maximum(stop - begin, 0))
+    outer, begin, until = parent[inner], start[inner], end[inner]
+    while len(outer):
+        stop = np.minimum(until, end[outer])
+        np.add.at(covered, outer, np.maximum(stop - begin, 0))
         begin = np.maximum(begin, stop)
-        holder = parent[holder]
-        goes_on = (holder >= 0) & (begin < until)
-        holder, begin, until = holder[goes_on], begin[goes_on], until[goes_on]
+        outer = parent[outer]
+        has_rest = (outer >= 0) & (begin < until)
+        outer, begin, until = outer[has_rest], begin[has_rest], until[has_rest]
     return covered
 
 
 def _same_name_around(parent: Int64, name: Int64) -> Int64:
-    found = np.full(len(parent), -1, np.int64)
+    around = np.full(len(parent), -1, np.int64)
     rows = np.flatnonzero(parent >= 0)
     above = parent[rows]
     while len(rows):
         is_same = name[above] == name[rows]
-        found[rows[is_same]] = above[is_same]
+        around[rows[is_same]] = above[is_same]
         rows, above = rows[~is_same], parent[above[~is_same]]
         rows, above = rows[above >= 0], above[above >= 0]
-    return found
+    return around
 
 
 def api_call_groups(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Selected calls by name, and the selected device work that calls of the name launched.
 
-    Columns: name_code, calls, self_ns, total_ns (a call inside one of its name is part of that),
+    Columns: name_code, calls, self_ns, total_ns (a call inside another of its name is not added),
     dur_ns (of all calls), min_ns and max_ns (null without a call), launched, device_ns, kernels,
-    copies, sets. Calls are in a selection by their start, device work as everywhere: a call before
-    the selection whose work lies in it has a row of 0 calls.
+    copies, sets. Calls are selected by their start and device work separately, so a call before the
+    selection whose work lies in it has a row of 0 calls.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.

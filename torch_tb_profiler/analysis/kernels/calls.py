@@ -1,4 +1,4 @@
-"""The kernels that ran, each with its launch: the shared basis of every table of kernels.
+"""The kernels of a trace, each with its launch: the shared basis of every table of kernels.
 
 Definitions: ``docs/metrics.md#kernels``.
 """
@@ -22,18 +22,17 @@ from torch_tb_profiler.trace.model import Trace
 LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
 """The columns that make up a launch configuration."""
 
-_SHOWN = 40
-"""How much of a text from outside an error repeats."""
+_MAX_QUOTED = 40
+"""At most so many characters of a user's text are repeated in an error."""
 
 
 @per_trace
 def kernel_calls(trace: Trace) -> pl.DataFrame:
-    """One row per kernel, in order of slice id, with its operator and verdicts; made once.
+    """One row per kernel, in order of slice id, with its operator and verdicts.
 
-    Columns: name_code, operator_code (name of the
-    owner), eligible (of the owner, null without one), tensor_core, is_communication, dur_ns,
-    blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
-    :data:`LAUNCH_KEYS`.
+    Columns: name_code, operator_code (name of the owner), eligible (of the owner, null without
+    one), tensor_core, is_communication, dur_ns, blocks_per_sm and est_achieved_occupancy_pct (null
+    when absent), and :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
     work = trace.device_work.filter(pl.Series(kinds.is_kernel))
@@ -67,8 +66,9 @@ def selected_kernel_calls(trace: Trace, selection: Selection) -> pl.DataFrame:
     return calls.filter(device_work_mask(trace, selection)[is_kernel])
 
 
-def kernels_of_operator(trace: Trace, selection: Selection, operator_id: str) -> Bools:
-    """Mask over the rows of :func:`selected_kernel_calls`: launched inside calls of an operator.
+def launched_by_operator(trace: Trace, selection: Selection, operator_id: str) -> Bools:
+    """Per row of :func:`selected_kernel_calls` whether a call of an operator launched it, or a call
+    inside that.
 
     Raises:
         SelectionError: as there; or the trace has no operator of this id.
@@ -77,7 +77,7 @@ def kernels_of_operator(trace: Trace, selection: Selection, operator_id: str) ->
     operator = identity.find(operator_id)
     if operator is None:
         raise SelectionError(
-            f"operator_id: no operator {operator_id[:_SHOWN]!r} in this trace; "
+            f"operator_id: no operator {operator_id[:_MAX_QUOTED]!r} in this trace; "
             "group_by=path of the view operators lists them"
         )
     inside = nearest_marked(tree.parent, identity.operator == operator) >= 0

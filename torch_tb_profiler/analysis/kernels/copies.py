@@ -1,4 +1,4 @@
-"""Copies and sets of devices: from where to where, how much, how fast.
+"""Copies and sets of devices: direction, bytes and time.
 
 Definitions: ``docs/metrics.md#copies-and-sets``.
 """
@@ -17,24 +17,24 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 SET = "set"
-"""The kind of what fills memory."""
+"""The kind of memory sets."""
 
 _KEYS = ("kind", "host_memory", "device")
 
 
 @per_trace
 def copy_calls(trace: Trace) -> pl.DataFrame:
-    """One row per copy and set, in order of slice id; made once.
+    """One row per copy and set, in order of slice id.
 
     Columns: row (of ``trace.device_work``), kind (:data:`SET`, ``"HtoD"`` and so on; null where
-    the name of a copy does not tell), host_memory (``"pageable"``, ``"pinned"``, ``"managed"``;
-    null where it does not tell), device, dur_ns, bytes, launch_code (name of the call that
-    launched it, -1 where the file does not tell).
+    the name of a copy has no direction), host_memory (``"pageable"``, ``"pinned"``, ``"managed"``;
+    null where unknown), device, dur_ns, bytes, launch_code (name of the call that launched it, -1
+    where unknown).
     """
     work = trace.device_work.with_row_index("row").filter(pl.col("category") != Category.KERNEL)
     codes = work["name_code"].unique().to_list()
     names = {code: str(trace.strings[code]) for code in codes}
-    told = pl.DataFrame(
+    by_name = pl.DataFrame(
         {
             "name_code": codes,
             "direction": [knowledge.direction(names[code]) for code in codes],
@@ -46,7 +46,7 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
     is_set = pl.col("category") == Category.MEMSET
     calls: pl.DataFrame = (
         work.with_columns(launch_code=pl.Series(launches, dtype=pl.Int32))
-        .join(told, on="name_code", how="left", maintain_order="left")
+        .join(by_name, on="name_code", how="left", maintain_order="left")
         .select(
             pl.col("row").cast(pl.Int64),
             pl.when(is_set).then(pl.lit(SET)).otherwise("direction").alias("kind"),
@@ -63,9 +63,9 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
 def copy_groups(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Selected copies and sets by kind, memory of the host and device, in order of first call.
 
-    Columns: those three, calls, total_bytes (null where none has them), total_ns, sized_ns (of
-    those with bytes), launch_code (of the call that launched most of them, the first of equals;
-    null where none is told).
+    Columns: those three, calls, total_bytes (null where no copy has bytes), total_ns, sized_ns (of
+    those with bytes), launch_code (of the call that launched most of them, the first on a tie; null
+    where no launch is known).
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.

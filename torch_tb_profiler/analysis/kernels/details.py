@@ -1,4 +1,4 @@
-"""What is told of each kernel beside its times: idle time before it, types, what limits it.
+"""Details of each kernel: idle time before it, input types, what limits its occupancy.
 
 Definitions: ``docs/metrics.md#kernels``.
 """
@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.codes import names_match
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
@@ -30,21 +31,21 @@ from torch_tb_profiler.trace.model import Trace
 
 GRID = "grid"
 NOTHING = "nothing"
-"""What limits a launch that fills the multiprocessors."""
+"""The limit of a launch that fills the multiprocessors."""
 
 _SIZES = msgspec.json.Decoder(list[int])
 _QUOTED = re.compile(r"[\"']([^\"']*)[\"']")
 _SHAPE = ("device", *LAUNCH_KEYS, "occupancy_limit_code")
 
 
-class Variant(NamedTuple):
-    """What one launch tells.
+class LaunchVariant(NamedTuple):
+    """Limit and input types of a launch.
 
     Attributes:
         limit: What limits its occupancy: :data:`GRID`, ``occupancy.REGISTERS`` and so on joined by
-            ``", "``, or :data:`NOTHING`; None where it cannot be told.
+            ``", "``, or :data:`NOTHING`; None where unknown.
         input_type_code: Input types of the operator that launched it; None where the name of the
-            kernel tells its types, where it has no operator, and where none are recorded.
+            kernel has its types, where it has no operator, and where none are recorded.
     """
 
     limit: str | None
@@ -53,40 +54,32 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelDetails:
-    """What is told of all kernels.
+    """Details of all kernels.
 
     Attributes:
         calls: One row per kernel, in the order of :func:`kernel_calls`: gap_before_ns, and the
-            number of its variant.
+            index of its variant.
         variants: The distinct variants.
     """
 
     calls: pl.DataFrame
-    variants: list[Variant]
+    variants: list[LaunchVariant]
 
 
 @per_trace
 def kernel_details(trace: Trace) -> KernelDetails:
-    """The details of the kernels of a trace; made once."""
+    """The details of the kernels of a trace."""
     is_kernel = kernel_kinds(trace).is_kernel
     work = trace.device_work.select("name_code", "owner", *_SHAPE).filter(pl.Series(is_kernel))
     limits, limit = _limits(trace, work)
-    inputs, types = _numbered(_input_types(trace, work), len(trace.strings))
-    pairs, variant = _numbered(limit * len(inputs) + types, len(limits) * len(inputs))
+    inputs, types = factorize(_input_types(trace, work) + 1)
+    pairs, variant = factorize(limit * len(inputs) + types)
     parts = (divmod(pair, len(inputs)) for pair in pairs.tolist())
     calls = pl.DataFrame(
         {"gap_before_ns": gaps_before(trace)[is_kernel], "variant": variant.astype(np.int32)}
     )
-    codes = [None if code < 0 else code for code in inputs.tolist()]
-    return KernelDetails(calls, [Variant(limits[place], codes[number]) for place, number in parts])
-
-
-def _numbered(codes: Int64, count: int) -> tuple[Int64, Int64]:
-    """The distinct ones of codes from -1 to ``count - 1``, ascending, and the place of each."""
-    present = np.flatnonzero(np.bincount(codes + 1, minlength=count + 1))
-    place = np.zeros(count + 1, np.int64)
-    place[present] = np.arange(len(present))
-    return present - 1, place[codes + 1]
+    codes = [code - 1 if code else None for code in inputs.tolist()]
+    return KernelDetails(calls, [LaunchVariant(limits[row], codes[types]) for row, types in parts])
 
 
 def selected_kernel_details(trace: Trace, selection: Selection) -> pl.DataFrame:
@@ -103,58 +96,58 @@ def selected_kernel_details(trace: Trace, selection: Selection) -> pl.DataFrame:
 
 
 def _input_types(trace: Trace, work: pl.DataFrame) -> Int64:
-    """Per kernel the code of the input types of its operator, -1 where its name tells its types
-    and where there are none."""
+    """Per kernel the code of the input types of its operator, -1 where its name has its types and
+    where there are none."""
     names = work["name_code"].to_numpy()
-    told = map_names(trace, names, lambda name: bool(types_in_name(name)), np.bool_)
-    types = np.append(input_types_of_slices(trace), np.int32(-1))
-    codes: Int64 = np.where(told, -1, types[indices(work["owner"])]).astype(np.int64)
+    has_types = names_match(trace, names, lambda name: bool(types_in_name(name)))
+    types = np.append(slice_input_types(trace), np.int32(-1))
+    codes: Int64 = np.where(has_types, -1, types[indices(work["owner"])]).astype(np.int64)
     return codes
 
 
 @per_trace
-def input_types_of_slices(trace: Trace) -> Int32:
-    """Per slice the code of its recorded input types, -1 for none; made once."""
+def slice_input_types(trace: Trace) -> Int32:
+    """Per slice the code of its recorded input types, -1 for none."""
     types = np.full(trace.slices.height, -1, np.int32)
-    arguments = trace.operators
-    types[arguments["slice"].to_numpy()] = arguments["input_type_code"].fill_null(-1).to_numpy()
+    operators = trace.operators
+    types[operators["slice"].to_numpy()] = operators["input_type_code"].fill_null(-1).to_numpy()
     return types
 
 
-def types_of_inputs(text: str) -> tuple[str, ...]:
+def parse_input_types(text: str) -> tuple[str, ...]:
     """The element types in ``"['float', 'Scalar']"``, each once, in order: ``("float32",)``."""
     names = (dtypes.canonical(name) for name in _QUOTED.findall(text))
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def _limits(trace: Trace, work: pl.DataFrame) -> tuple[list[str | None], Int64]:
-    """What limits kernels, told once for each launch configuration of each device, and the place
-    of its limit of each kernel."""
+    """The distinct limits of kernels, determined once per launch configuration and device, and per
+    kernel the index of its limit."""
     shapes = (
         work.select(_SHAPE).with_row_index("row").group_by(_SHAPE, maintain_order=True).agg("row")
     )
     devices = {row["device"]: row for row in trace.devices.iter_rows(named=True)}
-    place: dict[str | None, int] = {}
-    places = [
-        place.setdefault(_limit(trace, shape, devices.get(shape["device"], {})), len(place))
+    index: dict[str | None, int] = {}
+    limits = [
+        index.setdefault(_limit(trace, shape, devices.get(shape["device"], {})), len(index))
         for shape in shapes.select(_SHAPE).iter_rows(named=True)
     ]
-    of_kernels = np.zeros(work.height, np.int64)
-    if places:
+    limit = np.zeros(work.height, np.int64)
+    if limits:
         rows = shapes["row"].explode().to_numpy()
-        of_kernels[rows] = np.repeat(places, shapes["row"].list.len().to_numpy())
-    return list(place), of_kernels
+        limit[rows] = np.repeat(limits, shapes["row"].list.len().to_numpy())
+    return list(index), limit
 
 
 def _limit(trace: Trace, shape: Mapping[str, Any], device: Mapping[str, Any]) -> str | None:
-    """What limits one launch configuration: what the file says, else by NVIDIA's rules."""
+    """What limits one launch configuration: as recorded, else by NVIDIA's rules."""
     threads = size_product(trace.text(shape["block_code"]))
     blocks = size_product(trace.text(shape["grid_code"]))
-    holds = multiprocessor_of(device)
+    sm = multiprocessor(device)
     registers, shared = shape["registers_per_thread"], shape["shared_memory_bytes"]
     resident = None
-    if holds is not None and threads is not None and None not in (registers, shared):
-        resident = occupancy.residency(holds, threads, int(registers), int(shared))
+    if sm is not None and threads is not None and None not in (registers, shared):
+        resident = occupancy.residency(sm, threads, int(registers), int(shared))
     sms = device.get("sm_count")
     if resident is not None and blocks is not None and sms and blocks < resident.blocks * sms:
         return GRID
@@ -166,9 +159,9 @@ def _limit(trace: Trace, shape: Mapping[str, Any], device: Mapping[str, Any]) ->
     return NOTHING if resident.warps == resident.most_warps else ", ".join(resident.limits)
 
 
-def multiprocessor_of(device: Mapping[str, Any]) -> occupancy.Multiprocessor | None:
-    """The multiprocessor of a row of ``trace.devices``; None for other vendors than NVIDIA, which
-    fill the compute capability with numbers of their own, and where it is not recorded."""
+def multiprocessor(device: Mapping[str, Any]) -> occupancy.Multiprocessor | None:
+    """The multiprocessor of a row of ``trace.devices``; None for other vendors than NVIDIA, whose
+    compute capability means something else, and where it is not recorded."""
     major, minor = device.get("compute_major"), device.get("compute_minor")
     if gpus.is_other_vendor(device.get("name")) or major is None:
         return None
@@ -176,7 +169,7 @@ def multiprocessor_of(device: Mapping[str, Any]) -> occupancy.Multiprocessor | N
 
 
 def size_product(text: str | None) -> int | None:
-    """``"[32, 4, 1]"`` → 128; None for anything else, and for what holds nothing."""
+    """``"[32, 4, 1]"`` → 128; None for anything else, and for sizes of 0."""
     try:
         sizes = _SIZES.decode(text or "")
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""Copies and sets of memory as the host called them, with what devices did for them.
+"""Copies and sets of memory as host calls, with the device work they launched.
 
 Definitions: ``docs/metrics.md#summaries``.
 """
@@ -30,12 +30,12 @@ COPY_TITLE, SET_TITLE = "Memcpy", "Memset"
 
 @per_trace
 def memory_calls(trace: Trace) -> Int64:
-    """Slice ids of the host calls that copy or set memory, ascending: calls of a device's interface
-    and ranges, by their names; one inside another is a part of it."""
+    """Slice ids of the host calls that copy or set memory, ascending: runtime calls and ranges,
+    recognized by name; only the outermost of nested ones."""
     category = trace.slices["category"].to_numpy()
     rows = np.flatnonzero(np.isin(category, CALLS))
     names = trace.slices["name_code"].to_numpy()[rows]
-    is_named = codes.map_names(trace, names, lambda name: bool(CALL_NAME.search(name)), np.bool_)
+    is_named = codes.names_match(trace, names, lambda name: bool(CALL_NAME.search(name)))
     calls: Int64 = rows[is_named]
     if not len(calls):
         return calls
@@ -50,9 +50,9 @@ def memory_calls(trace: Trace) -> Int64:
 
 @per_trace
 def _operations(trace: Trace) -> pl.DataFrame:
-    """One row per host call and kind of what devices did in it, and per copy or set that no such
-    call launched: call (slice id, -1), row (of its first device work, -1), name, host_call_code
-    (null where nothing tells it), cpu_ns, gpu_ns, bytes, sized_ns."""
+    """One row per host call and kind of its device work, and per copy or set that no such call
+    launched: call (slice id, -1), row (of its first device work, -1), name, host_call_code (null
+    where unknown), cpu_ns, gpu_ns, bytes, sized_ns."""
     calls, work = memory_calls(trace), copy_calls(trace)
     launch = indices(trace.device_work["launch"])[work["row"].to_numpy()]
     launching = innermost_around_start(trace, calls, launch)
@@ -60,7 +60,7 @@ def _operations(trace: Trace) -> pl.DataFrame:
     copied = work.select("row", "bytes", "launch_code", gpu_ns="dur_ns").with_columns(
         name=_titles(work["kind"]),
         call=pl.Series(launching, dtype=pl.Int64),
-        # What no call of memory launched is an operation by itself.
+        # Work that no memory call launched is an operation by itself.
         one=pl.Series(np.where(launching >= 0, -1, work["row"].to_numpy()), dtype=pl.Int64),
     )
     sized = pl.col("bytes").is_not_null()
@@ -72,9 +72,7 @@ def _operations(trace: Trace) -> pl.DataFrame:
         pl.col("gpu_ns").filter(sized).sum().alias("sized_ns"),
     )
     on_host = np.setdiff1d(calls, launching)
-    is_set = codes.map_names(
-        trace, names[on_host], lambda name: bool(SET_NAME.search(name)), np.bool_
-    )
+    is_set = codes.names_match(trace, names[on_host], lambda name: bool(SET_NAME.search(name)))
     alone = pl.DataFrame(
         {"call": on_host, "name": np.where(is_set, SET_TITLE, COPY_TITLE).astype(str)},
         schema={"call": pl.Int64, "name": pl.String},
@@ -91,13 +89,13 @@ def _operations(trace: Trace) -> pl.DataFrame:
 
 
 def _titles(kinds: pl.Series) -> pl.Series:
-    told = {kind: f"{COPY_TITLE} {kind}" for kind in kinds.drop_nulls().unique().to_list()}
-    told[SET] = SET_TITLE
-    return pl.Series([told.get(kind, COPY_TITLE) for kind in kinds.to_list()], dtype=pl.String)
+    titles = {kind: f"{COPY_TITLE} {kind}" for kind in kinds.drop_nulls().unique().to_list()}
+    titles[SET] = SET_TITLE
+    return pl.Series([titles.get(kind, COPY_TITLE) for kind in kinds.to_list()], dtype=pl.String)
 
 
 def memory_operations(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """Copies and sets of a selection by name and host call, in order of first: ``name``,
+    """Copies and sets of a selection by name and host call, in order of the first: ``name``,
     ``host_call``, ``calls``, the times of ``summed``, ``bytes``, ``sized_ns`` (of those with
     bytes).
 

@@ -1,4 +1,4 @@
-"""Operators and device work by what they have to do with Tensor Cores: classes that add up.
+"""Operators and device work by their use of Tensor Cores, in classes that add up.
 
 Definitions: ``docs/metrics.md#classes``.
 """
@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.model import Trace
 
 
 class OperatorClass(IntEnum):
-    """What an operator has to do with Tensor Cores."""
+    """Whether an operator uses Tensor Cores, or could."""
 
     USING = 0
     ELIGIBLE = 1
@@ -32,7 +32,7 @@ class OperatorClass(IntEnum):
 
 
 class KernelClass(IntEnum):
-    """What a piece of device work is."""
+    """The class of a piece of device work."""
 
     USING = 0
     MEMORY = 1
@@ -46,10 +46,9 @@ class OperatorClasses:
     Attributes:
         gpu_ns: Device work that they launched themselves; adds up to that of the selection.
         cpu_ns: Time of their calls on the host, without the calls of operators inside.
-        count: How many names they have; one whose calls are of several classes counts in each.
-        unknown_ns: Part of ``gpu_ns`` in kernels of which no rule knows whether they use Tensor
-            Cores.
-        eligible_kernel_ns: Kernel time of those that use Tensor Cores or could.
+        count: Number of distinct names; one with calls of several classes counts in each.
+        unknown_ns: Part of ``gpu_ns`` in kernels whose use of Tensor Cores no rule knows.
+        eligible_kernel_ns: Kernel time of operators that use Tensor Cores or could.
         using_kernel_ns: The part of it in kernels that use them.
     """
 
@@ -67,10 +66,9 @@ class KernelClasses:
 
     Attributes:
         gpu_ns: Its time.
-        api_ns: Time on the host of the calls that launched it; what one call launched shares it.
-        count: How many kernels, or copies and sets, there are.
-        unknown_ns: Part of ``gpu_ns`` in kernels of which no rule knows whether they use Tensor
-            Cores.
+        api_ns: Host time of the calls that launched it; divided among the work of one call.
+        count: Number of kernels, or of copies and sets.
+        unknown_ns: Part of ``gpu_ns`` in kernels whose use of Tensor Cores no rule knows.
     """
 
     gpu_ns: Int64
@@ -82,34 +80,34 @@ class KernelClasses:
 def operator_classes(trace: Trace, selection: Selection) -> OperatorClasses:
     """The operators with a call or device work in ``selection``, by class of their calls.
 
-    Device work that no operator launched counts as that of one operator for each of its names.
+    Device work that no operator launched counts as one operator per name.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     tree, kinds = call_tree(trace), kernel_kinds(trace)
-    of_call = call_classes(trace)
+    class_of_call = call_classes(trace)
     work = np.flatnonzero(device_work_mask(trace, selection))
     duration = trace.device_work["dur_ns"].to_numpy()[work]
     is_used = kinds.tensor_core[work] == codes.YES
     is_unknown = kinds.is_kernel[work] & (kinds.tensor_core[work] == codes.UNKNOWN)
     is_own, owner = tree.is_own[work], tree.owner[work]
     outside = np.where(is_used, OperatorClass.USING, OperatorClass.OTHER)
-    classes = np.where(is_own, gather(of_call, owner), outside)
+    classes = np.where(is_own, gather(class_of_call, owner), outside)
     calls = chosen_calls(trace, selection)
     shown = calls.copy()
     shown[owner[is_own]] = True
     names_outside = indices(trace.device_work["name_code"])[work[~is_own]]
-    can = is_own & (classes != OperatorClass.OTHER) & kinds.is_kernel[work]
+    is_eligible = is_own & (classes != OperatorClass.OTHER) & kinds.is_kernel[work]
     size = len(OperatorClass)
     return OperatorClasses(
         gpu_ns=_sums(classes, duration, size),
-        cpu_ns=_sums(of_call[calls], self_times(trace)[calls], size),
+        cpu_ns=_sums(class_of_call[calls], self_times(trace)[calls], size),
         count=_distinct(_names_and_classes(trace)[shown], size)
         + _distinct(names_outside * size + outside[~is_own], size),
         unknown_ns=_sums(classes[is_unknown], duration[is_unknown], size),
-        eligible_kernel_ns=int(duration[can].sum()),
-        using_kernel_ns=int(duration[can & is_used].sum()),
+        eligible_kernel_ns=int(duration[is_eligible].sum()),
+        using_kernel_ns=int(duration[is_eligible & is_used].sum()),
     )
 
 
@@ -140,14 +138,14 @@ def kernel_classes(trace: Trace, selection: Selection) -> KernelClasses:
 
 @per_trace
 def self_times(trace: Trace) -> Int64:
-    """Per call of ``analysis.operators.call_tree.call_tree`` its time
-    on the host in ns without the calls inside it, never below 0; computed once."""
+    """Per call of ``analysis.operators.call_tree.call_tree`` its time on the host in ns without the
+    calls inside it, never below 0."""
     tree = call_tree(trace)
     duration = trace.slices["dur_ns"].to_numpy()[tree.slice]
     end = trace.slices["start_ns"].to_numpy()[tree.slice] + duration
     inside = np.flatnonzero(tree.parent >= 0)
     around = tree.parent[inside]
-    # What crosses the end of the call around it is inside up to there.
+    # A call that crosses the end of the one around it is inside up to there.
     part = duration[inside] - np.maximum(end[inside] - end[around], 0)
     covered = _sums(around, np.maximum(part, 0), len(duration))
     return np.maximum(duration - covered, 0)
@@ -155,8 +153,8 @@ def self_times(trace: Trace) -> Int64:
 
 @per_trace
 def launch_shares(trace: Trace) -> Int64:
-    """Per row of ``trace.device_work`` its share in ns of the call that launched it, 0 where the
-    file does not tell; the shares of one call add up to its duration. Made once."""
+    """Per row of ``trace.device_work`` its share in ns of the call that launched it, 0 where that
+    is unknown; the shares of one call add up to its duration."""
     launch = indices(trace.device_work["launch"])
     known = np.flatnonzero(launch >= 0)
     shares = np.zeros(len(launch), np.int64)
@@ -164,15 +162,15 @@ def launch_shares(trace: Trace) -> Int64:
     calls, first, number = np.unique(launch[rows], return_index=True, return_counts=True)
     duration = trace.slices["dur_ns"].to_numpy()[calls]
     each = np.repeat(duration // number, number)
-    place = np.arange(len(rows)) - np.repeat(first, number)
-    shares[rows] = each + (place < np.repeat(duration % number, number))
+    position = np.arange(len(rows)) - np.repeat(first, number)
+    shares[rows] = each + (position < np.repeat(duration % number, number))
     return shares
 
 
 @per_trace
 def call_classes(trace: Trace) -> Int64:
-    """Per call of the call tree its :class:`OperatorClass`: that of what it launched itself, else
-    that of what ran inside it; made once."""
+    """Per call of the call tree its :class:`OperatorClass`: that of the work it launched itself,
+    else that of the calls inside it."""
     tree = call_tree(trace)
     names = trace.slices["name_code"].to_numpy()[tree.slice]
     by_name = codes.map_names(
@@ -186,30 +184,30 @@ def call_classes(trace: Trace) -> Int64:
         True
     )
     inside = eligible_slices(trace)[tree.slice]
-    can = np.where(launches, by_name, inside) == codes.YES
+    is_eligible = np.where(launches, by_name, inside) == codes.YES
     classes: Int64 = np.where(
         np.where(launches, uses, uses_inside),
         OperatorClass.USING,
-        np.where(can, OperatorClass.ELIGIBLE, OperatorClass.OTHER),
+        np.where(is_eligible, OperatorClass.ELIGIBLE, OperatorClass.OTHER),
     )
     return classes
 
 
 @per_trace
 def _names_and_classes(trace: Trace) -> Int64:
-    """Per call of the call tree one number for its name and class."""
+    """Per call of the call tree one id for its name and class."""
     names = indices(trace.slices["name_code"])[call_tree(trace).slice]
     return names * len(OperatorClass) + call_classes(trace)
 
 
 def _distinct(names_and_classes: Int64, size: int) -> Int64:
-    """How many different names there are, per class; each is ``name × size + class``."""
+    """Number of distinct names per class; each id is ``name × size + class``."""
     present = np.flatnonzero(np.bincount(names_and_classes))
     return np.bincount(present % size, minlength=size)
 
 
-def _sums(places: Int64, values: Int64, count: int) -> Int64:
-    """Sum of ``values`` per place, exact."""
+def _sums(group: Int64, values: Int64, count: int) -> Int64:
+    """Exact sum of ``values`` per group."""
     sums = np.zeros(count, np.int64)
-    np.add.at(sums, places, values)
+    np.add.at(sums, group, values)
     return sums

@@ -1,4 +1,4 @@
-"""Kernel time by the use of Tensor Cores, and the shares of it, which may be known as bounds only.
+"""Kernel time by the use of Tensor Cores, and its shares, some of which are known only as bounds.
 
 Definitions: ``docs/metrics.md#gpus``.
 """
@@ -20,12 +20,12 @@ NO_COMPUTE_TIME = "The selection holds no kernel time but that of communication.
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """A share of kernel time in %, of which some may be of unknown use.
+class BoundedShare:
+    """A share of kernel time in %, as bounds where some kernels are unknown.
 
     Attributes:
-        least_pct: If no kernel of unknown use belonged to it.
-        most_pct: If each did.
+        least_pct: Lower bound: no unknown kernel belongs to it.
+        most_pct: Upper bound: every unknown kernel does.
         reason: Why both are None, where they are.
     """
 
@@ -35,7 +35,7 @@ class Share:
 
     @property
     def pct(self) -> float | None:
-        """The share as one number: the lower bound, while the bounds differ by no more than
+        """The share as one number: the lower bound where the bounds differ by no more than
         ``max-unknown-pct`` of ``knowledge/kernels.toml``; else None."""
         if self.least_pct is None or self.most_pct is None:
             return None
@@ -43,7 +43,7 @@ class Share:
         return self.least_pct if close else None
 
     @property
-    def why_none(self) -> str | None:
+    def null_reason(self) -> str | None:
         """Why :attr:`pct` is None; None where it is a number."""
         if self.pct is not None or self.least_pct is None:
             return self.reason
@@ -55,7 +55,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class TensorCoreTime:
-    """Kernel time by what is known of its Tensor Core use, in ns.
+    """Kernel time by its use of Tensor Cores, in ns.
 
     Attributes:
         used_ns: Of kernels that use them.
@@ -75,17 +75,17 @@ class TensorCoreTime:
         return self.used_ns + self.unused_ns + self.unknown_ns
 
     @property
-    def used(self) -> Share:
+    def used(self) -> BoundedShare:
         """Share of kernel time using Tensor Cores."""
         return self._share(self.used_ns, self.whole_ns, NO_KERNEL_TIME)
 
     @property
-    def unused(self) -> Share:
+    def unused(self) -> BoundedShare:
         """Share of kernel time not using them."""
         return self._share(self.unused_ns, self.whole_ns, NO_KERNEL_TIME)
 
     @property
-    def used_of_compute(self) -> Share:
+    def used_of_compute(self) -> BoundedShare:
         """Share of the time of kernels other than communication using Tensor Cores."""
         return self._share(self.used_ns, self.whole_ns - self.communication_ns, NO_COMPUTE_TIME)
 
@@ -94,13 +94,13 @@ class TensorCoreTime:
         """Share of kernel time in kernels no rule knows."""
         return self.unknown_ns / self.whole_ns * 100 if self.whole_ns else 0.0
 
-    def _share(self, part_ns: int, whole_ns: int, nothing: str) -> Share:
+    def _share(self, part_ns: int, whole_ns: int, nothing: str) -> BoundedShare:
         if whole_ns <= 0:
-            return Share(None, None, nothing)
+            return BoundedShare(None, None, nothing)
         if self.unknown_ns >= whole_ns:
-            return Share(None, None, NO_KNOWN_KERNEL)
+            return BoundedShare(None, None, NO_KNOWN_KERNEL)
         most_ns = part_ns + self.unknown_ns
-        return Share(part_ns / whole_ns * 100, most_ns / whole_ns * 100)
+        return BoundedShare(part_ns / whole_ns * 100, most_ns / whole_ns * 100)
 
 
 def tensor_core_time(trace: Trace, gpu: int, mask: Bools) -> TensorCoreTime:

@@ -29,7 +29,12 @@ from torch_tb_profiler.analysis.communication.roles import (
     host_computation,
     role_intervals,
 )
-from torch_tb_profiler.analysis.kernels.durations import CLOCKS, PACES, clocks, kernel_paces
+from torch_tb_profiler.analysis.kernels.durations import (
+    CLOCKS,
+    KERNEL_DURATIONS,
+    clocks,
+    kernel_durations,
+)
 from torch_tb_profiler.analysis.recording.kernel_kinds import KernelKinds, kernel_kinds
 from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
@@ -44,7 +49,7 @@ _FRAMES = {
     "steps": schema_of("steps"),
     "devices": schema_of("devices"),
     "records": pl.Schema(RECORDS),
-    "paces": PACES,
+    "paces": KERNEL_DURATIONS,
     "clocks": CLOCKS,
 }
 _SIDE = ("recorded_collectives", "links")
@@ -68,7 +73,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "steps": trace.steps,
         "devices": trace.devices,
         "records": calls.frame,
-        "paces": kernel_paces(trace),
+        "paces": kernel_durations(trace),
         "clocks": clocks(trace),
     }
     arrays = {
@@ -144,7 +149,7 @@ def _small_trace(
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
     kernel_kinds.provide(trace, kinds)
     records.provide(trace, calls)
-    kernel_paces.provide(trace, frames["paces"])
+    kernel_durations.provide(trace, frames["paces"])
     clocks.provide(trace, frames["clocks"])
     role_intervals.provide(trace, tuple(intervals[role] for role in TIMED_ROLES))
     host_computation.provide(trace, empty())

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.kernels.compiled.compilations import compilations
-from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
+from torch_tb_profiler.analysis.kernels.compiled.recompilations_by_step import recompilations
 from torch_tb_profiler.analysis.kernels.compiled.regions import (
     REGION,
+    break_location,
     compiled_calls,
-    resumed_place,
-    resumed_places,
+    resumed_frames,
 )
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps
@@ -112,13 +112,13 @@ def _more(steps: Int64) -> str:
 
 
 def _breaks(trace: Trace) -> tuple[Note, ...]:
-    frames = resumed_places(trace)
+    frames = resumed_frames(trace)
     if frames.is_empty():
         return ()
     counts = frames["code"].value_counts(sort=True)
     places = []
     for code, count in counts.head(_SHOWN).iter_rows():
-        place = resumed_place(str(trace.strings[code]))
+        place = break_location(str(trace.strings[code]))
         if place is not None:
             places.append(f"{place[0]} at line {place[1]} ({count:,} calls)")
     text = f"After graph breaks, compiled code goes on in {', '.join(places)}."

@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.graphs.attribution import (
     NONE,
     attribution,
-    ranges_of_launches,
+    launch_ranges,
 )
 from torch_tb_profiler.analysis.kernels.graphs.kinds import GROUPS, graph_work_kinds
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
@@ -190,7 +190,7 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
         "step": gathered(
             trace.steps["name"].to_list(), device_work_steps(trace)[row].astype(np.int64)
         ),
-        "range": _names(trace, ranges_of_launches(trace)[chosen]),
+        "range": _names(trace, launch_ranges(trace)[chosen]),
         "graph": gathered(labels, nodes.graph[chosen]),
         "call": _names(trace, call),
         "call_us": _of_call(call, trace.slices["dur_ns"]),

@@ -13,9 +13,9 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.compiled.triton import (
     Provenance,
-    frames_of_source,
     generated_calls,
-    provenances,
+    kernel_provenances,
+    parse_source_frames,
     source_line,
 )
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
@@ -120,10 +120,10 @@ def triton_table(trace: Trace, in_selection: Bools) -> Table:
     device_ns = groups["device_ns"].to_numpy()
     is_timed = groups["kernels"].to_numpy() > 0
     names = codes.texts(trace, groups["name_code"])
-    known, unknown_place = provenances(trace), Provenance()
+    known, unknown_place = kernel_provenances(trace), Provenance()
     told = [known.get(name or "", unknown_place) for name in names.to_list()]
     stacks = [
-        frames_of_source([trace.text(code) or ""]) or place.stack
+        parse_source_frames([trace.text(code) or ""]) or place.stack
         for code, place in zip(groups["stack_code"].to_list(), told, strict=True)
     ]
     values: dict[str, Any] = {

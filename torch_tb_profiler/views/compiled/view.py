@@ -8,9 +8,12 @@ from __future__ import annotations
 from torch_tb_profiler.analysis.kernels.compiled.compilations import compilations
 from torch_tb_profiler.analysis.kernels.compiled.regions import compiled_calls
 from torch_tb_profiler.analysis.kernels.compiled.triton import generated_calls
+from torch_tb_profiler.analysis.kernels.graphs.launch_selection import (
+    resolve_launch,
+    selected_launches,
+)
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.kernels.graphs.node_sums import node_sums
-from torch_tb_profiler.analysis.kernels.graphs.selected import chosen_launch, selected_launches
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.trace.columns import Bools
@@ -76,7 +79,7 @@ def compiled(trace: Trace, selection: Selection, *, operator_id: str | None = No
 def _graph_tables(trace: Trace, selected: Bools, operator_id: str | None) -> tuple[Table, ...]:
     if not len(selected):
         return ()
-    launch = chosen_launch(trace, selected, operator_id)
+    launch = resolve_launch(trace, selected, operator_id)
     sums = node_sums(trace, selected)
     return (
         graphs_table(trace, selected),

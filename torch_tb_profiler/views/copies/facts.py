@@ -8,7 +8,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, total, union
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
-from torch_tb_profiler.analysis.kernels.copies_detail import pinned_paces, pinned_savings
+from torch_tb_profiler.analysis.kernels.copy_bandwidth import pinned_rates, pinned_savings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, exact_microseconds
 from torch_tb_profiler.views.scales import duration_text
@@ -72,7 +72,7 @@ def _pageable(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
     if not known.any() or saved_us < WORTH_PCT / 100 * time_us:
         return ()
     keys = set(pageable.filter(pl.Series(known)).select("kind", "device").iter_rows())
-    measured = all(pinned_paces(trace)[key].is_measured for key in keys)
+    measured = all(pinned_rates(trace)[key].is_measured for key in keys)
     pace = "large copies of pinned memory in this recording" if measured else "the link's limit"
     host_us = int(pageable["call_ns"].sum()) / NS_PER_US
     text = (

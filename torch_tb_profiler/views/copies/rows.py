@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.copies_detail import limits, pinned_savings
+from torch_tb_profiler.analysis.kernels.copy_bandwidth import link_limits, pinned_savings
 from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason
 from torch_tb_profiler.knowledge.links import links
 from torch_tb_profiler.trace.model import Trace
@@ -63,12 +63,12 @@ def kinds_table(trace: Trace, found: pl.DataFrame) -> Table:
         .agg(
             *_SUMS,
             (pl.col("bytes") / pl.col("dur_ns")).filter(_RATED).max().alias("max_rate_gb_per_s"),
-            pl.col("beside_ns").sum(),
+            pl.col("overlapped_ns").sum(),
             pl.when(pl.col("call_ns").is_not_null().any()).then(pl.col("call_ns").sum()),
             pl.when(pl.col("saved_ns").is_not_null().any()).then(pl.col("saved_ns").sum()),
         )
     )
-    known = limits(trace)
+    known = link_limits(trace)
     names = dict(trace.devices.select("device", "name").iter_rows())
     limit = [known.get(key) for key in groups.select("kind", "device").iter_rows()]
     frame = groups.with_columns(
@@ -80,9 +80,9 @@ def kinds_table(trace: Trace, found: pl.DataFrame) -> Table:
             [_link(kind, names.get(gpu)) for kind, gpu in groups.select("kind", "device").rows()],
             dtype=pl.String,
         ),
-        beside_us=microseconds(groups["beside_ns"]),
+        beside_us=microseconds(groups["overlapped_ns"]),
         beside_pct=pl.when(pl.col("total_ns") > 0).then(
-            100 * pl.col("beside_ns") / pl.col("total_ns")
+            100 * pl.col("overlapped_ns") / pl.col("total_ns")
         ),
         host_us=microseconds(groups["call_ns"]),
         pinned_saving_us=microseconds(groups["saved_ns"]),
@@ -99,7 +99,7 @@ def _link(kind: str | None, name: str | None) -> str | None:
 
 def sizes_table(trace: Trace, found: pl.DataFrame) -> Table:
     """The rows of :data:`SIZES` of some copies."""
-    known = limits(trace)
+    known = link_limits(trace)
     sized = found.filter(_SIZED)
     limit = [known.get(key) for key in sized.select("kind", "device").iter_rows()]
     sized = sized.with_columns(limit=pl.Series(limit, dtype=pl.Float64))

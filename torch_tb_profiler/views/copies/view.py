@@ -5,8 +5,7 @@ Definitions: ``docs/views-copies.md``.
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.kernels.copies_detail import copies as all_copies
-from torch_tb_profiler.analysis.kernels.copies_detail import selected_copies
+from torch_tb_profiler.analysis.kernels.copy_bandwidth import selected_copies, timed_copies
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.copies.columns import KINDS, SIZES
@@ -38,7 +37,7 @@ def copies(trace: Trace, selection: Selection) -> View:
 
 
 def _missing(trace: Trace) -> str | None:
-    return None if all_copies(trace).height else missing_reason(trace, "copies", NOTHING)
+    return None if timed_copies(trace).height else missing_reason(trace, "copies", NOTHING)
 
 
 SPEC = ViewSpec(

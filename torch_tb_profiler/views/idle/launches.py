@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.kernels.launches.delays import Launches, WorkClass, launches
+from torch_tb_profiler.analysis.kernels.launches.launch_delays import Launches, WorkClass, launches
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask

@@ -42,7 +42,7 @@ def streams_table(trace: Trace, start_ns: Int64, end_ns: Int64) -> Table:
         busy = int(total_within(stream.working, start_ns, end_ns).sum())
         if not busy:
             continue
-        beside = int(total_within(stream.beside, start_ns, end_ns).sum())
+        beside = int(total_within(stream.overlapped, start_ns, end_ns).sum())
         rows.append(
             {
                 "gpu": gpu_number(stream.device),

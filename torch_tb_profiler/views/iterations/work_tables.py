@@ -14,7 +14,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.kernels.details import types_of_inputs
+from torch_tb_profiler.analysis.kernels.details import parse_input_types
 from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
 from torch_tb_profiler.analysis.operators.identity import operator_identity
 from torch_tb_profiler.analysis.operators.iteration_operators import (
@@ -224,7 +224,9 @@ def _argument_texts(trace: Trace, slices: Int64) -> dict[str, pl.Series]:
     for key in ("input_type", "input_shape", "concrete_inputs"):
         texts[key] = codes.texts(trace, arguments[f"{key}_code"].gather(at))
     distinct = {
-        text: ", ".join(types_of_inputs(text)) or None for text in set(texts["input_type"]) if text
+        text: ", ".join(parse_input_types(text)) or None
+        for text in set(texts["input_type"])
+        if text
     }
     return {
         "dtype": pl.Series([distinct.get(text) for text in texts["input_type"]], dtype=pl.String),

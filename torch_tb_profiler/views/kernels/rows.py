@@ -10,7 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
-from torch_tb_profiler.analysis.kernels.details import Variant, kernel_details, types_of_inputs
+from torch_tb_profiler.analysis.kernels.details import (
+    LaunchVariant,
+    kernel_details,
+    parse_input_types,
+)
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.model import Trace
 
@@ -85,7 +89,7 @@ def _variants(
     }
 
 
-def _longest_limit(times_ns: Mapping[Variant, int]) -> str | None:
+def _longest_limit(times_ns: Mapping[LaunchVariant, int]) -> str | None:
     """The limit with most time, the first of equals."""
     by_limit: dict[str | None, int] = {}
     for variant, dur_ns in times_ns.items():
@@ -93,8 +97,8 @@ def _longest_limit(times_ns: Mapping[Variant, int]) -> str | None:
     return max(by_limit, key=by_limit.__getitem__)
 
 
-def _types_of(trace: Trace, variants: Iterable[Variant]) -> tuple[str, ...]:
+def _types_of(trace: Trace, variants: Iterable[LaunchVariant]) -> tuple[str, ...]:
     """The types of all inputs, each once."""
     texts = (trace.text(variant.input_type_code) for variant in variants)
-    told = (types_of_inputs(text) for text in texts if text is not None)
+    told = (parse_input_types(text) for text in texts if text is not None)
     return tuple(dict.fromkeys(one for several in told for one in several))

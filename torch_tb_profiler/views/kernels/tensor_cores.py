@@ -8,7 +8,7 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.tensor_core_time import (
     NO_COMPUTE_TIME,
     NO_KERNEL_TIME,
-    Share,
+    BoundedShare,
     TensorCoreTime,
 )
 from torch_tb_profiler.trace.units import microseconds
@@ -112,7 +112,7 @@ def tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
     )
 
 
-def _share_facts(stem: str, title: str, share: Share, text: str) -> tuple[Fact, ...]:
+def _share_facts(stem: str, title: str, share: BoundedShare, text: str) -> tuple[Fact, ...]:
     """A share as one number where nearly all of the time is known, and its bounds."""
     bounds = "Kernels no rule knows count as"
     return (
@@ -123,7 +123,7 @@ def _share_facts(stem: str, title: str, share: Share, text: str) -> tuple[Fact, 
             "pct",
             None,
             f"{text} Only where nearly all of the time is in kernels that rules know.",
-            share.why_none,
+            share.null_reason,
         ),
         Fact(
             f"{stem}_min_pct",

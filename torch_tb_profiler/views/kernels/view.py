@@ -10,7 +10,7 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.calls import kernels_of_operator, selected_kernel_calls
+from torch_tb_profiler.analysis.kernels.calls import launched_by_operator, selected_kernel_calls
 from torch_tb_profiler.analysis.kernels.details import selected_kernel_details
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.categories import Category
@@ -50,7 +50,7 @@ def _kernels(
     calls = selected_kernel_calls(trace, selection)
     details = selected_kernel_details(trace, selection)
     if operator_id is not None:
-        chosen = kernels_of_operator(trace, selection, operator_id)
+        chosen = launched_by_operator(trace, selection, operator_id)
         calls, details = calls.filter(chosen), details.filter(chosen)
     tables = (
         kernels_table(trace, calls.hstack(details), group_by),

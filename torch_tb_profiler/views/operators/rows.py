@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.kernels.details import types_of_inputs
+from torch_tb_profiler.analysis.kernels.details import parse_input_types
 from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
@@ -171,7 +171,7 @@ def _data_types(trace: Trace, inputs: pl.Series) -> pl.Series:
         types: dict[str, None] = {}
         for code in codes_of_row or ():
             if code not in known:
-                known[code] = types_of_inputs(str(trace.strings[code]))
+                known[code] = parse_input_types(str(trace.strings[code]))
             types |= dict.fromkeys(known[code])
         texts.append(", ".join(types) or None)
     return pl.Series("data_types", texts, dtype=pl.String)

@@ -9,7 +9,7 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.details import input_types_of_slices
+from torch_tb_profiler.analysis.kernels.details import slice_input_types
 from torch_tb_profiler.analysis.operators.calls import (
     gaps_before_calls,
     no_operators,
@@ -82,7 +82,7 @@ def _with_input_types(
     trace: Trace, calls: pl.DataFrame, groups: pl.DataFrame, keys: list[str]
 ) -> pl.DataFrame:
     """``groups`` with ``input_type_codes``, the distinct ones of their calls; null for none."""
-    codes = input_types_of_slices(trace)[calls["slice"].to_numpy()]
+    codes = slice_input_types(trace)[calls["slice"].to_numpy()]
     if codes.max(initial=-1) < 0:
         return groups.with_columns(input_type_codes=pl.lit(None, pl.List(pl.Int32)))
     by_type = (

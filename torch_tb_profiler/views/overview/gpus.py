@@ -8,7 +8,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.kernels.tensor_core_time import (
-    Share,
+    BoundedShare,
     TensorCoreTime,
     tensor_core_time,
 )
@@ -169,20 +169,20 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
     return Table(GPUS, frame, needed(frame, reasons))
 
 
-def _shares(trace: Trace, selection: Selection) -> dict[int, tuple[Share, Share]]:
+def _shares(trace: Trace, selection: Selection) -> dict[int, tuple[BoundedShare, BoundedShare]]:
     """Per GPU the values of :data:`SHARES`."""
     mask = device_work_mask(trace, selection)
     times = {gpu: tensor_core_time(trace, gpu, mask) for gpu in gpu_profiles(trace)}
     return {gpu: (time.used, time.used_of_compute) for gpu, time in times.items()}
 
 
-def _share_reasons(shares: Iterable[tuple[Share, Share]]) -> dict[str, str]:
+def _share_reasons(shares: Iterable[tuple[BoundedShare, BoundedShare]]) -> dict[str, str]:
     """Why shares and bounds are null, of the first GPU where they are."""
     reasons: dict[str, str] = {}
     for of_gpu in shares:
         for column, share in zip(SHARES, of_gpu, strict=True):
-            if share.why_none is not None:
-                reasons.setdefault(column.key, share.why_none)
+            if share.null_reason is not None:
+                reasons.setdefault(column.key, share.null_reason)
             if share.reason is not None:
                 for bound in _bounds(column):
                     reasons.setdefault(bound.key, share.reason)

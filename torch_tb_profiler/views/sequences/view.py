@@ -12,8 +12,11 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.kernels.sequences.occurrences import Occurrences, occurrences
-from torch_tb_profiler.analysis.kernels.sequences.repeated import Run
+from torch_tb_profiler.analysis.kernels.sequences.occurrences import (
+    SequenceOccurrences,
+    occurrences,
+)
+from torch_tb_profiler.analysis.kernels.sequences.repeats import Run
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK, missing_reason
@@ -53,7 +56,7 @@ def sequences(trace: Trace, selection: Selection) -> View:
     return View(tables={SEQUENCES.name: table}, facts=_facts(frame, inside_ns, all_ns))
 
 
-def _inside_ns(trace: Trace, found: Occurrences, rows: Int64, is_kernel: Bools) -> int:
+def _inside_ns(trace: Trace, found: SequenceOccurrences, rows: Int64, is_kernel: Bools) -> int:
     """How long kernels of the selection run inside these occurrences; an occurrence that begins in
     the selection may end behind it."""
     order, place = _in_streams(trace)
@@ -77,7 +80,7 @@ def _in_streams(trace: Trace) -> tuple[Int64, Int64]:
     return order, place
 
 
-def _frame(trace: Trace, found: Occurrences, rows: Int64) -> pl.DataFrame:
+def _frame(trace: Trace, found: SequenceOccurrences, rows: Int64) -> pl.DataFrame:
     count = len(found.texts)
     of = found.sequence[rows]
 

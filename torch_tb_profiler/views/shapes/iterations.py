@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
-from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
+from torch_tb_profiler.analysis.kernels.compiled.recompilations_by_step import recompilations
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed

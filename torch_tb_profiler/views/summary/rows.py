@@ -10,7 +10,7 @@ from dataclasses import replace
 import polars as pl
 
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
-from torch_tb_profiler.analysis.kernels.by_function import kernel_summary
+from torch_tb_profiler.analysis.kernels.function_summary import kernel_summary
 from torch_tb_profiler.analysis.memory.by_event import memory_by_event
 from torch_tb_profiler.analysis.operators.summaries.calls import step_device_time_ns, step_time_ns
 from torch_tb_profiler.analysis.operators.summaries.phases import model_summary

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.traces import Event, annotation, frame, op, step, trace
 from torch_tb_profiler.analysis.kernels.compiled.compilations import PARTS, compilations
-from torch_tb_profiler.analysis.kernels.compiled.recompilations import recompilations
+from torch_tb_profiler.analysis.kernels.compiled.recompilations_by_step import recompilations
 from torch_tb_profiler.analysis.kernels.compiled.regions import REGION, compiled_calls
 from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.loading.opening.open_file import open_trace_file
@@ -84,7 +84,7 @@ def test_parts_are_without_parts_inside() -> None:
     assert (result.graphs.tolist(), result.generated.tolist()) == ([2], [1])
 
 
-def test_without_ids_the_region_called_next_on_the_thread_was_made() -> None:
+def test_without_ids_the_region_called_next_on_the_thread_counts() -> None:
     result = compilations(
         trace(
             [

@@ -10,10 +10,10 @@ from torch_tb_profiler.analysis.kernels.compiled.regions import (
     FORWARD,
     GRAPH,
     REGION,
+    break_location,
     compiled_calls,
     compiled_kind,
     region_id,
-    resumed_place,
 )
 
 
@@ -34,12 +34,12 @@ def test_names(name: str, kind: int) -> None:
     assert compiled_kind(name) == kind
 
 
-def test_numbers_of_regions_and_places_of_breaks() -> None:
+def test_ids_of_regions_and_locations_of_breaks() -> None:
     assert region_id("Torch-Compiled Region: 12/3") == "12/3"
     assert region_id("Torch-Compiled Region") is None
     name = "/home/u/model.py(30): torch_dynamo_resume_in_forward_at_30"
-    assert resumed_place(name) == ("forward", 30)
-    assert resumed_place("torch_dynamo_resume_in_x") is None
+    assert break_location(name) == ("forward", 30)
+    assert break_location("torch_dynamo_resume_in_x") is None
 
 
 def test_rows_of_one_kind_add_up() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.recorded import side_table
 from tests.helpers.traces import Event, call, kernel, op, trace
-from torch_tb_profiler.analysis.kernels.compiled.triton import frames_of_source, generated_calls
+from torch_tb_profiler.analysis.kernels.compiled.triton import generated_calls, parse_source_frames
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compiled.view import compiled
@@ -30,7 +30,7 @@ TRACEBACK = (
     ],
 )
 def test_call_stacks_of_sources(texts: list[str], stack: str | None) -> None:
-    assert frames_of_source(texts) == stack
+    assert parse_source_frames(texts) == stack
 
 
 def _launch(at: float, corr: int, dur: float, **args: object) -> list[Event]:
@@ -60,7 +60,7 @@ def test_time_and_rates_of_a_kernel() -> None:
     assert row["source"] is None
 
 
-def test_the_source_is_told_by_its_launch_else_by_provenance() -> None:
+def test_the_source_comes_from_its_launch_else_from_provenance() -> None:
     rows = [{"kernel": "triton_poi_fused_relu_0", "stacks": TRACEBACK, "nodes": "relu"}]
     side = {"kernel_provenance": side_table("kernel_provenance", "file", rows)}
     row = _table(dataclasses.replace(trace(_launch(0, 1, 5)), side=side))

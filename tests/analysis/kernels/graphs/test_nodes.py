@@ -32,7 +32,7 @@ def test_launches_of_the_same_kernels_are_of_one_graph_where_nothing_numbers_the
     assert [nodes.label(graph) for graph in range(nodes.count)] == ["#1", "#2", "#3"]
 
 
-def test_kernels_of_two_streams_that_swap_places_stay_apart() -> None:
+def test_kernels_of_two_streams_that_swap_stay_apart() -> None:
     """Both launches ran a and b beside each other, in different order."""
     first = launch(0, 1, (), graph=None)
     second = launch(50, 2, (), graph=None)

@@ -19,7 +19,7 @@ import pytest
 from tests.consistency.recordings import FILES, opened
 from tests.helpers.traces import call, kernel, memcpy, step, trace
 from torch_tb_profiler.analysis.algebra.intervals import total
-from torch_tb_profiler.analysis.kernels.launches.delays import WorkClass, launches
+from torch_tb_profiler.analysis.kernels.launches.launch_delays import WorkClass, launches
 from torch_tb_profiler.analysis.kernels.launches.streams import streams
 
 BEGINNINGS = (
@@ -142,6 +142,6 @@ def test_overlap_of_streams() -> None:
             ]
         )
     )
-    shared = {(stream.device, stream.stream): total(stream.beside) for stream in result}
+    shared = {(stream.device, stream.stream): total(stream.overlapped) for stream in result}
     assert shared == {(0, 7): 40_000, (0, 8): 60_000, (0, 9): 20_000, (1, 7): 0}
     assert all(stream.queue is None for stream in result)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.helpers.traces import annotation, call, kernel, memcpy, memset, op, step, trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.kernels.by_function import function_name
+from torch_tb_profiler.analysis.kernels.function_summary import function_name
 from torch_tb_profiler.analysis.kernels.memory_operations import memory_operations
 from torch_tb_profiler.analysis.operators.summaries.calls import step_time_ns
 from torch_tb_profiler.analysis.operators.summaries.operators import operator_parts

@@ -1,1 +1,1 @@
-"""What ``torch.compile`` made: its regions, its kernels, and when it compiled."""
+"""Code compiled by ``torch.compile``: its regions, its kernels, and the compilations."""

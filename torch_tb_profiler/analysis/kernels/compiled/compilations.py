@@ -1,4 +1,4 @@
-"""When a program compiled: what Dynamo and Inductor record of their own work.
+"""Compilations of a program, as Dynamo and Inductor record them.
 
 Definitions: ``docs/views-compiled.md#compilations``.
 """
@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 PARTS: Final = ("tracing", "aot", "inductor", "code", "guards")
-"""What a compilation is made of, as it is timed."""
+"""The timed parts of a compilation."""
 
 _PART_OF = {
     "bytecode_tracing": "tracing",
@@ -40,17 +40,16 @@ _BACKWARD = ("entire_backward_compile", "backward._backward_impl (dynamo_timed)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compilations:
-    """Compilations inside no other one, in order of start.
+    """Outermost compilations, in order of start.
 
     Attributes:
         slice: The slice of each.
-        region: Which region it made (``"0/1"``), None where nothing tells.
+        region: The region that it compiled (``"0/1"``), None where unknown.
         is_backward: Whether it compiled a backward pass by itself.
-        attempts: How often Dynamo began, 0 where it does not say: a graph break makes it begin
-            again.
+        attempts: Attempts of Dynamo, 0 where unknown: a graph break makes it start again.
         part_ns: Per part (:data:`PARTS`) and compilation the time in it, without parts inside.
-        graphs: Graphs that Inductor was given.
-        generated: Those of them it generated code for: the others were in its cache.
+        graphs: Graphs passed to Inductor.
+        generated: Graphs that it generated code for; the others were in its cache.
     """
 
     slice: Int64
@@ -63,104 +62,114 @@ class Compilations:
 
     @property
     def is_again(self) -> Bools:
-        """Which compiled the code of a function that was compiled before."""
+        """Which ones recompile a function."""
         return np.array([is_recompiled(region) for region in self.region], np.bool_)
 
 
 def is_recompiled(region: str | None) -> bool:
     """Whether a region is of a function that was compiled for other inputs before."""
-    found = REGION_ID.fullmatch(region or "")
-    return found is not None and int(found[2]) > 0
+    match = REGION_ID.fullmatch(region or "")
+    return match is not None and int(match[2]) > 0
 
 
 @per_trace
 def compilations(trace: Trace) -> Compilations:
-    """The compilations of a trace; made once."""
+    """The compilations of a trace."""
     slices = trace.slices
     names = slices["name_code"].to_numpy()
-    is_mark = codes.map_names(trace, names, lambda name: mark_kind(name) == "compilation", np.bool_)
-    is_mark &= _are_of_host(slices["category"].to_numpy(), is_mark)
+    is_mark = codes.names_match(trace, names, lambda name: mark_kind(name) == "compilation")
+    is_mark &= _counts_as_mark(slices["category"].to_numpy(), is_mark)
     start = slices["start_ns"].to_numpy()
     outer = _outermost(trace, np.flatnonzero(is_mark))
     outer = outer[np.argsort(start[outer], kind="stable")]
     is_outer = np.zeros(slices.height, np.bool_)
     is_outer[outer] = True
-    place = np.full(slices.height + 1, -1)
-    place[outer] = np.arange(len(outer))
+    index_of = np.full(slices.height + 1, -1)
+    index_of[outer] = np.arange(len(outer))
     parent = indices(slices["parent"])
-    said = np.flatnonzero(codes.map_names(trace, names, _tells, np.bool_)) if len(outer) else outer
-    of = place[np.append(nearest_marked(parent, is_outer), -1)[said]]
-    said, of = said[of >= 0], of[of >= 0]
-    told, attempts, generated = _ids(trace, said, of, len(outer))
-    part = codes.map_names(trace, names[said], _part, np.int8)
+    rows = np.flatnonzero(codes.names_match(trace, names, _is_detail)) if len(outer) else outer
+    within = index_of[np.append(nearest_marked(parent, is_outer), -1)[rows]]
+    rows, within = rows[within >= 0], within[within >= 0]
+    region, attempts, generated = _parse_details(trace, rows, within, len(outer))
+    part = codes.map_names(trace, names[rows], _part, np.int8)
     is_part = part >= 0
-    part_ns = _part_times(trace, parent, (said[is_part], part[is_part], of[is_part]), len(outer))
-    graphs = np.bincount(of[part == PARTS.index("inductor")], minlength=len(outer))
-    _tell_by_call(trace, outer, told)
+    timed = rows[is_part], part[is_part], within[is_part]
+    part_ns = _part_times(trace, parent, timed, len(outer))
+    graphs = np.bincount(within[part == PARTS.index("inductor")], minlength=len(outer))
+    _fill_regions_by_call(trace, outer, region)
     backward = np.isin([str(trace.strings[code]) for code in names[outer]], _BACKWARD)
-    return Compilations(outer, told, backward, attempts, part_ns, graphs, generated)
+    return Compilations(outer, region, backward, attempts, part_ns, graphs, generated)
 
 
-def _are_of_host(category: Int8, is_mark: Bools) -> Bools:
-    """Which slices count: timed ranges, and only where there are none frames of Python, which lie
-    in a tree of their own."""
+def _counts_as_mark(category: Int8, is_mark: Bools) -> Bools:
+    """Which slices count: timed ranges; Python frames, which are in a separate tree, only where
+    there are no such ranges."""
     is_node = np.isin(category, NODE_CATEGORIES)
     return is_node if (is_node & is_mark).any() else ~np.isin(category, DEVICE_CATEGORIES)
 
 
-def _ids(trace: Trace, said: Int64, of: Int64, count: int) -> tuple[list[str | None], Int64, Int64]:
-    """Per compilation its region, attempts and graphs that code was made for, of slices inside."""
+def _parse_details(
+    trace: Trace, rows: Int64, within: Int64, count: int
+) -> tuple[list[str | None], Int64, Int64]:
+    """Per compilation its region, attempts and graphs with generated code, from the slices
+    ``rows`` in the compilations ``within``."""
     region: list[str | None] = [None] * count
     attempts, generated = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    names = trace.slices["name_code"].to_numpy()[said]
-    for code, at in zip(names.tolist(), of.tolist(), strict=True):
+    names = trace.slices["name_code"].to_numpy()[rows]
+    for code, index in zip(names.tolist(), within.tolist(), strict=True):
         name = str(trace.strings[code])
-        generated[at] += name == _CODEGEN
-        found = _ID.search(name)
-        if found is not None and region[at] is None:
-            region[at] = found["id"]
+        generated[index] += name == _CODEGEN
+        match = _ID.search(name)
+        if match is not None and region[index] is None:
+            region[index] = match["id"]
         attempt = _ATTEMPT.fullmatch(name)
         if attempt is not None:
-            attempts[at] = max(attempts[at], int(attempt["number"]) + 1)
+            attempts[index] = max(attempts[index], int(attempt["number"]) + 1)
     return region, attempts, generated
 
 
-def _part_times(trace: Trace, parent: Int64, said: tuple[Int64, Int8, Int64], count: int) -> Int64:
-    """Per part and compilation the time of slices of the part, without parts inside them; of
-    slices, their parts and compilations."""
-    rows, part, of = said
+def _part_times(trace: Trace, parent: Int64, timed: tuple[Int64, Int8, Int64], count: int) -> Int64:
+    """Per part and compilation the time of slices of the part, without parts inside them.
+
+    Args:
+        trace: The recording.
+        parent: Parent of each slice.
+        timed: Slices, their parts and their compilations.
+        count: Number of compilations.
+    """
+    rows, part, within = timed
     total = np.zeros((len(PARTS), count), np.int64)
     dur = trace.slices["dur_ns"].to_numpy()[rows]
-    np.add.at(total, (part, of), dur)
+    np.add.at(total, (part, within), dur)
     is_part = np.zeros(trace.slices.height, np.bool_)
     is_part[rows] = True
-    place = np.full(trace.slices.height + 1, -1)
-    place[rows] = np.arange(len(rows))
-    around = place[np.append(nearest_marked(parent, is_part), -1)[parent[rows]]]
+    row_of = np.full(trace.slices.height + 1, -1)
+    row_of[rows] = np.arange(len(rows))
+    around = row_of[np.append(nearest_marked(parent, is_part), -1)[parent[rows]]]
     inside = around >= 0
-    np.subtract.at(total, (part[around[inside]], of[inside]), dur[inside])
+    np.subtract.at(total, (part[around[inside]], within[inside]), dur[inside])
     return np.maximum(total, 0)
 
 
 def _outermost(trace: Trace, rows: Int64) -> Int64:
-    """Those of some slices that begin in none before them on their track; in order of id, so of
-    track and start."""
+    """The slices that do not start in an earlier one on their track; ``rows`` ascend, so they are
+    sorted by track and start."""
     track = trace.slices["track"].to_numpy()[rows].astype(np.int64)
     start = trace.slices["start_ns"].to_numpy()[rows]
     end = start + trace.slices["dur_ns"].to_numpy()[rows]
-    kept: list[int] = []
+    outermost: list[int] = []
     reach, current = 0, -1
-    for row, place, begin, stop in zip(
+    for row, number, begin, stop in zip(
         rows.tolist(), track.tolist(), start.tolist(), end.tolist(), strict=True
     ):
-        if place != current or begin >= reach:
-            kept.append(row)
-            reach, current = stop, place
-    return np.array(kept, np.int64)
+        if number != current or begin >= reach:
+            outermost.append(row)
+            reach, current = stop, number
+    return np.array(outermost, np.int64)
 
 
-def _tells(name: str) -> bool:
-    """Whether a slice inside a compilation tells something of it."""
+def _is_detail(name: str) -> bool:
+    """Whether a slice inside a compilation has its id, an attempt, or the time of a part."""
     is_timed = _part(name) >= 0 or name == _CODEGEN
     return is_timed or _ID.search(name) is not None or _ATTEMPT.fullmatch(name) is not None
 
@@ -171,20 +180,20 @@ def _part(name: str) -> int:
     return PARTS.index(part) if part is not None else -1
 
 
-def _tell_by_call(trace: Trace, outer: Int64, told: list[str | None]) -> None:
-    """Recorders before torch 2.7 write no ids: a compilation made the region that is called next
-    on its thread."""
-    missing = [at for at, region in enumerate(told) if region is None]
+def _fill_regions_by_call(trace: Trace, outer: Int64, regions: list[str | None]) -> None:
+    """Fill unknown regions: recorders before torch 2.7 write no ids, and a compilation belongs to
+    the region that is called next on its thread."""
+    missing = [index for index, region in enumerate(regions) if region is None]
     if not missing:
         return
     names = trace.slices["name_code"].to_numpy()
-    regions = np.flatnonzero(
-        codes.map_names(trace, names, lambda name: region_id(name) is not None, np.bool_)
+    calls = np.flatnonzero(
+        codes.names_match(trace, names, lambda name: region_id(name) is not None)
     )
     track, start = trace.slices["track"].to_numpy(), trace.slices["start_ns"].to_numpy()
     end = start + trace.slices["dur_ns"].to_numpy()
-    for at in missing:
-        row = outer[at]
-        after = regions[(track[regions] == track[row]) & (start[regions] >= end[row])]
+    for index in missing:
+        row = outer[index]
+        after = calls[(track[calls] == track[row]) & (start[calls] >= end[row])]
         if len(after):
-            told[at] = region_id(str(trace.strings[names[after[start[after].argmin()]]]))
+            regions[index] = region_id(str(trace.strings[names[after[start[after].argmin()]]]))

@@ -1,4 +1,4 @@
-"""What ``torch.compile`` made, as it is called: regions, graphs of Inductor, autograd's functions.
+"""Calls of code compiled by ``torch.compile``: regions, Inductor graphs, autograd functions.
 
 Definitions: ``docs/views-compiled.md#regions``.
 """
@@ -22,7 +22,7 @@ from torch_tb_profiler.trace.model import Trace
 
 REGION, GRAPH, FORWARD, BACKWARD = range(4)
 KINDS: Final = ("region", "inductor graph", "forward function", "backward function")
-"""What compiled code may be, by code."""
+"""Kinds of compiled code, by code."""
 
 _PATTERN = re.compile(
     r"(?P<region>Torch-Compiled Region(: (?P<id>\d+/\d+).*)?)"
@@ -30,25 +30,25 @@ _PATTERN = re.compile(
     r"|(?P<function>CompiledFunction)(?P<backward>Backward)?"
 )
 REGION_ID = re.compile(r"(\d+)/(\d+)")
-"""Number of the frame (a function's code), and how often it was compiled before."""
+"""Id of the frame (a function's code), and how often it was compiled before."""
 
 
 def compiled_kind(name: str) -> int:
-    """What compiled code a slice of this name is, a place in :data:`KINDS`; -1 for none."""
-    found = _PATTERN.fullmatch(name)
-    if found is None:
+    """The kind of compiled code by a slice's name, an index into :data:`KINDS`; -1 for none."""
+    match = _PATTERN.fullmatch(name)
+    if match is None:
         return -1
-    if found["region"]:
+    if match["region"]:
         return REGION
-    if found["key"]:
+    if match["key"]:
         return GRAPH
-    return BACKWARD if found["backward"] else FORWARD
+    return BACKWARD if match["backward"] else FORWARD
 
 
 def region_id(name: str) -> str | None:
     """``"0/1"`` of the name of a region."""
-    found = _PATTERN.fullmatch(name)
-    return found["id"] if found else None
+    match = _PATTERN.fullmatch(name)
+    return match["id"] if match else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +57,13 @@ class CompiledCalls:
 
     Attributes:
         slice: The slices.
-        kind: Place in :data:`KINDS`.
+        kind: Index into :data:`KINDS`.
         inside: The slice of the call of the same kind around it, -1 for none.
-        is_resumed: Whether it is a region inside another one, whose code it goes on with after a
-            graph break.
-        self_ns: Time on the host without calls of the same kind inside.
-        device_ns: Device work launched inside, but not inside another call of the same kind.
-        kernels: Kernels among that.
+        is_resumed: Whether it is a region inside another one whose code it resumes after a graph
+            break.
+        self_ns: Host time without calls of the same kind inside.
+        device_ns: Device work launched inside it and not in a call of the same kind inside it.
+        kernels: Number of kernels in that work.
     """
 
     slice: Int64
@@ -77,7 +77,7 @@ class CompiledCalls:
 
 @per_trace
 def compiled_calls(trace: Trace) -> CompiledCalls:
-    """The calls of compiled code of a trace; made once."""
+    """The calls of compiled code of a trace."""
     slices = trace.slices
     names = slices["name_code"].to_numpy()
     kind_of = codes.map_names(trace, names, compiled_kind, np.int8)
@@ -90,8 +90,8 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
     device_ns, kernels = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     parent, work = indices(slices["parent"]), trace.device_work
     owner, is_kernel = indices(work["owner"]), kernel_kinds(trace).is_kernel
-    place = np.full(slices.height + 1, -1)
-    place[rows] = np.arange(len(rows))
+    call_of = np.full(slices.height + 1, -1)
+    call_of[rows] = np.arange(len(rows))
     for each in np.unique(kind).tolist():
         mine = np.flatnonzero(kind == each)
         marked = np.zeros(slices.height, np.bool_)
@@ -99,22 +99,22 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
         nearest = np.append(nearest_marked(parent, marked), -1)
         around = nearest[parent[rows[mine]]]
         inside[mine] = around
-        np.subtract.at(self_ns, place[around[around >= 0]], dur[rows[mine]][around >= 0])
-        at = place[nearest[owner]]
-        np.add.at(device_ns, at[at >= 0], work["dur_ns"].to_numpy()[at >= 0])
-        np.add.at(kernels, at[(at >= 0) & is_kernel], 1)
+        np.subtract.at(self_ns, call_of[around[around >= 0]], dur[rows[mine]][around >= 0])
+        call = call_of[nearest[owner]]
+        np.add.at(device_ns, call[call >= 0], work["dur_ns"].to_numpy()[call >= 0])
+        np.add.at(kernels, call[(call >= 0) & is_kernel], 1)
     is_resumed = (kind == REGION) & (inside >= 0) & (names[rows] != names[inside])
     return CompiledCalls(rows, kind, inside, is_resumed, np.maximum(self_ns, 0), device_ns, kernels)
 
 
 @per_trace
-def resumed_places(trace: Trace) -> pl.DataFrame:
-    """Where code goes on after a graph break, as Dynamo names the functions that it makes of it.
+def resumed_frames(trace: Trace) -> pl.DataFrame:
+    """Frames that resume after a graph break, recognized by the name that Dynamo gives them.
 
-    Columns: slice (of the frame), code (name of the frame). None without Python frames.
+    Columns: slice (of the frame), code (name of the frame). Empty without Python frames.
     """
     names = trace.slices["name_code"].to_numpy()
-    is_resumed = codes.map_names(trace, names, lambda name: RESUMED in name, np.bool_)
+    is_resumed = codes.names_match(trace, names, lambda name: RESUMED in name)
     rows = np.flatnonzero(is_resumed)
     return pl.DataFrame({"slice": rows, "code": names[rows]})
 
@@ -123,7 +123,7 @@ RESUMED = "torch_dynamo_resume_in_"
 _RESUMED = re.compile(RESUMED + r"(?P<function>.+)_at_(?P<line>\d+)")
 
 
-def resumed_place(name: str) -> tuple[str, int] | None:
-    """Function and line of the break, of the name of such a frame."""
-    found = _RESUMED.search(name)
-    return (found["function"], int(found["line"])) if found else None
+def break_location(name: str) -> tuple[str, int] | None:
+    """Function and line of the graph break, from the name of such a frame."""
+    match = _RESUMED.search(name)
+    return (match["function"], int(match["line"])) if match else None

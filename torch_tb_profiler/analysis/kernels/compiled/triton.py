@@ -1,4 +1,4 @@
-"""Kernels that ``torch.compile`` generated: what each took, and where its source stands.
+"""Kernels that ``torch.compile`` generated: their time and source location.
 
 Definitions: ``docs/views-compiled.md#triton-kernels``.
 """
@@ -26,28 +26,28 @@ MAX_FRAMES = 64
 
 @per_trace
 def generated_calls(trace: Trace) -> pl.DataFrame:
-    """One row per launch of a kernel whose generated code the recorder names; made once.
+    """One row per launch of a kernel whose generated code is recorded.
 
     Columns: slice, name_code, kernel_file_code, kernel_kwargs_code, stack_code (of its launch, else
     of its kernel), flops, bytes, device_ns and kernels (that it launched itself).
     """
     stated = trace.stated.filter(pl.col("kernel_file_code").is_not_null())
     slices = stated["slice"].to_numpy()
-    place = np.full(trace.slices.height + 1, -1)
-    place[slices] = np.arange(len(slices))
+    row_of = np.full(trace.slices.height + 1, -1)
+    row_of[slices] = np.arange(len(slices))
     work = trace.device_work
-    at = place[indices(work["owner"])]
-    launched = np.flatnonzero((at >= 0) & (work["category"].to_numpy() == Category.KERNEL))
+    row = row_of[indices(work["owner"])]
+    launched = np.flatnonzero((row >= 0) & (work["category"].to_numpy() == Category.KERNEL))
     device_ns, kernels = np.zeros(len(slices), np.int64), np.zeros(len(slices), np.int64)
-    np.add.at(device_ns, at[launched], work["dur_ns"].to_numpy()[launched])
-    np.add.at(kernels, at[launched], 1)
+    np.add.at(device_ns, row[launched], work["dur_ns"].to_numpy()[launched])
+    np.add.at(kernels, row[launched], 1)
     stack = indices(stated["stack_code"])
-    of_kernel = _stacks_of_work(trace)[launched]
-    has_own = stack[at[launched]] >= 0
-    told = launched[(of_kernel >= 0) & ~has_own]
+    kernel_stack = _work_stacks(trace)[launched]
+    has_own = stack[row[launched]] >= 0
+    missing = launched[(kernel_stack >= 0) & ~has_own]
     stack = stack.copy()
-    stack[at[told]] = _stacks_of_work(trace)[told]
-    made: pl.DataFrame = stated.select(
+    stack[row[missing]] = _work_stacks(trace)[missing]
+    calls: pl.DataFrame = stated.select(
         "slice", "kernel_file_code", "kernel_kwargs_code", "flops", "bytes"
     ).with_columns(
         name_code=pl.Series(trace.slices["name_code"].to_numpy()[slices]),
@@ -55,43 +55,43 @@ def generated_calls(trace: Trace) -> pl.DataFrame:
         device_ns=pl.Series(device_ns),
         kernels=pl.Series(kernels),
     )
-    return made
+    return calls
 
 
-def _stacks_of_work(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Per piece of device work the code of the source that it states itself, -1 for none."""
-    of_slice = np.full(trace.slices.height, -1)
+def _work_stacks(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Per piece of device work the code of its recorded source, -1 for none."""
+    by_slice = np.full(trace.slices.height, -1)
     stated = trace.stated.filter(pl.col("stack_code").is_not_null())
-    of_slice[stated["slice"].to_numpy()] = indices(stated["stack_code"])
-    found: np.ndarray[tuple[int], np.dtype[np.int64]] = of_slice[
+    by_slice[stated["slice"].to_numpy()] = indices(stated["stack_code"])
+    stacks: np.ndarray[tuple[int], np.dtype[np.int64]] = by_slice[
         trace.device_work["slice"].to_numpy()
     ]
-    return found
+    return stacks
 
 
-def frames_of_source(texts: Iterable[str]) -> str | None:
-    """The places that stack traces name, as a call stack of this house: ``file(line): function``,
-    innermost first, each once; None of nothing.
+def parse_source_frames(texts: Iterable[str]) -> str | None:
+    """The distinct frames of stack traces as a call stack, ``file(line): function``, innermost
+    first; None without any.
 
-    Inductor writes Python's tracebacks, outermost first; others ``file.py:line``.
+    Inductor writes Python tracebacks, outermost first; others ``file.py:line``.
     """
     frames: dict[str, None] = {}
     for text in texts:
-        found = [
+        parsed = [
             f"{frame['file']}({frame['line']}): {frame['function']}"
             for frame in _PYTHON_FRAME.finditer(text)
         ][::-1] or [f"{frame['file']}({frame['line']}): " for frame in _SHORT_FRAME.finditer(text)]
-        frames.update(dict.fromkeys(frame.replace(SEPARATOR, ",") for frame in found))
+        frames.update(dict.fromkeys(frame.replace(SEPARATOR, ",") for frame in parsed))
     return SEPARATOR.join(list(frames)[:MAX_FRAMES]) or None
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a generated kernel is from, of files beside the trace.
+    """The source of a generated kernel, from sidecar files.
 
     Attributes:
-        stack: The lines of the program that it computes, as a call stack; None where not told.
-        nodes: The nodes of the model's graph that were fused into it, likewise.
+        stack: The lines of the program that it computes, as a call stack; None where unknown.
+        nodes: The nodes of the model's graph that were fused into it; None where unknown.
     """
 
     stack: str | None = None
@@ -99,20 +99,20 @@ class Provenance:
 
 
 @per_trace
-def provenances(trace: Trace) -> Mapping[str, Provenance]:
-    """Name of a kernel → where it is from; empty where no file beside the trace tells."""
+def kernel_provenances(trace: Trace) -> Mapping[str, Provenance]:
+    """Name of a kernel → its source; empty without a sidecar file."""
     side = trace.side.get("kernel_provenance")
     if side is None:
         return {}
     return {
-        kernel: Provenance(frames_of_source([stacks or ""]), nodes)
+        kernel: Provenance(parse_source_frames([stacks or ""]), nodes)
         for kernel, stacks, nodes in side.frame.select("kernel", "stacks", "nodes").iter_rows()
     }
 
 
 def source_line(stack: str | None) -> str | None:
-    """The innermost place of a call stack that an editor can be sent to, else the innermost that
-    has a file: ``file:line``."""
+    """``file:line`` of the innermost frame of a call stack that an editor can open, else of the
+    innermost with a file."""
     frames = [frame for frame in parse_stack(stack) if frame.file]
     if not frames:
         return None

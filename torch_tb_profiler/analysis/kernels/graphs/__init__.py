@@ -1,1 +1,1 @@
-"""CUDA and HIP graphs: their launches, what each ran, and what is known of every node."""
+"""CUDA and HIP graphs: their launches, the work of each, and the attribution of every node."""

@@ -1,4 +1,4 @@
-"""What was written to a node of a graph, as a text for people.
+"""The annotation of a node of a graph, as display text.
 
 PyTorch's ``mark_kernels`` annotates nodes with a text or with a dictionary; where scopes nest, a
 node has several. Recorders write them as JSON.
@@ -10,11 +10,11 @@ import json
 from typing import Any
 
 NAME_KEYS = ("module_fqn", "fqn", "name", "str", "annotation")
-"""Keys whose value is the name of what a node is of; torchtitan writes ``module_fqn``, a text given
-to ``mark_kernels`` becomes ``str``."""
+"""Keys whose value is the name of an annotation; torchtitan writes ``module_fqn``, a text given to
+``mark_kernels`` becomes ``str``."""
 
 _HIDDEN_KEYS = frozenset({"stream"})
-"""Keys that tell where a kernel is drawn, not what it is."""
+"""Keys about where a kernel is drawn, not what it is."""
 
 _BETWEEN = " / "
 MAX_CHARS = 500
@@ -22,19 +22,19 @@ MAX_CHARS = 500
 
 
 def annotation_text(written: str) -> str:
-    """The annotation of a node, from the JSON text of what was written; other text is itself."""
+    """The annotation of a node from its JSON text; text that is not JSON is unchanged."""
     try:
         value = json.loads(written)
     except (ValueError, RecursionError):
         value = written
-    return text_of(value)[:MAX_CHARS]
+    return _annotation_name(value)[:MAX_CHARS]
 
 
-def text_of(value: Any) -> str:
-    """The name of an annotation; of a dictionary without one its items; of several all, each
-    once."""
+def _annotation_name(value: Any) -> str:
+    """The name of an annotation; of a dictionary without one its items; of a list all distinct
+    names."""
     if isinstance(value, list):
-        parts = [text_of(each) for each in value]
+        parts = [_annotation_name(each) for each in value]
         return _BETWEEN.join(dict.fromkeys(part for part in parts if part))
     if isinstance(value, dict):
         for key in NAME_KEYS:

@@ -1,4 +1,4 @@
-"""Graphs of a trace that were captured in another one: which captured launch each kernel is.
+"""Graphs that another trace shows being captured: the captured launch of each kernel.
 
 Definitions: ``docs/views-compiled.md#capture-traces``.
 """
@@ -25,30 +25,30 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 MAX_ALIGNED = 2000
-"""Launches up to here are aligned by name where their numbers differ: it takes time by the
-square of it."""
+"""Launches with up to so many kernels are aligned by name where the numbers of kernels differ; the
+alignment takes quadratic time."""
 
-MAX_TRIED = 8
-"""So many captures are tried, those nearest in number."""
+MAX_CANDIDATES = 8
+"""At most so many captures are aligned, those nearest in number of kernels."""
 
-LEAST_ALIKE = 0.9
-"""So alike two sequences of different lengths must be."""
+MIN_SIMILARITY = 0.9
+"""Similarity that two sequences of different lengths must have."""
 
-MAX_CLIMBS = 64
+MAX_DEPTH = 64
 _KINDS = {Category.MEMCPY: "copy", Category.MEMSET: "set"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CapturedWork:
-    """What was captured for the work of graphs.
+    """The captured launches of the work of graphs.
 
     Attributes:
         frame: The rows of the side table ``captured_kernels``.
-        row: Per row of ``GraphLaunches.row`` the row of ``frame`` that it is, -1 for none.
-        has_shapes: Per row of ``GraphLaunches.row`` whether its shapes are known, too: several
-            captures of other batch sizes may fit a launch whose own is not known.
-        has_module: Likewise of its module: several graphs of one capture, one for each layer, say,
-            may fit a launch whose place in its step is not known.
+        row: Per row of ``GraphLaunches.row`` its row of ``frame``, -1 for none.
+        has_shapes: Per row of ``GraphLaunches.row`` whether its shapes are known, too: captures of
+            several batch sizes may fit a launch whose batch size is unknown.
+        has_module: Likewise of its module: several graphs of one capture (one per layer, say) may
+            fit a launch whose position in its step is unknown.
     """
 
     frame: pl.DataFrame
@@ -59,8 +59,8 @@ class CapturedWork:
 
 @dataclass(frozen=True, slots=True)
 class _Capture:
-    """One captured graph: its rows in the frame, its file and place there, and what each row
-    launched, by kind and name."""
+    """One captured graph: its rows in the frame, its file and index there, and the kernel and
+    shapes of each row."""
 
     rows: Int64
     file: str
@@ -72,8 +72,7 @@ class _Capture:
 
 @per_trace
 def captured_work(trace: Trace) -> CapturedWork | None:
-    """What was captured for the work of all graphs; None where no capture stands beside the
-    trace."""
+    """The captured launches of the work of all graphs; None where the trace has no capture file."""
     side = trace.side.get("captured_kernels")
     if side is None or side.frame.is_empty():
         return None
@@ -81,47 +80,47 @@ def captured_work(trace: Trace) -> CapturedWork | None:
     launches, windows = graph_launches(trace), serving_windows(trace)
     row = np.full(len(launches.row), -1)
     has_shapes, has_module = np.zeros((2, len(launches.row)), np.bool_)
-    known: dict[tuple[tuple[str, ...], ...], list[tuple[_Capture, Int64]]] = {}
-    for at, alike in _alike_launches(graph_nodes(trace).graph, windows):
-        by_node, fitting = _told(trace, captures, at, known)
-        if not fitting:
+    cache: dict[tuple[tuple[str, ...], ...], list[tuple[_Capture, Int64]]] = {}
+    for launch, equal in _equal_launches(graph_nodes(trace).graph, windows):
+        by_node, candidates = _candidates(trace, captures, launch, cache)
+        if not candidates:
             continue
-        size, place = int(windows.size[at]), int(windows.place[at])
-        capture, places, is_sure = _best(fitting, size, place)
-        mapped = gather(capture.rows, places)
-        with_shapes = (size >= 0 and capture.batch_size is not None) or _same_shapes(fitting)
-        for each in alike.tolist():
+        size, index = int(windows.size[launch]), int(windows.index[launch])
+        capture, positions, is_unique = _best(candidates, size, index)
+        mapped = gather(capture.rows, positions)
+        with_shapes = (size >= 0 and capture.batch_size is not None) or _same_shapes(candidates)
+        for each in equal.tolist():
             first, last = launches.first[each], launches.first[each + 1]
             row[first + _order(trace, each, by_node=by_node)] = mapped[: last - first]
-            has_shapes[first:last], has_module[first:last] = with_shapes, is_sure
+            has_shapes[first:last], has_module[first:last] = with_shapes, is_unique
     return CapturedWork(side.frame, row, has_shapes, has_module)
 
 
-def _told(
+def _candidates(
     trace: Trace,
     captures: Mapping[tuple[str, ...], Sequence[_Capture]],
-    at: int,
-    known: dict[tuple[tuple[str, ...], ...], list[tuple[_Capture, Int64]]],
+    launch: int,
+    cache: dict[tuple[tuple[str, ...], ...], list[tuple[_Capture, Int64]]],
 ) -> tuple[bool, list[tuple[_Capture, Int64]]]:
-    """Whether numbers of nodes tell the order of a launch, and the captures that it may be of;
-    launches of the same kernels are looked up once."""
+    """Whether node numbers give the order of a launch, and the captures that fit it; computed once
+    for launches of the same kernels."""
     for by_node in (True, False):
-        work = _work(trace, at, by_node=by_node)
-        if work not in known:
-            known[work] = _fitting(captures, *work)
-        if known[work]:
-            return by_node, known[work]
+        work = _work(trace, launch, by_node=by_node)
+        if work not in cache:
+            cache[work] = _fitting(captures, *work)
+        if cache[work]:
+            return by_node, cache[work]
     return False, []
 
 
 def _captures(frame: pl.DataFrame) -> dict[tuple[str, ...], list[_Capture]]:
-    """The captured graphs, by the kinds of what they launch."""
+    """The captured graphs, by the kinds of their work."""
     keys = frame.select("capture", "graph").rows()
-    found: dict[tuple[str, ...], list[_Capture]] = {}
+    captures: dict[tuple[str, ...], list[_Capture]] = {}
     for (file, graph), group in groupby(range(frame.height), key=lambda row: keys[row]):
         rows = np.array(list(group), np.int64)
         part = frame[rows]
-        kinds = tuple(map(_kind_of_call, part["call"].to_list()))
+        kinds = tuple(map(_call_kind, part["call"].to_list()))
         capture = _Capture(
             rows,
             file,
@@ -130,41 +129,41 @@ def _captures(frame: pl.DataFrame) -> dict[tuple[str, ...], list[_Capture]]:
             tuple(part["kernel"].to_list()),
             tuple(part["input_shapes"].to_list()),
         )
-        found.setdefault(kinds, []).append(capture)
-    return found
+        captures.setdefault(kinds, []).append(capture)
+    return captures
 
 
-def _kind_of_call(call: str) -> str:
+def _call_kind(call: str) -> str:
     if "Memcpy" in call:
         return "copy"
     return "set" if "Memset" in call else "kernel"
 
 
-def _alike_launches(graph: Int64, windows: ServingWindows) -> list[tuple[int, Int64]]:
-    """The first launch of each graph, batch size and place in its step, with all like it."""
-    keys = np.stack((graph, windows.size, windows.place), axis=1)
-    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(number.reshape(-1), kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(number.reshape(-1)))[:-1])
+def _equal_launches(graph: Int64, windows: ServingWindows) -> list[tuple[int, Int64]]:
+    """The first launch of each graph, batch size and position in the step, with all equal ones."""
+    keys = np.stack((graph, windows.size, windows.index), axis=1)
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
     return list(zip(first.tolist(), groups, strict=True))
 
 
-def _order(trace: Trace, at: int, *, by_node: bool) -> Int64:
-    """The order of a launch's work as it was captured: nodes are numbered in that order; where the
-    recorder wrote no numbers, as it ran."""
+def _order(trace: Trace, launch: int, *, by_node: bool) -> Int64:
+    """The order in which a launch's work was captured: by node number; by start where the recorder
+    wrote no numbers."""
     launches = graph_launches(trace)
-    first, last = launches.first[at], launches.first[at + 1]
+    first, last = launches.first[launch], launches.first[launch + 1]
     node = launches.node[first:last]
     if by_node and (node >= 0).all():
         return np.argsort(node, kind="stable")
     return np.arange(last - first)
 
 
-def _work(trace: Trace, at: int, *, by_node: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _work(trace: Trace, launch: int, *, by_node: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Kind and name of the work of a launch, in order."""
     launches = graph_launches(trace)
-    order = _order(trace, at, by_node=by_node)
-    rows = launches.row[launches.first[at] : launches.first[at + 1]][order]
+    order = _order(trace, launch, by_node=by_node)
+    rows = launches.row[launches.first[launch] : launches.first[launch + 1]][order]
     category = trace.device_work["category"].to_numpy()[rows]
     names = trace.device_work["name_code"].to_numpy()[rows]
     kinds = tuple(_KINDS.get(Category(each), "kernel") for each in category.tolist())
@@ -176,113 +175,112 @@ def _fitting(
     kinds: tuple[str, ...],
     names: tuple[str, ...],
 ) -> list[tuple[_Capture, Int64]]:
-    """The captures that a launch may be a replay of: per kernel its place in the capture. As many
-    were captured, each of the same kind and, where it has one, name; else those that are almost so
-    by name."""
+    """The captures that a launch may replay, with the position of each kernel in them: those with
+    the same kinds in order and, where recorded, the same names; else those with similar names."""
     exact = [
         (capture, np.arange(len(names)))
         for capture in captures.get(kinds, ())
-        if _are_names(capture.kernels, kinds, names)
+        if _names_match(capture.kernels, kinds, names)
     ]
     if exact or len(names) > MAX_ALIGNED:
         return exact
-    several = (capture for each in captures.values() for capture in each)
-    near = nsmallest(MAX_TRIED, several, key=lambda each: abs(len(each.rows) - len(names)))
-    aligned = ((capture, _aligned(capture, names)) for capture in near)
-    return [(capture, places) for capture, places in aligned if places is not None]
+    every = (capture for group in captures.values() for capture in group)
+    nearest = nsmallest(MAX_CANDIDATES, every, key=lambda each: abs(len(each.rows) - len(names)))
+    aligned = ((capture, _align(capture, names)) for capture in nearest)
+    return [(capture, positions) for capture, positions in aligned if positions is not None]
 
 
-def _are_names(
+def _names_match(
     kernels: tuple[str | None, ...], kinds: tuple[str, ...], names: tuple[str, ...]
 ) -> bool:
     return all(
-        kernel is None or kind != "kernel" or _is_name(kernel, name)
+        kernel is None or kind != "kernel" or _is_same_name(kernel, name)
         for kernel, kind, name in zip(kernels, kinds, names, strict=True)
     )
 
 
-def _is_name(kernel: str, name: str) -> bool:
+def _is_same_name(kernel: str, name: str) -> bool:
     return kernel == name or demangled(kernel) == demangled(name)
 
 
-def _aligned(capture: _Capture, names: tuple[str, ...]) -> Int64 | None:
-    """Per kernel its place in a capture of another length, -1 for none; None where they differ too
-    much, or where the capture names too little."""
+def _align(capture: _Capture, names: tuple[str, ...]) -> Int64 | None:
+    """Per kernel its position in a capture of another length, -1 for none; None where they differ
+    too much, or where the capture has too few names."""
     kernels = [kernel or "" for kernel in capture.kernels]
-    if len(kernels) > MAX_ALIGNED or sum(map(bool, kernels)) < LEAST_ALIKE * len(kernels):
+    if len(kernels) > MAX_ALIGNED or sum(map(bool, kernels)) < MIN_SIMILARITY * len(kernels):
         return None
     matcher = SequenceMatcher(None, kernels, list(names), autojunk=False)
-    if matcher.real_quick_ratio() < LEAST_ALIKE or matcher.quick_ratio() < LEAST_ALIKE:
+    if matcher.real_quick_ratio() < MIN_SIMILARITY or matcher.quick_ratio() < MIN_SIMILARITY:
         return None
-    if matcher.ratio() < LEAST_ALIKE:
+    if matcher.ratio() < MIN_SIMILARITY:
         return None
-    places = np.full(len(names), -1)
+    positions = np.full(len(names), -1)
     for block in matcher.get_matching_blocks():
-        places[block.b : block.b + block.size] = np.arange(block.a, block.a + block.size)
-    return places
+        positions[block.b : block.b + block.size] = np.arange(block.a, block.a + block.size)
+    return positions
 
 
 def _best(
-    fitting: Sequence[tuple[_Capture, Int64]], size: int, place: int
+    candidates: Sequence[tuple[_Capture, Int64]], size: int, index: int
 ) -> tuple[_Capture, Int64, bool]:
-    """The capture of the smallest batch that holds a launch's (where that is not known the first),
-    and of several graphs in its file the one at the launch's place in its step; and whether it is
-    sure which of them."""
-    batches = [capture.batch_size or 0 for capture, _ in fitting]
-    holding = [batch for batch in batches if size >= 0 and batch >= size]
-    best = fitting[batches.index(min(holding)) if holding else 0][0]
-    of_file = [each for each in fitting if each[0].file == best.file]
-    at_place = [each for each in of_file if each[0].graph == place]
-    capture, places = (at_place or of_file)[0]
-    return capture, places, len(of_file) == 1 or bool(at_place)
+    """The capture of the smallest batch that is large enough for a launch (the first where its size
+    is unknown), and of several graphs in its file the one at the launch's position in its step; and
+    whether that is unique."""
+    batches = [capture.batch_size or 0 for capture, _ in candidates]
+    large_enough = [batch for batch in batches if size >= 0 and batch >= size]
+    best = candidates[batches.index(min(large_enough)) if large_enough else 0][0]
+    same_file = [each for each in candidates if each[0].file == best.file]
+    same_index = [each for each in same_file if each[0].graph == index]
+    capture, positions = (same_index or same_file)[0]
+    return capture, positions, len(same_file) == 1 or bool(same_index)
 
 
-def _same_shapes(fitting: Sequence[tuple[_Capture, Int64]]) -> bool:
-    return len({capture.shapes for capture, _ in fitting}) == 1
+def _same_shapes(candidates: Sequence[tuple[_Capture, Int64]]) -> bool:
+    return len({capture.shapes for capture, _ in candidates}) == 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServingWindows:
-    """The steps of a server that launches of graphs are of.
+    """The server steps of launches of graphs.
 
     Attributes:
         size: Per launch the tokens, else requests, of its step; -1 where none is around it.
-        place: How many launches of the step came before it; -1 likewise.
+        index: Index of the launch in its step; -1 likewise.
     """
 
     size: Int64
-    place: Int64
+    index: Int64
 
 
 @per_trace
 def serving_windows(trace: Trace) -> ServingWindows:
-    """The steps of a server around all launches of graphs, told from the names of ranges."""
+    """The server steps around all launches of graphs, from the names of ranges."""
     launches = graph_launches(trace)
     parent = indices(trace.slices["parent"])
     names = trace.slices["name_code"].to_numpy()
     sizes, step = np.full((2, launches.count), -1)
-    at = gather(parent, launches.slice)
+    around = gather(parent, launches.slice)
     known: dict[int, int] = {}
-    for _ in range(MAX_CLIMBS):
-        left = np.flatnonzero((at >= 0) & (sizes < 0))
-        if not len(left):
+    for _ in range(MAX_DEPTH):
+        rest = np.flatnonzero((around >= 0) & (sizes < 0))
+        if not len(rest):
             break
-        for code in np.unique(names[at[left]]).tolist():
+        for code in np.unique(names[around[rest]]).tolist():
             if code not in known:
                 known[code] = _size(str(trace.strings[code]))
-        sizes[left] = [known[code] for code in names[at[left]].tolist()]
-        step[left] = at[left]
-        at[left] = parent[at[left]]
-    place = np.full(launches.count, -1)
+        sizes[rest] = [known[code] for code in names[around[rest]].tolist()]
+        step[rest] = around[rest]
+        around[rest] = parent[around[rest]]
+    index = np.full(launches.count, -1)
     inside = np.flatnonzero(sizes >= 0)
     order = inside[np.lexsort((launches.slice[inside], step[inside]))]
     begins = np.flatnonzero(np.diff(step[order], prepend=-1))
-    place[order] = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-    return ServingWindows(sizes, place)
+    index[order] = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    return ServingWindows(sizes, index)
 
 
 def _size(name: str) -> int:
-    told = window(name)
-    if told is None:
+    step = window(name)
+    if step is None:
         return -1
-    return next((size for size in (told.tokens, told.requests) if size), -1)
+    return next((size for size in (step.tokens, step.requests) if size), -1)

@@ -1,4 +1,4 @@
-"""What kind of work the kernels of graphs do, told from their names.
+"""Kinds of the work of graphs, from the names of kernels.
 
 Definitions: ``docs/views-compiled.md#kinds``.
 """
@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.model import Trace
 
 MATRIX, ATTENTION, COMMUNICATION, OTHER = "matrix", "attention", "communication", "other"
 GROUPS = (MATRIX, ATTENTION, COMMUNICATION, OTHER)
-"""Kinds as they are summed per launch, in order of columns."""
+"""Groups of kinds, summed per launch, in order of columns."""
 
 _GROUP_OF = {
     "gemm": MATRIX,
@@ -35,9 +35,9 @@ class WorkKinds:
     """Kinds of the work of graphs, aligned with ``GraphLaunches.row``.
 
     Attributes:
-        names: The kinds there are, keys of ``[kinds]`` in ``kernels.toml``.
-        kind: Place of its kind in ``names``.
-        group: Place of the group of its kind in :data:`GROUPS`.
+        names: The kinds that occur, keys of ``[kinds]`` in ``kernels.toml``.
+        kind: Index of its kind in ``names``.
+        group: Index of the group of its kind in :data:`GROUPS`.
     """
 
     names: tuple[str, ...]
@@ -47,13 +47,15 @@ class WorkKinds:
 
 @per_trace
 def graph_work_kinds(trace: Trace) -> WorkKinds:
-    """The kinds of all work of graphs; made once."""
+    """The kinds of all work of graphs."""
     rows = graph_launches(trace).row
     work = trace.device_work
-    known = kernel_name_kinds(trace)
+    by_name = kernel_name_kinds(trace)
     names: dict[str, int] = {}
-    of_name = np.array([names.setdefault(kind.kind, len(names)) for kind in known.kinds], np.int64)
-    kind = of_name[known.index[work["name_code"].to_numpy()[rows]]]
+    kind_of_name = np.array(
+        [names.setdefault(kind.kind, len(names)) for kind in by_name.kinds], np.int64
+    )
+    kind = kind_of_name[by_name.index[work["name_code"].to_numpy()[rows]]]
     category = work["category"].to_numpy()[rows]
     for each, name in _COPIES.items():
         kind[category == each] = names.setdefault(name, len(names))

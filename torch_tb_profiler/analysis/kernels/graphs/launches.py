@@ -1,4 +1,4 @@
-"""The launches of graphs, and the device work that each of them ran.
+"""The launches of graphs, and the device work of each.
 
 Definitions: ``docs/views-compiled.md#graph-launches``.
 """
@@ -19,11 +19,11 @@ from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 
 GRAPH_LAUNCH = re.compile(r"(cuda|hip|cu)GraphLaunch(_|$)")
-"""Calls of CUDA's and HIP's runtime and driver that launch a graph, by the whole of their name but
-for suffixes of versions (``cudaGraphLaunch_v10000``)."""
+"""Calls of CUDA's and HIP's runtime and driver that launch a graph; the name may have a version
+suffix (``cudaGraphLaunch_v10000``)."""
 
 WHOLE_GRAPH = "cuda_graph"
-"""The category, as its importer writes it, of a graph whose kernels were not recorded."""
+"""The raw category, set by its importer, of a graph whose kernels were not recorded."""
 
 NODE_BITS = 32
 """CUDA's tools number nodes as (graph << 32) | node; older recorders write this as the node."""
@@ -35,13 +35,12 @@ class GraphLaunches:
 
     Attributes:
         row: Rows of ``trace.device_work`` that graphs ran, by launch, then by start.
-        first: Per launch the place of its first work in ``row``, and one more for the end.
+        first: Per launch the index of its first work in ``row``, and one more for the end.
         slice: Per launch the slice of the call, -1 where it is not in the recording.
-        graph: Per launch the number of its graph as recorded, -1 where that is not.
-        node: Per row of ``row`` the number of its node inside the graph as recorded, -1 where it
-            is not.
+        graph: Per launch the recorded number of its graph, -1 where unknown.
+        node: Per row of ``row`` the recorded number of its node in the graph, -1 where unknown.
         is_whole: Per launch whether only the graph as a whole was recorded, without its kernels.
-        without_work: Slices of calls that launch graphs, none of whose work is in the recording.
+        without_work: Slices of graph launch calls without any work in the recording.
     """
 
     row: Int64
@@ -67,9 +66,9 @@ class GraphLaunches:
 def graph_launches(trace: Trace) -> GraphLaunches:
     """The launches of graphs of a trace.
 
-    Work is of a graph where its launch is a call that launches graphs, or where it names a node.
-    What shares a launch, or where that is not in the recording a correlation id and device, is one
-    launch; work with neither is left out.
+    Work belongs to a graph where its launch is a graph launch call, or where it has a node. Work
+    that shares a launch call, or where that is not in the recording a correlation id and device, is
+    one launch; work with neither is left out.
     """
     work = trace.device_work
     slices = work["slice"].to_numpy()
@@ -80,16 +79,16 @@ def graph_launches(trace: Trace) -> GraphLaunches:
     node = np.where(is_wide, node & ((1 << NODE_BITS) - 1), node)
     is_whole = _whole_graphs(trace, slices)
     is_call = _graph_calls(trace)
-    of_graph = np.append(is_call, False)[launch] | (node > 0) | is_whole
-    rows = np.flatnonzero(of_graph & ((launch >= 0) | (_correlations(trace, slices) > 0)))
-    rows, bounds = _grouped(trace, rows, launch)
+    in_graph = np.append(is_call, False)[launch] | (node > 0) | is_whole
+    rows = np.flatnonzero(in_graph & ((launch >= 0) | (_correlations(trace, slices) > 0)))
+    rows, bounds = _group_by_launch(trace, rows, launch)
     heads = rows[bounds[:-1]]
     calls = np.flatnonzero(is_call)
     return GraphLaunches(
         row=rows,
         first=bounds,
         slice=launch[heads],
-        graph=_known(graph[rows], bounds),
+        graph=_group_maximum(graph[rows], bounds),
         node=np.where(node[rows] > 0, node[rows], -1),
         is_whole=is_whole[heads],
         without_work=_without_work(trace, calls, launch[heads]),
@@ -106,8 +105,8 @@ def _graph_calls(trace: Trace) -> Bools:
     calls = np.flatnonzero(category == Category.RUNTIME)
     names = trace.slices["name_code"].to_numpy()[calls]
     is_call = np.zeros(len(category), np.bool_)
-    is_call[calls] = codes.map_names(
-        trace, names, lambda name: GRAPH_LAUNCH.match(name) is not None, np.bool_
+    is_call[calls] = codes.names_match(
+        trace, names, lambda name: GRAPH_LAUNCH.match(name) is not None
     )
     return is_call
 
@@ -115,31 +114,31 @@ def _graph_calls(trace: Trace) -> Bools:
 def _whole_graphs(trace: Trace, slices: Int64) -> Bools:
     """Per piece of device work whether it is a graph without its kernels."""
     code = np.flatnonzero(trace.strings == WHOLE_GRAPH)
-    written = indices(trace.slices["raw_category_code"])[slices]
-    is_whole: Bools = np.isin(written, code)
+    category = indices(trace.slices["raw_category_code"])[slices]
+    is_whole: Bools = np.isin(category, code)
     return is_whole
 
 
-def _grouped(trace: Trace, rows: Int64, launch: Int64) -> tuple[Int64, Int64]:
-    """The rows by launch and start, launches by their first start; and where each begins."""
+def _group_by_launch(trace: Trace, rows: Int64, launch: Int64) -> tuple[Int64, Int64]:
+    """The rows by launch and start, launches by their first start; and the first row of each."""
     if not len(rows):
         return rows, np.zeros(1, np.int64)
     work = trace.device_work
     start_ns = work["start_ns"].to_numpy()[rows]
     has_launch = launch[rows] >= 0
     correlation = _correlations(trace, work["slice"].to_numpy()[rows])
-    _, number = dense_pair_ids(
+    _, group = dense_pair_ids(
         np.where(has_launch, launch[rows], -1 - correlation),
         np.where(has_launch, -1, indices(work["device"])[rows]),
     )
-    begin = np.full(int(number.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(begin, number, start_ns)
-    order = np.lexsort((rows, start_ns, number, begin[number]))
-    changes = np.flatnonzero(np.diff(number[order], prepend=-1))
+    begin = np.full(int(group.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(begin, group, start_ns)
+    order = np.lexsort((rows, start_ns, group, begin[group]))
+    changes = np.flatnonzero(np.diff(group[order], prepend=-1))
     return rows[order], np.append(changes, len(rows))
 
 
-def _known(values: Int64, bounds: Int64) -> Int64:
+def _group_maximum(values: Int64, bounds: Int64) -> Int64:
     """Per group its largest value, -1 where none is known."""
     if len(bounds) < 2:
         return np.empty(0, np.int64)
@@ -147,7 +146,7 @@ def _known(values: Int64, bounds: Int64) -> Int64:
 
 
 def _without_work(trace: Trace, calls: Int64, launches: Int64) -> Int64:
-    """The calls none of whose work was recorded; a call inside another one shares its id."""
+    """The calls without recorded work; a call inside another one shares its correlation id."""
     correlation = indices(trace.slices["correlation"])
-    answered = correlation[launches[launches >= 0]]
-    return calls[~np.isin(calls, launches) & ~np.isin(correlation[calls], answered)]
+    with_work = correlation[launches[launches >= 0]]
+    return calls[~np.isin(calls, launches) & ~np.isin(correlation[calls], with_work)]

@@ -1,4 +1,4 @@
-"""The work of graphs summed by node, kernel and what it belongs to, for any launches.
+"""The work of graphs summed by node, kernel and attribution, for any launches.
 
 Definitions: ``docs/views-compiled.md#graphs-and-nodes``.
 """
@@ -24,12 +24,12 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Groups:
-    """The rows of ``GraphLaunches.row`` by group, so that sums are those of neighbours.
+    """The rows of ``GraphLaunches.row`` sorted by group.
 
     Attributes:
         group: Per row its group, ascending.
-        launch, dur_ns, gap_ns: Likewise; a gap of -1 is none.
-        example: Per group one of its places in ``GraphLaunches.row``.
+        launch, dur_ns, gap_ns: Likewise; -1 for no gap.
+        example: Per group the index of one of its rows in ``GraphLaunches.row``.
     """
 
     group: Int64
@@ -41,10 +41,10 @@ class _Groups:
 
 @per_trace
 def _groups(trace: Trace) -> _Groups:
-    launches, nodes, told = graph_launches(trace), graph_nodes(trace), attribution(trace)
+    launches, nodes, attributed = graph_launches(trace), graph_nodes(trace), attribution(trace)
     names = trace.device_work["name_code"].to_numpy()[launches.row]
     _, group = dense_pair_ids(nodes.node, names)
-    for column in (told.part, told.operator, told.source):
+    for column in (attributed.part, attributed.operator, attributed.source):
         example, group = dense_pair_ids(group, column)
     order = order_by_id(group)
     dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
@@ -64,12 +64,12 @@ def node_sums(trace: Trace, selected: Bools) -> pl.DataFrame:
     total_ns, min_ns, max_ns, gap_ns and gaps (sum and number of the known ones).
     """
     groups = _groups(trace)
-    keep = np.flatnonzero(selected[groups.launch])
-    group = groups.group[keep]
+    rows = np.flatnonzero(selected[groups.launch])
+    group = groups.group[rows]
     first = np.flatnonzero(np.diff(group, prepend=-1))
-    at = groups.example[group[first]]
-    dur, gap = groups.dur_ns[keep], groups.gap_ns[keep]
-    told, row = attribution(trace), graph_launches(trace).row
+    example = groups.example[group[first]]
+    dur, gap = groups.dur_ns[rows], groups.gap_ns[rows]
+    attributed, row = attribution(trace), graph_launches(trace).row
 
     def each(ufunc: np.ufunc, values: Int64) -> Int64:
         reduced: Int64 = ufunc.reduceat(values, first) if len(first) else values[:0]
@@ -77,13 +77,13 @@ def node_sums(trace: Trace, selected: Bools) -> pl.DataFrame:
 
     return pl.DataFrame(
         {
-            "node": graph_nodes(trace).node[at],
-            "name_code": trace.device_work["name_code"].to_numpy()[row[at]],
-            "kind": graph_work_kinds(trace).kind[at],
-            "part": told.part[at],
-            "operator": told.operator[at],
-            "source": told.source[at],
-            "calls": np.diff(np.append(first, len(keep))),
+            "node": graph_nodes(trace).node[example],
+            "name_code": trace.device_work["name_code"].to_numpy()[row[example]],
+            "kind": graph_work_kinds(trace).kind[example],
+            "part": attributed.part[example],
+            "operator": attributed.operator[example],
+            "source": attributed.source[example],
+            "calls": np.diff(np.append(first, len(rows))),
             "total_ns": each(np.add, dur),
             "min_ns": each(np.minimum, dur),
             "max_ns": each(np.maximum, dur),

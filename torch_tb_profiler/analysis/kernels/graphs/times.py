@@ -1,4 +1,4 @@
-"""How long each launch of a graph took on its device, and what of it went by without work.
+"""Device time of each launch of a graph: its span, busy time and gaps.
 
 Definitions: ``docs/views-compiled.md#graph-launches``.
 """
@@ -29,10 +29,10 @@ class GraphTimes:
         start_ns: Per launch the start of its first work.
         span_ns: Per launch the time from there to the end of its last work.
         busy_ns: Per launch the time in which any of its work ran.
-        gaps: Per launch how many stretches of the span without work there are.
+        gaps: Per launch the number of gaps in the span.
         longest_gap_ns: Per launch the longest of them.
-        gap_before_ns: Per row of ``GraphLaunches.row`` the time since the last end of what its
-            launch began before it; 0 where that still ran, -1 for the first.
+        gap_before_ns: Per row of ``GraphLaunches.row`` the time since the last end of earlier work
+            of its launch; 0 where that is still running, -1 for the first.
     """
 
     start_ns: Int64
@@ -45,7 +45,7 @@ class GraphTimes:
 
 @per_trace
 def graph_times(trace: Trace) -> GraphTimes:
-    """The times of all launches of graphs; made once."""
+    """The times of all launches of graphs."""
     launches = graph_launches(trace)
     start = trace.device_work["start_ns"].to_numpy()[launches.row]
     end = start + np.maximum(trace.device_work["dur_ns"].to_numpy()[launches.row], 0)

@@ -1,1 +1,1 @@
-"""How work comes from the host to its stream: queues, delays, and what a launch costs."""
+"""Launches: from the host to the stream; queues, delays, and the cost of a launch call."""

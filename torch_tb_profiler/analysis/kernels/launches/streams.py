@@ -1,4 +1,4 @@
-"""What each stream of each device did, and how much work waited in its queue.
+"""The streams of each device: busy time, gaps, and the queue of launched work.
 
 Definitions: ``docs/views-idle.md#streams``.
 """
@@ -16,8 +16,8 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 SHORT_NS = 30
-"""HTA's ``consecutive_kernel_delay``: shorter gaps of a stream are what one kernel after the other
-costs."""
+"""HTA's ``consecutive_kernel_delay``: shorter gaps of a stream are the cost of one kernel after the
+other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,23 +25,22 @@ class Stream:
     """A stream of a device.
 
     Attributes:
-        device: Its device, -1 where the recording does not tell.
-        stream: Its number, -1 where the recording does not tell.
+        device: Its device, -1 where unknown.
+        stream: Its number, -1 where unknown.
         rows: Its rows of ``trace.device_work``, by start.
         working: When it works.
-        beside: The part of that in which another stream of its device works too.
-        queue: How many pieces of work wait: launched by a call that has begun, and not started.
-            None where no launch is known.
+        overlapped: The part of that in which another stream of its device works too.
+        queue: Number of waiting pieces of work: launched by a call that has started, and not
+            started themselves. None where no launch is known.
         gap_start_ns, gap_end_ns: Its gaps, each between work and the next.
-        gap_kind: Of each, HTA's word for it: 0 waiting for the host, 1 from kernel to kernel,
-            2 other.
+        gap_kind: HTA's category of each: 0 waiting for the host, 1 from kernel to kernel, 2 other.
     """
 
     device: int
     stream: int
     rows: Int64
     working: Intervals
-    beside: Intervals
+    overlapped: Intervals
     queue: WeightProfile | None
     gap_start_ns: Int64
     gap_end_ns: Int64
@@ -62,9 +61,11 @@ def streams(trace: Trace) -> tuple[Stream, ...]:
         number: _several_at_once([part for part in parts if device[part[0]] == number], start, end)
         for number in np.unique(device).tolist()
     }
-    called = _call_starts(trace)
+    call_start = _call_starts(trace)
     return tuple(
-        _stream(part, (start, end, called), (int(device[part[0]]), int(stream[part[0]])), shared)
+        _stream(
+            part, (start, end, call_start), (int(device[part[0]]), int(stream[part[0]])), shared
+        )
         for part in parts
     )
 
@@ -75,18 +76,18 @@ def _stream(
     number: tuple[int, int],
     shared: dict[int, Intervals],
 ) -> Stream:
-    start, end, called = (of[rows] for of in times)
-    known = called >= 0
+    start, end, call_start = (column[rows] for column in times)
+    known = call_start >= 0
     working = union(start, end)
     queue = None
     if known.any():
-        queue = WeightProfile(called[known], start[known], np.ones(int(known.sum())))
-    gap_start, gap_end, kind = _gaps(start, end, called)
+        queue = WeightProfile(call_start[known], start[known], np.ones(int(known.sum())))
+    gap_start, gap_end, kind = _gaps(start, end, call_start)
     return Stream(
         *number,
         rows=rows,
         working=working,
-        beside=intersect(working, shared[number[0]]),
+        overlapped=intersect(working, shared[number[0]]),
         queue=queue,
         gap_start_ns=gap_start,
         gap_end_ns=gap_end,
@@ -94,14 +95,14 @@ def _stream(
     )
 
 
-def _gaps(start: Int64, end: Int64, called: Int64) -> tuple[Int64, Int64, Int64]:
-    """Gaps between work and the next of the same stream, and HTA's kind of each: the host was late
-    when the call began after the last work had ended."""
-    ended, begun = np.maximum.accumulate(end)[:-1], start[1:]
-    kind = np.where(begun - ended < SHORT_NS, 1, 2)
-    kind = np.where((called[1:] > ended) & (called[1:] >= 0), 0, kind)
-    filled = begun > ended
-    return ended[filled], begun[filled], kind[filled]
+def _gaps(start: Int64, end: Int64, call_start: Int64) -> tuple[Int64, Int64, Int64]:
+    """Gaps between consecutive work of a stream, and HTA's category of each: it waits for the host
+    where the call started after the last work had ended."""
+    gap_start, gap_end = np.maximum.accumulate(end)[:-1], start[1:]
+    kind = np.where(gap_end - gap_start < SHORT_NS, 1, 2)
+    kind = np.where((call_start[1:] > gap_start) & (call_start[1:] >= 0), 0, kind)
+    filled = gap_end > gap_start
+    return gap_start[filled], gap_end[filled], kind[filled]
 
 
 def _several_at_once(parts: list[Int64], start: Int64, end: Int64) -> Intervals:
@@ -118,11 +119,13 @@ def _several_at_once(parts: list[Int64], start: Int64, end: Int64) -> Intervals:
 
 
 def _call_starts(trace: Trace) -> Int64:
-    """Per row of ``trace.device_work`` when the call that launched it began, never after the work
-    itself (clocks may differ a little); -1 where that is not known."""
+    """Per row of ``trace.device_work`` when the call that launched it started, never after the work
+    itself (clocks may differ a little); -1 where that is unknown."""
     launch = indices(trace.device_work["launch"])
     calls = trace.slices["start_ns"].to_numpy()
     known = launch >= 0
-    began = np.full(len(launch), -1, np.int64)
-    began[known] = np.minimum(calls[launch[known]], trace.device_work["start_ns"].to_numpy()[known])
-    return began
+    call_start = np.full(len(launch), -1, np.int64)
+    call_start[known] = np.minimum(
+        calls[launch[known]], trace.device_work["start_ns"].to_numpy()[known]
+    )
+    return call_start

@@ -1,1 +1,1 @@
-"""Kernels that follow each other again and again: what could be fused."""
+"""Sequences of kernels that repeat: candidates for fusion."""

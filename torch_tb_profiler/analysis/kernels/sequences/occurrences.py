@@ -1,4 +1,7 @@
-"""Where repeated sequences of kernels run. Definitions: ``docs/views-sequences.md#sequences``."""
+"""Occurrences of repeated sequences of kernels, with their times.
+
+Definitions: ``docs/views-sequences.md#sequences``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.kernels.sequences.repeated import Run, repeated
+from torch_tb_profiler.analysis.kernels.sequences.repeats import Run, find_repeats
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -20,30 +23,30 @@ FUSIBLE = (
     "elementwise", "reduction", "foreach", "normalization", "softmax", "loss", "copy", "layout",
     "fill", "random", "concatenation", "quantization", "pooling", "indexing",
 )  # fmt: skip
-"""Kinds of kernels (``knowledge/kernels.toml``) that a compiler can make one kernel of."""
+"""Kinds of kernels (``knowledge/kernels.toml``) that a compiler can fuse."""
 
 HEADS = ("gemm", "gemv", "convolution")
-"""Kinds that may begin a sequence: what follows may become their epilogue."""
+"""Kinds that may start a sequence: the rest may become their epilogue."""
 
 BREAK_NS = 1_000_000
-"""A stream that ran nothing for so long has ended a run."""
+"""A run ends where its stream is idle for so long."""
 
 MAX_KERNELS = 50_000
-"""Kernels of different runs that are looked at, those that come most often first."""
+"""At most so many kernels of distinct runs are searched, the most frequent runs first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Occurrences:
-    """Sequences, and each time that one ran.
+class SequenceOccurrences:
+    """Sequences, and each occurrence of one.
 
     Attributes:
         texts: Name codes of each sequence.
-        has_head: Whether each begins with a matrix product or convolution.
+        has_head: Whether each starts with a matrix product or convolution.
         sequence: Per occurrence its sequence.
         first: Per occurrence the row of ``trace.device_work`` of its first kernel.
-        busy_ns: Per occurrence how long its kernels ran.
-        head_ns: The part of that of the head.
-        gap_ns: Per occurrence how long the stream ran nothing inside it.
+        busy_ns: Per occurrence the time of its kernels.
+        head_ns: The part of it of the head.
+        gap_ns: Per occurrence the idle time of the stream inside it.
     """
 
     texts: tuple[Run, ...]
@@ -56,32 +59,37 @@ class Occurrences:
 
 
 @per_split
-def occurrences(trace: Trace) -> Occurrences:
+def occurrences(trace: Trace) -> SequenceOccurrences:
     """The sequences of a trace."""
     order, begins, ends, head = _runs(trace)
     names = trace.device_work["name_code"].to_numpy()[order].astype(np.int32)
-    places: dict[bytes, list[int]] = defaultdict(list)
+    starts_of: dict[bytes, list[int]] = defaultdict(list)
     text = names.tobytes()
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        places[text[4 * begin : 4 * end]].append(begin)
-    distinct = _most_frequent(places)
+        starts_of[text[4 * begin : 4 * end]].append(begin)
+    distinct = _most_frequent(starts_of)
     runs: list[Run] = [tuple(np.frombuffer(run, np.int32).tolist()) for run in distinct]
-    found = repeated(runs, [len(places[run]) for run in distinct])
-    where = [np.array(places[run], np.int64) for run in distinct]
+    repeats = find_repeats(runs, [len(starts_of[run]) for run in distinct])
+    run_starts = [np.array(starts_of[run], np.int64) for run in distinct]
     sequence, start = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for number, parts in enumerate(found.values()):
-        for run, at in parts:
-            start.append(where[run] + at)
-            sequence.append(np.full(len(where[run]), number))
-    return _measured(
-        trace, tuple(found), order, head, np.concatenate(sequence), np.concatenate(start)
+    for number, parts in enumerate(repeats.values()):
+        for run, offset in parts:
+            start.append(run_starts[run] + offset)
+            sequence.append(np.full(len(run_starts[run]), number))
+    return _measure(
+        trace,
+        tuple(repeats),
+        order,
+        head,
+        sequence=np.concatenate(sequence),
+        start=np.concatenate(start),
     )
 
 
-def _most_frequent(places: dict[bytes, list[int]]) -> list[bytes]:
-    """The runs that are looked at."""
+def _most_frequent(starts_of: dict[bytes, list[int]]) -> list[bytes]:
+    """The runs that are searched."""
     chosen, kernels = [], 0
-    for run in sorted(places, key=lambda run: -len(places[run])):
+    for run in sorted(starts_of, key=lambda run: -len(starts_of[run])):
         kernels += len(run) // 4
         if kernels > MAX_KERNELS:
             break
@@ -90,8 +98,8 @@ def _most_frequent(places: dict[bytes, list[int]]) -> list[bytes]:
 
 
 def _runs(trace: Trace) -> tuple[Int64, Int64, Int64, Bools]:
-    """Device work by stream and time (rows of ``trace.device_work``), where runs of two or more
-    kernels in that begin and end, and which work is a head."""
+    """Device work by stream and time (rows of ``trace.device_work``), the start and end of runs of
+    two or more kernels in it, and which work is a head."""
     work = trace.device_work
     start = work["start_ns"].to_numpy()
     device, stream = indices(work["device"]), indices(work["stream"])
@@ -117,11 +125,16 @@ def _runs(trace: Trace) -> tuple[Int64, Int64, Int64, Bools]:
     return order, begins[long], ends[long], head
 
 
-def _measured(
-    trace: Trace, texts: tuple[Run, ...], order: Int64, head: Bools, *found: Int64
-) -> Occurrences:
+def _measure(
+    trace: Trace,
+    texts: tuple[Run, ...],
+    order: Int64,
+    head: Bools,
+    *,
+    sequence: Int64,
+    start: Int64,
+) -> SequenceOccurrences:
     """Occurrences with their times."""
-    sequence, start = found
     work = trace.device_work
     dur = work["dur_ns"].to_numpy()[order]
     begin = work["start_ns"].to_numpy()[order]
@@ -132,7 +145,7 @@ def _measured(
     gaps = np.append(0, np.cumsum(gap))
     has_head = np.zeros(len(texts), np.bool_)
     has_head[sequence] = head[start]
-    return Occurrences(
+    return SequenceOccurrences(
         texts,
         has_head,
         sequence,

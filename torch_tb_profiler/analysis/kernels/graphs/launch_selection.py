@@ -1,4 +1,4 @@
-"""The launches of graphs in a selection, and the one of them that is looked at.
+"""The launches of graphs in a selection, and the one that is shown in detail.
 
 Definitions: ``docs/views-compiled.md#graph-launches``.
 """
@@ -14,12 +14,12 @@ from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 
-_SHOWN = 40
-"""How much of a text from outside an error repeats."""
+_MAX_QUOTED = 40
+"""At most so many characters of a user's text are repeated in an error."""
 
 
 def selected_launches(trace: Trace, selection: Selection) -> Bools:
-    """Mask of the launches whose first work is in the selection; of those all work counts.
+    """Mask of the launches whose first work is in the selection; all their work counts.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
@@ -31,9 +31,9 @@ def selected_launches(trace: Trace, selection: Selection) -> Bools:
     return chosen
 
 
-def chosen_launch(trace: Trace, selected: Bools, operator_id: str | None) -> int | None:
-    """The launch that ``operator_id`` names by its number (from 1), else the longest of
-    ``selected`` (a mask over all); None where none is selected.
+def resolve_launch(trace: Trace, selected: Bools, operator_id: str | None) -> int | None:
+    """The launch whose number (from 1) is ``operator_id``, else the longest of ``selected`` (a mask
+    over all); None where none is selected.
 
     Raises:
         SelectionError: no launch has the number.
@@ -43,7 +43,7 @@ def chosen_launch(trace: Trace, selected: Bools, operator_id: str | None) -> int
         text = operator_id
         if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= count):
             raise SelectionError(
-                f"operator_id: no launch {text[:_SHOWN]!r} of a graph in this trace; "
+                f"operator_id: no launch {text[:_MAX_QUOTED]!r} of a graph in this trace; "
                 f"it has {count:,}, numbered from 1"
             )
         return int(text) - 1

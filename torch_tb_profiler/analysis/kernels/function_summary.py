@@ -1,4 +1,4 @@
-"""Kernels summed by the name of their function, without what it is a template of or called with.
+"""Kernels summed by the name of their function, without template and call arguments.
 
 Definitions: ``docs/metrics.md#summaries``.
 """
@@ -14,19 +14,19 @@ from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 
-UNNAMED_SPACE = re.compile(r"\(anonymous namespace\)::")
-RETURNED = re.compile(r"^void\s+")
+_ANONYMOUS_NAMESPACE = re.compile(r"\(anonymous namespace\)::")
+_RETURN_TYPE = re.compile(r"^void\s+")
 
 
 def function_name(name: str) -> str:
-    """``"void at::native::f<float>(int)"`` → ``"at::native::f"``; what would leave nothing stays as
-    it is."""
-    plain = RETURNED.sub("", UNNAMED_SPACE.sub("", name))
+    """``"void at::native::f<float>(int)"`` → ``"at::native::f"``; unchanged where nothing would
+    remain."""
+    plain = _RETURN_TYPE.sub("", _ANONYMOUS_NAMESPACE.sub("", name))
     return re.split("[<(]", plain, maxsplit=1)[0].strip() or name
 
 
 def kernel_summary(trace: Trace, selection: Selection) -> tuple[pl.DataFrame, int]:
-    """Kernels of a selection by function, in order of first: ``name``, ``calls``,
+    """Kernels of a selection by function, in order of the first: ``name``, ``calls``,
     ``gpu_total_ns``, ``gpu_mean_ns``, ``gpu_max_ns``, ``gpu_min_ns``; and the time of all in ns.
 
     Raises:

@@ -1,4 +1,4 @@
-"""From the call of the host that launches work until the device starts it.
+"""Launch delays: from the host call that launches work until the device starts it.
 
 Definitions: ``docs/views-idle.md#launches``.
 """
@@ -19,7 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 
 
 class WorkClass(IntEnum):
-    """What was launched."""
+    """The kind of launched work."""
 
     KERNEL = 0
     COMMUNICATION = 1
@@ -29,17 +29,17 @@ class WorkClass(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
-    """Device work whose launch is known, in order of ``trace.device_work``; of what one call
-    launched (a graph) only what started first.
+    """Device work whose launch is known, in order of ``trace.device_work``; of the work of one call
+    (a graph) only the first to start.
 
     Attributes:
         row: Row of ``trace.device_work``.
         name_code: Name of the call.
         work_class: :class:`WorkClass`.
-        call_ns: How long the call took.
+        call_ns: Duration of the call.
         delay_ns: From the end of the call to the start of the work; 0 where it started before.
-        work_ns: How long the work took.
-        is_short: Kernels that ran for less time than the call that launched them, and nothing else.
+        work_ns: Duration of the work.
+        is_short: Whether it is a kernel, launched alone, that ran for less time than its call.
     """
 
     row: Int64
@@ -63,7 +63,7 @@ def launches(trace: Trace) -> Launches:
     rows, order = np.sort(rows[first]), np.argsort(rows[first])
     calls = trace.slices.select("start_ns", "dur_ns", "name_code")
     call = launch[rows]
-    began, call_ns = calls["start_ns"].to_numpy()[call], calls["dur_ns"].to_numpy()[call]
+    call_start, call_ns = calls["start_ns"].to_numpy()[call], calls["dur_ns"].to_numpy()[call]
     kinds, category = kernel_kinds(trace), work["category"].to_numpy()[rows]
     classes = np.where(kinds.is_communication[rows], WorkClass.COMMUNICATION, WorkClass.KERNEL)
     classes = np.where(category == Category.MEMCPY, WorkClass.COPY, classes)
@@ -74,7 +74,7 @@ def launches(trace: Trace) -> Launches:
         name_code=calls["name_code"].to_numpy()[call].astype(np.int64),
         work_class=classes.astype(np.int8),
         call_ns=call_ns,
-        delay_ns=np.maximum(start[rows] - began - call_ns, 0),
+        delay_ns=np.maximum(start[rows] - call_start - call_ns, 0),
         work_ns=dur[rows],
         is_short=(classes <= WorkClass.COMMUNICATION) & is_single & (dur[rows] < call_ns),
     )

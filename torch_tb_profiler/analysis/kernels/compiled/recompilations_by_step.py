@@ -1,4 +1,4 @@
-"""How often each step compiled, and compiled again: for views beside shapes.
+"""Compilations and recompilations of each step.
 
 Definitions: ``docs/views-compiled.md#compilations``.
 """
@@ -21,9 +21,9 @@ class Recompilations:
     """Per row of ``trace.steps``.
 
     Attributes:
-        compilations: Compilations that began in the step.
-        again: Those among them of functions that were compiled before, for other inputs.
-        compiling_ns: Time of all of them on the host.
+        compilations: Compilations that started in the step.
+        again: Those of functions that were compiled before, for other inputs.
+        compiling_ns: Host time of all of them.
     """
 
     compilations: Int64
@@ -33,16 +33,16 @@ class Recompilations:
 
 @per_split
 def recompilations(trace: Trace) -> Recompilations:
-    """The compilations of each step; made once for each cut."""
-    found = compilations(trace)
-    step = slice_steps(trace)[found.slice]
+    """The compilations of each step."""
+    compiled = compilations(trace)
+    step = slice_steps(trace)[compiled.slice]
     inside = step >= 0
-    dur = trace.slices["dur_ns"].to_numpy()[found.slice]
+    dur = trace.slices["dur_ns"].to_numpy()[compiled.slice]
     size = trace.steps.height
     total = np.zeros(size, np.int64)
     np.add.at(total, step[inside], dur[inside])
     return Recompilations(
         np.bincount(step[inside], minlength=size),
-        np.bincount(step[inside & found.is_again], minlength=size),
+        np.bincount(step[inside & compiled.is_again], minlength=size),
         total,
     )
