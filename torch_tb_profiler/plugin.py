@@ -24,11 +24,11 @@ from torch_tb_profiler.storage.shared_cache import open_cache
 _LOGGER = logging.getLogger(__name__)
 
 FIRST_SCAN_WAIT_S = 0.1
-"""How long TensorBoard's first question may wait, so that a small logdir shows its tab at once."""
+"""How long TensorBoard's first request may wait, so that a small logdir shows its tab at once."""
 
 
 class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # TensorBoard has no types
-    """Shows PyTorch profiler traces found under TensorBoard's logdir."""
+    """Shows PyTorch profiler traces in TensorBoard's logdir."""
 
     plugin_name = "pytorch_profiler"
 
@@ -36,21 +36,21 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
         super().__init__(context)
         cache = _cache()
         store = TraceStore(cache=cache, parser=Parser(parses_in_process=False))
-        self._catalog = Catalog(_places(context), cache=cache, store=store)
-        self._catalog.contents(0)  # the scan begins while TensorBoard is still starting
+        self._catalog = Catalog(_roots(context), cache=cache, store=store)
+        self._catalog.contents(0)  # start the scan while TensorBoard is starting
 
     def is_active(self) -> bool:
-        """Whether there are traces, as far as is known; never waits for a scan but the first."""
+        """Whether there are traces, as far as known; waits only for the first scan."""
         return bool(self._catalog.contents(FIRST_SCAN_WAIT_S).runs)
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
-        """The tab and the module that fills it."""
+        """The tab and its JavaScript module."""
         return base_plugin.FrontendMetadata(
             es_module_path="/index.js", tab_name="PyTorch Profiler", disable_reload=True
         )
 
     def get_plugin_apps(self) -> dict[str, Callable[..., Iterable[bytes]]]:
-        """The app under each route; TensorBoard puts ``/data/plugin/pytorch_profiler`` before."""
+        """The app under each route, which TensorBoard prefixes with its path for plugins."""
         prefix = f"/data/plugin/{self.plugin_name}/"
         app = App(
             Site(self._catalog, "tensorboard"),
@@ -64,7 +64,7 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
 
 
 def _cache() -> CacheFolder:
-    """The cache that the environment names; one that cannot be opened must not stop TensorBoard."""
+    """The cache set by the environment. One that cannot be opened must not stop TensorBoard."""
     try:
         return open_cache()
     except StorageError as error:
@@ -72,16 +72,16 @@ def _cache() -> CacheFolder:
         return CacheFolder(user_cache_folder())
 
 
-def _places(context: Any) -> list[TraceRoot]:
+def _roots(context: Any) -> list[TraceRoot]:
     """TensorBoard's ``--logdir``, or each of ``--logdir_spec name:path,…``."""
     flags = getattr(context, "flags", None)
     spec = getattr(flags, "logdir_spec", None)
     if spec and not getattr(flags, "logdir", None):
-        return [_named_place(part.strip()) for part in spec.split(",") if part.strip()]
+        return [_named_root(part.strip()) for part in spec.split(",") if part.strip()]
     return [TraceRoot(context.logdir)] if context.logdir else []
 
 
-def _named_place(part: str) -> TraceRoot:
+def _named_root(part: str) -> TraceRoot:
     """``name:path``, or a path: one that is a URL, begins with a slash or has a drive."""
     name, _, path = part.partition(":")
     if is_url(part) or part.startswith("/") or os.path.splitdrive(part)[0] or not path:

@@ -159,6 +159,6 @@ def test_of_several_traces_the_first_is_taken_with_a_word(run: Run, samples: Pat
     folder = samples / "kineto_resnet50_nw0"
     done = run("compare", folder, folder, "--span", "2", "--view", "average_step")
     assert done.code == 0
-    assert "holds 2 traces; compared is worker0.1623143089861" in done.err
+    assert "holds 2 traces; using worker0.1623143089861" in done.err
     assert "--baseline-span" in done.err
     assert done.err.count("warning") == 1

@@ -76,9 +76,9 @@ def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> 
         (("--reports", "details"), "There is no report 'details'"),
         (("--reports", "all", "--formats", "xlsx"), "There is no format 'xlsx'"),
         (("--reports", "all", "--base-name", "../x"), "--base-name"),
-        (("--reports", ","), "--reports names none"),
-        (("--reports", "all", "--formats", ""), "--formats names none"),
-        (("--reports", "all", "--iter-start", "1", "--steps", "2"), "say the same"),
+        (("--reports", ","), "--reports is empty"),
+        (("--reports", "all", "--formats", ""), "--formats is empty"),
+        (("--reports", "all", "--iter-start", "1", "--steps", "2"), "mean the same"),
     ],
 )
 def test_bad_usage(

@@ -19,8 +19,8 @@ def _stems(names: Sequence[AnswerName]) -> list[str]:
     return file_stems(names, several_traces=True)
 
 
-def _name(run: str, worker: str = "w", span: str = "1", place: str = "/logs") -> AnswerName:
-    return AnswerName(place, run, worker, span, "overview")
+def _name(run: str, worker: str = "w", span: str = "1", location: str = "/logs") -> AnswerName:
+    return AnswerName(location, run, worker, span, "overview")
 
 
 def test_of_one_trace_the_view_is_the_name() -> None:
@@ -33,9 +33,12 @@ def test_of_several_traces_run_worker_and_span_stand_before() -> None:
 
 
 def test_equal_names_of_several_places_get_the_end_of_their_path() -> None:
-    places = ["/data/monday/run", "/data/tuesday/run", "/data/other"]
+    locations = ["/data/monday/run", "/data/tuesday/run", "/data/other"]
     stems = _stems(
-        [*(_name("run", place=place) for place in places[:2]), _name("x", place=places[2])]
+        [
+            *(_name("run", location=location) for location in locations[:2]),
+            _name("x", location=locations[2]),
+        ]
     )
     assert stems == [
         "monday_run.run.w.1.overview",

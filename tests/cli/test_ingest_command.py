@@ -44,7 +44,7 @@ def test_every_rank_is_kept_and_not_parsed_again(
     assert "of 8 traces" in done.err
     again = run("ingest", logs, cache)
     assert again.code == 0
-    assert f"{RANKS} of them were before; 0 MB parsed" in again.out
+    assert f"{RANKS} of them were cached before; 0 MB parsed" in again.out
     parsed = run("report", logs, "--view=distributed", "--format=json", "--no-cache").json
     monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
     asked = ("--view=distributed", "--format=json", cache)
@@ -81,7 +81,7 @@ def test_a_cache_that_cannot_be_written_is_told(run: Run, logs: Path, tmp_path: 
     (tmp_path / "file").touch()
     done = run("ingest", logs, f"--cache-dir={tmp_path / 'file' / 'x'}")
     assert done.code == 3
-    assert "could not be kept" in done.err
+    assert "could not be cached" in done.err
     assert "--cache-dir" in done.err
 
 
@@ -95,14 +95,14 @@ def test_what_is_only_here_is_put_into_the_bucket(
     bucket = f"--cache-dir=memory://{tmp_path.name}/ranks"
     done = run("ingest", logs, bucket, "--workers=1")
     assert done.code == 0
-    assert f"{RANKS} of them were before, {RANKS} were put into the bucket; 0 MB" in done.out
+    assert f"{RANKS} were uploaded to the bucket; 0 MB" in done.out
     assert "lifecycle rule" in done.err
     assert f"Entries in it: {2 * RANKS}" in done.err  # the traces and their summaries
     again = run("ingest", logs, bucket, "--workers=1")
-    assert f"{RANKS} of them were before; 0 MB parsed" in again.out
+    assert f"{RANKS} of them were cached before; 0 MB parsed" in again.out
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
     elsewhere = run("ingest", logs, bucket, "--workers=1")
-    assert f"{RANKS} of them were before; 0 MB parsed" in elsewhere.out
+    assert f"{RANKS} of them were cached before; 0 MB parsed" in elsewhere.out
     assert not list((tmp_path / "there").glob("*/entries/*/*"))  # counted, not fetched
     monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
     assert run("report", logs, bucket, "--view=distributed").code == 0
@@ -115,7 +115,7 @@ def test_what_cannot_be_put_into_the_bucket_is_told(
     (tmp_path / "file").touch()
     done = run("ingest", logs, f"--cache-dir=local://{tmp_path / 'file' / 'x'}", "--workers=1")
     assert done.code == 3
-    assert f"{RANKS} could not be put there" in done.out
+    assert f"{RANKS} could not be uploaded" in done.out
     assert "not in the bucket" in done.err
 
 
@@ -127,12 +127,12 @@ def test_a_run_larger_than_the_limit_stays_and_that_is_told(
     done = run("ingest", logs, f"--cache-dir={cache}", "--workers=1")
     assert done.code == 0
     assert "more than its limit of 0.0001 GB" in done.err
-    assert "whose limit is 0.0001 GB. All of them are kept for 7 days" in done.err
+    assert "0.0001 GB. Ingested traces stay for 7 days" in done.err
     for entry in cache.glob("entries/*/*"):
         os.utime(entry, (time.time() - 86400,) * 2)  # the server is started on the next day
     CacheFolder(cache).evict()
     again = run("ingest", logs, f"--cache-dir={cache}", "--workers=1")
-    assert f"{RANKS} of them were before; 0 MB parsed" in again.out
+    assert f"{RANKS} of them were cached before; 0 MB parsed" in again.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

@@ -124,9 +124,9 @@ def test_where_nothing_can_be_written_another_folder_is_taken(
 @pytest.mark.parametrize(
     ("program", "code", "said"),
     [
-        (("sh", "-c", "exit 3"), 3, "no Python took the recorder"),
+        (("sh", "-c", "exit 3"), 3, "no Python process loaded the recorder"),
         ((PYTHON, "-c", "import sys; sys.exit(4)"), 4, "no process imported torch"),
-        (("sh", "-c", "kill -9 $$"), 137, "no Python took the recorder"),
+        (("sh", "-c", "kill -9 $$"), 137, "no Python process loaded the recorder"),
         (("no-such-command",), 127, "no-such-command: command not found"),
     ],
 )

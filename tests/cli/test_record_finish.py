@@ -29,4 +29,4 @@ def test_a_folder_without_a_run_is_told(
 ) -> None:
     assert main(["record", "--finish", str(tmp_path / name)]) == 2
     told = capsys.readouterr().err
-    assert "holds nothing to finish" in told or "cannot be read" in told
+    assert "has nothing to finish" in told or "cannot be read" in told

@@ -70,7 +70,7 @@ def test_traces_of_two_ranks_are_looked_at_and_an_empty_folder_is_no_error(
 ) -> None:
     monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "run").mkdir()
-    assert verdict(str(tmp_path / "run")) == ["Verdict: none, as there is no trace."]
+    assert verdict(str(tmp_path / "run")) == ["Verdict: none, because there is no trace."]
     for rank, slow_us in ((0, 100), (1, 100)):
         _write(tmp_path / "run" / f"rank{rank}.1.pt.trace.json", rank, slow_us)
     lines = verdict(str(tmp_path / "run"))

@@ -107,4 +107,4 @@ def test_the_token_of_the_environment(resnet: Path, tmp_path: Path) -> None:
 def test_a_name_that_no_host_has_is_2(run: Run, samples: Path, name: str) -> None:
     done = run("serve", samples, "--port", "0", "--allow-host", name)
     assert done.code == 2
-    assert "no name of a host" in done.err
+    assert "not a host name" in done.err

@@ -72,7 +72,7 @@ def test_what_makes_no_sense_is_told(run: Run, samples: Path) -> None:
     assert unknown.code == 2
     assert "gpu-total, gpu-avg" in unknown.err
     twice = run("report", trace, "--view", "summary", "--threads", "apart", "--group-by", "name")
-    assert (twice.code, "--group-by and --threads" in twice.err) == (2, True)
+    assert (twice.code, "--group-by or --threads" in twice.err) == (2, True)
     table = run("report", trace, "--view", "summary", "--tables", "operators")
     assert (table.code, "operator" in table.err) == (2, True)
 

@@ -49,7 +49,7 @@ def test_the_cluster_parses_and_the_viewer_does_not(
     assert "broken.1.pt.trace.json" in err
     (logs / "broken.1.pt.trace.json").unlink()
     assert ingest(logs, cluster, cache) == 0
-    assert f"{RANKS} of them were before; 0 MB parsed" in capfd.readouterr().out
+    assert f"{RANKS} of them were cached before; 0 MB parsed" in capfd.readouterr().out
 
     whole = _distributed(logs, "--no-cache", capfd)
     monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails

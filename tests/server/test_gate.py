@@ -27,7 +27,7 @@ def test_no_more_than_the_places_are_in_at_once() -> None:
     lock, inside, most = threading.Lock(), [0], [0]
 
     def work(_: int) -> None:
-        with gate.place():
+        with gate.slot():
             with lock:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
@@ -45,7 +45,7 @@ def test_who_waits_longest_is_next() -> None:
     order: list[int] = []
 
     def work(number: int) -> None:
-        with gate.place():
+        with gate.slot():
             order.append(number)
 
     gate.enter()
@@ -72,7 +72,7 @@ def test_a_full_room_turns_away_and_is_free_again_later() -> None:
     gate.leave()
     waiting.join(PATIENCE_S)
     gate.leave()
-    with gate.place(), room.seat():
+    with gate.slot(), room.seat():
         pass
 
 
@@ -82,13 +82,13 @@ def test_a_wait_ends() -> None:
     with pytest.raises(BusyError):
         gate.enter()
     gate.leave()
-    with gate.place():  # the place did not go to the one that gave up
+    with gate.slot():  # the place did not go to the one that gave up
         pass
 
 
 def test_a_place_is_given_back_after_an_error() -> None:
     gate = Gate(1, WaitingRoom(0, 0, 1))
-    with pytest.raises(ZeroDivisionError), gate.place():
+    with pytest.raises(ZeroDivisionError), gate.slot():
         raise ZeroDivisionError
-    with gate.place():
+    with gate.slot():
         pass

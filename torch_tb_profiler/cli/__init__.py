@@ -1,7 +1,8 @@
-"""The command ``torch-tb-profiler``: record, report, compare, open, serve, ingest, cache, views …
+"""The command ``torch-tb-profiler``. One module ``<command>_command`` per command.
 
-Nothing heavy is imported before the arguments are understood: ``--help`` and a typing error
-answer at once.
+``arguments`` declares the command line, ``tasks`` turns it into requests, ``sinks`` and ``output``
+write the answers. A face: may import everything but ``plugin`` and ``api``. Nothing heavy is
+imported before the arguments are parsed, so that ``--help`` and usage errors are immediate.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes the process's own.
     """
     interrupts = Interrupts()
-    if argv is None:  # the process is ours
+    if argv is None:  # called as a program, not from Python code
         interrupts.install()
     code = _ended(argv, interrupts)
     if code < 0 and argv is None:
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _ended(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
-    """Run one command; its exit code, however it ends."""
+    """Run one command and return its exit code, however it ends."""
     parser = make_parser()
     try:
         arguments = parser.parse_args(with_descending_sort(sys.argv[1:] if argv is None else argv))
@@ -46,7 +47,7 @@ def _ended(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
     except SystemExit as error:  # argparse: --help, --version, bad usage
         return error.code if isinstance(error.code, int) else DONE
     except BrokenPipeError:
-        # Whoever read us has enough. Python would complain once more while it ends.
+        # The reader has closed the pipe. Avoid a second error when Python flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE_EXIT
     except KeyboardInterrupt:
@@ -55,9 +56,9 @@ def _ended(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
 
 
 def with_descending_sort(argv: Sequence[str]) -> list[str]:
-    """``--sort -calls`` as ``--sort=-calls``: argparse takes the first for a missing value."""
+    """``--sort -calls`` as ``--sort=-calls``: argparse takes the former for a missing value."""
     joined: list[str] = []
-    if argv[:1] == ["record"]:  # what follows is for another program
+    if argv[:1] == ["record"]:  # the rest belongs to the recorded program
         return list(argv)
     for word in argv:
         if joined and joined[-1] == "--sort" and word.startswith("-"):
@@ -69,7 +70,7 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
 
 def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     retain_buffers()
-    # What modules make stays until the end: looking through it for garbage is lost time.
+    # Objects created by imports stay until the end: do not scan them for garbage.
     gc.disable()
     module = import_module(f"torch_tb_profiler.cli.{command}_command")
     gc.freeze()

@@ -1,16 +1,19 @@
-"""What can be said on the command line."""
+"""The command line arguments of all commands."""
 
 from __future__ import annotations
 
 import argparse
-import math
-import re
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
+from torch_tb_profiler.cli.argument_types import (
+    host_name,
+    port_number,
+    positive_number,
+    size_gb,
+    worker_count,
+)
 from torch_tb_profiler.cli.record_arguments import add_record
-from torch_tb_profiler.cli.scalars_arguments import add_scalars
-from torch_tb_profiler.cli.summary_arguments import add_summary_options
+from torch_tb_profiler.cli.report_arguments import add_dlprof_arguments, add_summary_options
 from torch_tb_profiler.views.parameters import SELECTION
 from torch_tb_profiler.views.registry import DEFAULT_VIEW, all_parameters
 
@@ -22,10 +25,6 @@ DEFAULT_PORT = 6007
 
 LOOPBACK = "127.0.0.1"
 ALL_ROWS = "all"
-HOST_NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
-MOST_WORKERS = 1024
-MOST_GB = 1e15
-"""More than any place holds, and bytes that a whole number can tell."""
 
 _EPILOG = """\
 exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 input could not be read
@@ -40,7 +39,7 @@ examples:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser; ``command`` of what it returns names the module that runs it."""
+    """Create the parser; ``command`` in its result names the module that runs the command."""
     parser = argparse.ArgumentParser(
         prog="torch-tb-profiler",
         description="Where the time, the memory and the GPUs went in a PyTorch profiler trace.",
@@ -58,10 +57,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_views(commands)
     _add_completion(commands)
     add_record(commands)
-    scalars = add_scalars(commands)
-    _add_cache(scalars)
-    _add_reading(scalars)
-    _add_links(scalars)
+    _add_scalars(commands)
     return parser
 
 
@@ -69,7 +65,7 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     report = commands.add_parser(
         "report",
         help="print views of traces",
-        description="Print views of every trace found, as a table, JSON, CSV or Markdown.",
+        description="Print views of every trace as tables, JSON, CSV or Markdown.",
     )
     report.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
     report.add_argument(
@@ -92,8 +88,8 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     compare = commands.add_parser(
         "compare",
-        help="compare a candidate with a baseline, as a gate for CI too",
-        description="What differs between two traces, and whether it matters.",
+        help="compare a candidate with a baseline; can be a gate in CI",
+        description="Show what differs between two traces and whether it is significant.",
     )
     compare.add_argument("baseline", metavar="BASELINE", help="a trace, a folder or a URL")
     compare.add_argument("candidate", metavar="CANDIDATE", help="a trace, a folder or a URL")
@@ -101,7 +97,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--view",
         default="surroundings,average_step,throughput,phases,explained,steps,operators,kernels,modules",
         metavar="NAME[,NAME]",
-        help="what to print: surroundings, average_step, throughput (where steps were timed), "
+        help="tables to print: surroundings, average_step, throughput (if steps were timed), "
         "phases, explained, drill_down, steps, operators, kernels, modules (default: all but "
         "drill_down)",
     )
@@ -110,15 +106,15 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="EXPR",
-        help="gate: exit code 1 when it holds, like 'average_step.total_us>+5%%'; may be repeated",
+        help="gate: exit code 1 if EXPR holds, e.g. 'average_step.total_us>+5%%'; may be repeated",
     )
     compare.add_argument(
         "--allow-different",
         action="append",
         default=[],
         metavar="KIND",
-        help="check gates although the recordings differ in KIND (device, batch, world_size …), "
-        "which makes a gate an error otherwise; may be repeated",
+        help="check gates even if the recordings differ in KIND (device, batch, world_size …), "
+        "which is an error otherwise; may be repeated",
     )
     _add_format(compare)
     _add_subject(compare, "")
@@ -133,9 +129,9 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_open(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     opened = commands.add_parser(
         "open",
-        help="show the pages, and open the browser",
-        description="Serve the pages of the traces found under PATH, as serve does on a free port, "
-        "and open them in the browser.",
+        help="show the pages and open the browser",
+        description="Serve the pages for the traces in PATH on a free port, and open them in the "
+        "browser.",
     )
     _add_serving(opened, default_port=0)
 
@@ -143,8 +139,8 @@ def _add_open(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser(
         "serve",
-        help="show the pages in a browser, without TensorBoard",
-        description="Serve the pages of the traces found under PATH.",
+        help="serve the pages without TensorBoard",
+        description="Serve the pages for the traces in PATH.",
     )
     _add_serving(serve, default_port=DEFAULT_PORT)
 
@@ -153,7 +149,7 @@ def _add_serving(serve: argparse.ArgumentParser, *, default_port: int) -> None:
     serve.add_argument("path", metavar="PATH", help="a trace, a folder or a URL")
     serve.add_argument(
         "--port",
-        type=_port,
+        type=port_number,
         default=default_port,
         help=f"port, 0 for a free one (default: {default_port})",
     )
@@ -167,16 +163,16 @@ def _add_serving(serve: argparse.ArgumentParser, *, default_port: int) -> None:
         nargs="?",
         const="auto",
         metavar="TEXT",
-        help="let in only who knows TEXT, 'auto' (or nothing) makes one "
+        help="require the token TEXT from clients; 'auto' (or no TEXT) generates one "
         "(default: $TORCH_TB_PROFILER_TOKEN)",
     )
     serve.add_argument(
         "--allow-host",
         action="append",
         default=[],
-        type=_host_name,
+        type=host_name,
         metavar="NAME",
-        help="answer to this name too, as of a reverse proxy before it; may be repeated",
+        help="additional host name to answer to, e.g. of a reverse proxy; may be repeated",
     )
     _add_cache(serve)
     _add_reading(serve)
@@ -188,15 +184,15 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     ingest = commands.add_parser(
         "ingest",
         help="parse traces into the cache, on this machine or a Dask cluster",
-        description="Parse every trace found into the cache, with a summary of each rank beside "
-        "it, so that viewers have nothing left to parse.",
+        description="Parse every trace into the cache, with a summary of each rank, so that later "
+        "commands need not parse it.",
     )
     ingest.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
-    ingest.add_argument("--run", metavar="NAME", help="only this run (default: every one found)")
+    ingest.add_argument("--run", metavar="NAME", help="only this run (default: all)")
     ingest.add_argument(
         "--scheduler",
         metavar="URL",
-        help="a Dask scheduler, tcp://HOST:PORT, whose workers parse; they must see the files "
+        help="Dask scheduler, tcp://HOST:PORT, whose workers parse; they need access to the files "
         "and the cache",
     )
     ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
@@ -208,30 +204,35 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _add_cache_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     cache = commands.add_parser(
         "cache",
-        help="say what the cache holds, and clean it",
-        description="Say what the cache holds, and what of it is too old or too much. With "
-        "--clean, remove that.",
+        help="show the size of the cache, and clean it",
+        description="Show the size of the cache and what exceeds the given limits; with --clean, "
+        "remove that.",
     )
     cache.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     cache.add_argument(
         "--clean",
         action="store_true",
-        help="remove entries; of a folder without other options, down to its limit",
+        help="remove entries; without other options, shrink a folder to its limit",
     )
     cache.add_argument(
         "--older-than",
-        type=_positive,
+        type=positive_number,
         metavar="DAYS",
-        help="those that nobody used (in a bucket: wrote) for so long",
+        help="entries not used (in a bucket: not written) for DAYS",
     )
     cache.add_argument(
-        "--max-gb", type=_size_gb, metavar="GB", help="the oldest, until so many 10⁹ bytes stay"
+        "--max-gb",
+        type=size_gb,
+        metavar="GB",
+        help="the oldest entries, until at most GB · 10⁹ bytes remain",
     )
 
 
 def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     views = commands.add_parser(
-        "views", help="list the views", description="List the views, their tables and groupings."
+        "views",
+        help="list the views",
+        description="List the views with their tables and groupings.",
     )
     views.add_argument("--format", choices=("table", "json"), default="table")
 
@@ -239,16 +240,40 @@ def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     completion = commands.add_parser(
         "completion",
-        help="print what lets a shell complete commands and options",
-        description="Print a script for SHELL; bash reads it with "
+        help="print a completion script for a shell",
+        description="Print a completion script for SHELL; use it in bash with "
         "'eval \"$(torch-tb-profiler completion bash)\"'.",
     )
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
 
 
+def _add_scalars(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> None:
+    """The command ``scalars``, without what all commands share about reading."""
+    scalars = commands.add_parser(
+        "scalars",
+        help="write step metrics as TensorBoard scalars",
+        description="Write step time, GPU utilization, Tensor Core share, exposed communication, "
+        "reader ratio and throughput of every trace as TensorBoard scalars, next to the loss. "
+        "Running it again replaces only the files that this command wrote.",
+    )
+    scalars.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
+    scalars.add_argument(
+        "--output",
+        required=True,
+        metavar="DIR",
+        help="TensorBoard logdir; every worker gets a folder in it",
+    )
+    scalars.add_argument("--run", metavar="NAME", help="only this run (default: all)")
+    _add_cache(scalars)
+    _add_reading(scalars)
+    _add_links(scalars)
+
+
 def _add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how to print (default: table)"
+        "--format", choices=FORMATS, default="table", help="output format (default: table)"
     )
     parser.add_argument(
         "--output",
@@ -256,26 +281,26 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
         help="write files into DIR instead of printing (needed for CSV of several tables)",
     )
     parser.add_argument(
-        "--force", action="store_true", help="replace files that are in DIR (default: refuse)"
+        "--force", action="store_true", help="overwrite files in DIR (default: refuse)"
     )
     parser.add_argument(
         "--names",
         choices=NAMES,
         default="short",
-        help="names of kernels in table and md (default: short)",
+        help="kernel names in table and md (default: short)",
     )
     parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="colours of table on stdout (default: auto: on a terminal, unless NO_COLOR is set)",
+        help="colors of table on stdout (default: auto: on a terminal, unless NO_COLOR is set)",
     )
 
 
 def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:
     whose = "baseline: " if prefix else ""
-    group = parser.add_argument_group(f"{whose}what to look at")
-    every = "" if prefix else " (default: every one found)"
+    group = parser.add_argument_group(f"{whose}selection")
+    every = "" if prefix else " (default: all)"
     group.add_argument(f"--{prefix}run", metavar="NAME", help=f"run{every}")
     group.add_argument(f"--{prefix}worker", metavar="NAME", help=f"worker{every}")
     group.add_argument(f"--{prefix}span", metavar="NAME", help=f"span{every}")
@@ -289,17 +314,17 @@ def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:
 
 def _add_rows(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("rows")
-    group.add_argument("--group-by", metavar="HOW", help="how rows are grouped: name+input_shape")
+    group.add_argument("--group-by", metavar="HOW", help="grouping of rows: name+input_shape")
     group.add_argument(
-        "--table", metavar="NAME", help="table that --sort, --filter, --offset, --limit are for"
+        "--table", metavar="NAME", help="table that --sort, --filter, --offset, --limit apply to"
     )
-    group.add_argument("--sort", metavar="KEYS", help="like -device_self_us,name (- descends)")
-    group.add_argument("--filter", metavar="EXPR", help="like 'name~gemm;calls>=10'")
+    group.add_argument("--sort", metavar="KEYS", help="columns: -device_self_us,name (- descends)")
+    group.add_argument("--filter", metavar="EXPR", help="condition: 'name~gemm;calls>=10'")
     group.add_argument("--offset", metavar="N", help="rows to skip")
     group.add_argument(
         "--limit",
         metavar="N",
-        help="rows at most, or 'all' (default: 20 in table and md, all in json and csv)",
+        help="maximum number of rows, or 'all' (default: 20 in table and md, all in json and csv)",
     )
     group.add_argument(
         "--columns", metavar="KEY[,KEY]", help="columns to print in table and md, in this order"
@@ -309,7 +334,7 @@ def _add_rows(parser: argparse.ArgumentParser) -> None:
 def _add_cache(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("cache")
     group.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
-    group.add_argument("--no-cache", action="store_true", help="neither read nor keep any")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -317,8 +342,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--no-python-frames",
         dest="python_frames",
         action="store_false",
-        help="leave python frames and modules out while reading: less time and memory, no modules "
-        "and no stacks of frames",
+        help="skip Python frames and modules while reading: less time and memory, but no modules "
+        "and call stacks",
     )
 
 
@@ -326,44 +351,14 @@ def _add_links(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--follow-links",
         action="store_true",
-        help="read what links lead to that leave the folder (default: only named as left out)",
+        help="follow links that lead out of the folder (default: they are listed as skipped)",
     )
 
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
-        type=_workers,
+        type=worker_count,
         metavar="N",
-        help="cores that parse (default: all this process may use, at most 16)",
+        help="worker processes for parsing (default: all usable cores, at most 16)",
     )
-
-
-def _workers(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_WORKERS}")
-    return int(text)
-
-
-def _host_name(text: str) -> str:
-    if not HOST_NAME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a host (without port or http://)")
-    return text.lower()
-
-
-def _positive(text: str) -> float:
-    number = float(text)
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
-    return number
-
-
-def _size_gb(text: str) -> float:
-    return min(_positive(text), MOST_GB)
-
-
-def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port (0 to 65535)")
-    return number

@@ -1,11 +1,17 @@
-"""``torch-tb-profiler cache``: what the cache holds, and cleaning it, in a folder or a bucket."""
+"""``torch-tb-profiler cache``: shows and cleans the cache, in a folder or a bucket."""
 
 from __future__ import annotations
 
 import time
 from argparse import Namespace
 
-from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, INPUT_UNREADABLE, tell_error, tell_warning
+from torch_tb_profiler.cli.exits import (
+    BAD_USAGE,
+    DONE,
+    INPUT_UNREADABLE,
+    print_error,
+    print_warning,
+)
 from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
@@ -16,20 +22,19 @@ DAY_S = 86400.0
 
 
 def run(arguments: Namespace) -> int:
-    """Say what the cache holds; with limits what is too old or too much, and with ``--clean``
-    remove that first.
+    """Print the size of the cache and what exceeds the limits; with ``--clean`` remove that first.
 
     Returns:
-        0, 2 when nothing says what may go, 3 when the cache cannot be read.
+        0, 2 if a bucket is to be cleaned without a limit, 3 if the cache cannot be read.
     """
     has_limits = arguments.older_than is not None or arguments.max_gb is not None
     try:
         cache = open_cache(arguments.cache_dir)
         is_bucket = isinstance(cache, SharedCacheFolder)
         if arguments.clean and is_bucket and not has_limits:
-            tell_error(
-                f"{cache.url} has no limit of its own.",
-                "Say what may stay with --older-than DAYS or --max-gb GB.",
+            print_error(
+                f"{cache.url} has no size limit.",
+                "Choose what to remove with --older-than DAYS or --max-gb GB.",
             )
             return BAD_USAGE
         max_bytes = _max_bytes(arguments, cache, has_limits)
@@ -39,9 +44,9 @@ def run(arguments: Namespace) -> int:
             is_dry_run=not arguments.clean,
         )
     except StorageError as error:
-        tell_error(error.message, error.hint)
+        print_error(error.message, error.hint)
         return INPUT_UNREADABLE
-    _tell(cache, cleaned, max_bytes, is_bucket=is_bucket, is_dry_run=not arguments.clean)
+    _print_summary(cache, cleaned, max_bytes, is_bucket=is_bucket, is_dry_run=not arguments.clean)
     return DONE
 
 
@@ -56,7 +61,7 @@ def _unused_since_s(arguments: Namespace) -> float | None:
     return None if days is None else time.time() - days * DAY_S
 
 
-def _tell(
+def _print_summary(
     cache: CacheFolder,
     cleaned: CleanResult,
     max_bytes: int | None,
@@ -77,4 +82,4 @@ def _tell(
     if max_bytes is not None and cleaned.remaining_bytes > max_bytes:
         ingested = "" if is_bucket else f", or ingested within {PIN_S / DAY_S:g} days,"
         written = "written" if is_bucket else "used"
-        tell_warning(f"What was {written} within the last hour{ingested} stays.")
+        print_warning(f"What was {written} within the last hour{ingested} stays.")

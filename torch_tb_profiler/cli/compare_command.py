@@ -9,9 +9,9 @@ from torch_tb_profiler.cli.exits import (
     BAD_USAGE,
     DONE,
     GATE_FAILED,
-    tell,
-    tell_error,
-    tell_warning,
+    print_error,
+    print_message,
+    print_warning,
 )
 from torch_tb_profiler.cli.output import writing_errors
 from torch_tb_profiler.cli.sinks import make_sink
@@ -20,8 +20,8 @@ from torch_tb_profiler.cli.tasks import (
     cache_of,
     options_of,
     perform,
+    print_failure,
     request_parameters,
-    tell_failure,
 )
 from torch_tb_profiler.knowledge.surroundings import kinds_of_times
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
@@ -42,20 +42,20 @@ ALL_TABLES = "all"
 BASELINE, CANDIDATE = "baseline", "candidate"
 TIMED_TABLE = "throughput"
 MAIN_TABLE = "average_step"
-"""What --sort, --filter and --limit of several tables are about, unless --table names another."""
+"""The table that --sort, --filter and --limit apply to, unless --table names another."""
 
 GATE_HINT = (
-    "A gate is table[filter].measure, one of > >= < <=, a number with its unit, and maybe "
+    "A gate is table[filter].measure, one of > >= < <=, a number with its unit, and optionally "
     "@confidence: average_step.total_us>+5%@95, operators[name=aten::mm].calls>+0."
 )
 
 
 def run(arguments: Namespace) -> int:
-    """Print the comparison and check the gates. What is typed wrongly is refused before any trace
-    is looked for.
+    """Print the comparison and check the gates. Usage errors are reported before any trace is
+    opened.
 
     Returns:
-        1 when a gate failed, 2 for bad usage and for a gate that cannot be told, 3 when one of the
+        1 if a gate failed, 2 for bad usage and for a gate that cannot be evaluated, 3 if one of the
         traces cannot be read.
     """
     try:
@@ -67,14 +67,14 @@ def run(arguments: Namespace) -> int:
         sink = make_sink(arguments, [(SPEC.name, tables)])
         result = perform(_task(arguments))
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     if result is None:
         return DONE
     code = _check_gates(result.view, arguments.fail_on, arguments.allow_different)
     try:
         shown = with_rows(result.view, rows)
     except (QueryError, LoadingError) as error:
-        tell_error(str(error))
+        print_error(str(error))
         return BAD_USAGE
     chosen = {name: shown.tables[name] for name in tables if _is_shown(name, tables, shown)}
     if arguments.format == "table":
@@ -87,8 +87,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _refuse_bad_gates(arguments: Namespace) -> None:
-    """Raises:
-    RequestError: a gate or a kind of difference that there is not.
+    """Check gates and kinds of differences.
+
+    Raises:
+        RequestError: one is invalid.
     """
     known = kinds_of_times()
     for kind in arguments.allow_different:
@@ -110,34 +112,35 @@ def _chosen_tables(arguments: Namespace) -> list[str]:
         if name not in known:
             raise unknown("table", name, known)
     if not names:
-        raise RequestError("bad_parameter", "--view names nothing.", f"Known: {', '.join(known)}.")
+        raise RequestError("bad_parameter", "--view names no table.", f"Known: {', '.join(known)}.")
     if arguments.table is not None and arguments.table not in names:
         raise unknown("table", arguments.table, names)
     return names
 
 
 def _is_shown(name: str, tables: list[str], view: View) -> bool:
-    """Whether a table is printed: few recordings have timed steps, and need no word about it."""
+    """Whether a table is printed: an empty table of timed steps is only printed if requested alone,
+    because few recordings have them."""
     return name != TIMED_TABLE or len(tables) == 1 or view.tables[name].frame.height > 0
 
 
 def _task(arguments: Namespace) -> Task:
-    """The question, to a catalog that holds both places.
+    """The request, with a catalog of both sides.
 
     Raises:
-        LoadingError: a place holds no trace, or none of the names asked for.
+        LoadingError: a side has no trace, or none of the requested names.
     """
     options = options_of(arguments)
-    places = [
+    roots = [
         TraceRoot(arguments.baseline, BASELINE, options, arguments.follow_links),
         TraceRoot(arguments.candidate, CANDIDATE, options, arguments.follow_links),
     ]
     cache = cache_of(arguments)
     store = TraceStore(cache=cache, parser=Parser(arguments.workers))
-    catalog = Catalog(places, cache=cache, store=store)
-    asked: dict[str, str] = {}
-    for place, prefix, option in zip(places, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):
-        file = _file_of(catalog, place, arguments, prefix, option)
+    catalog = Catalog(roots, cache=cache, store=store)
+    query: dict[str, str] = {}
+    for root, prefix, option in zip(roots, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):
+        file = _file_of(catalog, root, arguments, prefix, option)
         names = {"run": file.run, "worker": file.worker, "span": file.span}
         selection = {
             each.key: getattr(arguments, f"{prefix}{each.key}")
@@ -145,32 +148,32 @@ def _task(arguments: Namespace) -> Task:
             if each.has_baseline_option
         }
         given = {key: value for key, value in {**names, **selection}.items() if value is not None}
-        asked.update({f"{prefix}{key}": value for key, value in given.items()})
+        query.update({f"{prefix}{key}": value for key, value in given.items()})
     if arguments.group_by is not None:
-        asked["group_by"] = arguments.group_by
-    return Task(SPEC, parameters.view_request(SPEC.name, asked), catalog)
+        query["group_by"] = arguments.group_by
+    return Task(SPEC, parameters.view_request(SPEC.name, query), catalog)
 
 
 def _file_of(
-    catalog: Catalog, place: TraceRoot, arguments: Namespace, prefix: str, option: str
+    catalog: Catalog, root: TraceRoot, arguments: Namespace, prefix: str, option: str
 ) -> SpanFile:
-    """The trace of one side: what is named, else the first, with a word about the others."""
+    """The trace of one side: the named one, else the first, with a warning about the others."""
     run, worker, span = (getattr(arguments, prefix + key) for key in ("run", "worker", "span"))
-    own = [file for file in catalog.contents().files() if file.run.startswith(f"{place.label}/")]
+    own = [file for file in catalog.contents().files() if file.run.startswith(f"{root.label}/")]
     if not own:
-        problem = catalog.problem_of(place) or StorageError("no_traces", "There is no trace.")
+        problem = catalog.problem_of(root) or StorageError("no_traces", "There is no trace.")
         raise OpenError.of(problem)
-    chosen = catalog.file(f"{place.label}/{run}" if run else own[0].run, worker, span)
+    chosen = catalog.file(f"{root.label}/{run}" if run else own[0].run, worker, span)
     if len(own) > 1 and run is worker is span is None:
-        tell_warning(
-            f"{place.shown_url} holds {len(own)} traces; compared is {chosen.location.name}. "
+        print_warning(
+            f"{root.shown_url} holds {len(own)} traces; using {chosen.location.name}. "
             f"Choose with --{option}run, --{option}worker, --{option}span."
         )
     return chosen
 
 
 def _times_first(table: Table) -> Table:
-    """``table`` with its counts last: on a narrow terminal it is the times that should stay."""
+    """``table`` with its counts last, so that times remain visible on a narrow terminal."""
     columns = tuple(sorted(table.spec.columns, key=lambda column: "calls" in column.key))
     frame = table.frame.select(column.key for column in columns)
     return replace(table, spec=replace(table.spec, columns=columns), frame=frame)
@@ -185,7 +188,7 @@ def _check_gate(view: View, expression: str, allowed: list[str]) -> int:
     try:
         result = evaluate(view, expression, allowed)
     except GateError as error:
-        tell_error(f"{error}.")
+        print_error(f"{error}.")
         return BAD_USAGE
-    tell(result.text)
+    print_message(result.text)
     return GATE_FAILED if result.failed else DONE

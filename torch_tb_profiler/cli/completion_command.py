@@ -1,4 +1,4 @@
-"""``torch-tb-profiler completion``: what lets a shell complete commands, options and paths."""
+"""``torch-tb-profiler completion``: shell completion of commands, options and paths."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PATHS = {
     "CANDIDATE": shtab.FILE,
     "DIR": shtab.DIRECTORY,
 }
-"""What stands for a file or folder in the help → what completes it. A shell that has a script for
-a command completes nothing else for it."""
+"""Metavar of a file or folder → how it is completed. A shell with a script for a command completes
+nothing else for it."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script for a shell."""
+    """Print the completion script for a shell."""
     parser = make_parser()
     _complete_paths(parser)
     print(shtab.complete(parser, arguments.shell))
@@ -33,5 +33,5 @@ def _complete_paths(parser: argparse.ArgumentParser) -> None:
             for command in action.choices.values():
                 _complete_paths(command)
         elif isinstance(action.metavar, str) and action.metavar in _PATHS:
-            # Where shtab looks for it, as its documentation says.
+            # The attribute that shtab reads, see its documentation.
             action.complete = _PATHS[action.metavar]  # type: ignore[attr-defined]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, tell_warning
+from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import Output, writing_errors
 from torch_tb_profiler.cli.tasks import (
     Task,
     perform,
+    print_failure,
     report_tasks,
-    tell_failure,
 )
 from torch_tb_profiler.loading.queries.views import view_spec
 from torch_tb_profiler.reports.dlprof.registry import NEEDS, OVERVIEW, REPORTS
@@ -30,12 +30,12 @@ from torch_tb_profiler.views.schema import View
 
 ALL_REPORTS = "all"
 _RANGES = "ranges"
-"""How groups are grouped where a domain of ranges is asked for."""
+"""The grouping for a domain of ranges."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file to write: a report, of one domain or of all, without its suffix."""
+    """A file to write: report, domain (None: all), and name without suffix."""
 
     report: str
     domain: str | None
@@ -43,8 +43,7 @@ class _File:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the reports of every trace found. One that cannot be made does not keep the others
-    back.
+    """Write the reports of every trace. One that fails does not affect the others.
 
     Returns:
         The largest exit code.
@@ -65,7 +64,7 @@ def run(arguments: Namespace) -> int:
             f"{file.stem}.{suffix}" for _, files in plans for file in files for suffix in formats
         )
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     code = DONE
     with writing_errors(arguments.output or ".") as written:
         for task, files in plans:
@@ -77,7 +76,7 @@ def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequen
     """Write the files of one trace.
 
     Returns:
-        The exit code: a trace that has nothing for any of them could not be used.
+        The exit code: an error if the trace has no data for any of them.
     """
     code = INPUT_UNREADABLE
     try:
@@ -86,15 +85,15 @@ def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequen
                 output.write(f"{file.stem}.{suffix}", WRITERS[suffix](report))
             code = DONE
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     return code
 
 
 def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report]]:
-    """The reports of one trace, one after the other; what cannot be made is told.
+    """The reports of one trace, one after the other, with a warning about those without data.
 
     Raises:
-        LoadingError: it cannot be read, or what is asked makes no sense.
+        LoadingError: the trace cannot be read, or the request is invalid.
     """
     known: dict[tuple[str, str | None], View | RequestError] = {}
     for file in files:
@@ -108,7 +107,7 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
             if isinstance(answer, RequestError):
                 if name in kind.wishes and any(map(_has_rows, views.values())):
                     continue
-                tell_warning(f"Report {file.report} is left out: {answer.problem.message}")
+                print_warning(f"Report {file.report} is left out: {answer.problem.message}")
                 break
             views[name] = answer
         else:
@@ -120,7 +119,7 @@ def _has_rows(view: View) -> bool:
 
 
 def _named(report: Report, task: Task) -> Report:
-    """``report``, which says of what recording it is where DLProf's does."""
+    """``report`` with the name of the recording where DLProf has its profile name."""
     if report.name != "summary" or task.request is None:
         return report
     about = task.request.subject
@@ -133,17 +132,17 @@ def _named(report: Report, task: Task) -> Report:
 
 
 def _answer(task: Task, name: str, domain: str | None) -> View | RequestError:
-    """A view with all rows, or why the trace has nothing for it.
+    """A view with all rows, or why the trace has no data for it.
 
     Raises:
-        LoadingError: the trace cannot be read, or what is asked makes no sense.
+        LoadingError: the trace cannot be read, or the request is invalid.
     """
     if task.request is None or task.catalog is None:
         raise task.problem or OpenError("unreadable", "There is nothing to read.")
     need = NEEDS[name]
     group_by = _RANGES if domain is not None else need.group_by
-    asked = {"table": need.table, "group_by": group_by, "domain": domain}
-    given = {key: value for key, value in asked.items() if value is not None}
+    query = {"table": need.table, "group_by": group_by, "domain": domain}
+    given = {key: value for key, value in query.items() if value is not None}
     view = need.view or name
     request = parameters.view_request(view, {**_typed(task.request.subject), **given})
     try:
@@ -152,11 +151,11 @@ def _answer(task: Task, name: str, domain: str | None) -> View | RequestError:
         if error.problem.code != "view_unavailable":
             raise
         return error
-    return result.view if result else RequestError("view_unavailable", "There is nothing for it.")
+    return result.view if result else RequestError("view_unavailable", "There is no data for it.")
 
 
 def _typed(subject: Subject) -> dict[str, str]:
-    """What is looked at, as parameters."""
+    """A subject as request parameters."""
     selection = subject.selection
     values = {
         "run": subject.run,
@@ -174,7 +173,7 @@ def _us(time_ns: int | None) -> str | None:
 
 
 def _take_iterations(arguments: Namespace) -> None:
-    """DLProf's names of the selection, as ours.
+    """Translate DLProf's selection options into those of ``report``.
 
     Raises:
         RequestError: both are given.
@@ -183,7 +182,7 @@ def _take_iterations(arguments: Namespace) -> None:
     for theirs, ours in (("key_node", "iterations_by"), ("iter_start", "steps")):
         if getattr(arguments, theirs) is not None and getattr(arguments, ours) is not None:
             options = " and ".join(f"--{name.replace('_', '-')}" for name in (theirs, ours))
-            raise RequestError("bad_parameter", f"{options} say the same; give one of them.")
+            raise RequestError("bad_parameter", f"{options} mean the same; use one of them.")
     if arguments.key_node is not None:
         arguments.iterations_by = f"name:{arguments.key_node}"
     if first is not None or last is not None:
@@ -191,15 +190,15 @@ def _take_iterations(arguments: Namespace) -> None:
 
 
 def _chosen(text: str, known: Mapping[str, object], kind: str) -> list[str]:
-    """Names out of ``known``, in its order.
+    """The names in ``text``, in the order of ``known``.
 
     Raises:
-        UnknownError: one is none of them.
+        UnknownError: a name is not in ``known``.
         RequestError: there is no name.
     """
     names = _names(text)
     if not names:
-        raise RequestError("bad_parameter", f"--{kind}s names none; there are {', '.join(known)}.")
+        raise RequestError("bad_parameter", f"--{kind}s is empty. Known: {', '.join(known)}.")
     if names == [ALL_REPORTS]:
         return list(known)
     for name in names:
@@ -214,11 +213,11 @@ def _names(text: str | None) -> list[str]:
 
 def _refuse_bad_base_name(name: str) -> None:
     if not name or name != name.strip() or any(c in '/\\:*?"<>|' or ord(c) < 32 for c in name):
-        raise RequestError("bad_parameter", f"--base-name {name[:80]!r} cannot be a file's name.")
+        raise RequestError("bad_parameter", f"--base-name {name[:80]!r} is not a file name.")
 
 
 def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
-    """Per trace the beginning of the names of its files."""
+    """The start of the file names of each trace."""
     names = [
         AnswerName(
             task.catalog.roots[0].shown_url if task.catalog else "",

@@ -1,4 +1,4 @@
-"""Exit codes, and how errors are told: file, cause and next step on stderr, no traceback."""
+"""Exit codes, and messages on stderr: file, cause and next step, no traceback."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ BAD_USAGE = 2
 INPUT_UNREADABLE = 3
 INTERRUPTED = 130
 BY_SIGNAL = 128
-"""Plus its number: a program that was run was killed by that signal."""
+"""Plus the number of a signal: the recorded program was killed by it."""
 BROKEN_PIPE_EXIT = DONE
-"""``report … | head`` is no failure, also under ``set -o pipefail``."""
+"""``report … | head`` is no failure, even with ``set -o pipefail``."""
 
 
-def tell_error(message: str, hint: str | None = None) -> None:
-    """Print an error for people."""
+def print_error(message: str, hint: str | None = None) -> None:
+    """Print an error and the next step."""
     print(f"torch-tb-profiler: error: {visible(message)}", file=sys.stderr)
     if hint:
         print(f"  {visible(hint)}", file=sys.stderr)
 
 
-def tell(message: str) -> None:
-    """Print a verdict."""
+def print_message(message: str) -> None:
+    """Print a message."""
     print(f"torch-tb-profiler: {visible(message)}", file=sys.stderr)
 
 
-def tell_warning(message: str) -> None:
-    """Print what was left out while the rest goes on."""
+def print_warning(message: str) -> None:
+    """Print a warning."""
     print(f"torch-tb-profiler: warning: {visible(message)}", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""Names of the files that answers become: distinct, the same every time, fit for any file system.
+"""Names of the files for answers: unique, reproducible, valid on every file system.
 
-An answer is ``VIEW``, or ``RUN.WORKER.SPAN.VIEW`` where there are several traces. Names that are
-equal, also without regard to case, get the end of their place's path before them, where they come
-from different places, and else a few characters of a checksum behind them.
+A name is ``VIEW``, or ``RUN.WORKER.SPAN.VIEW`` for several traces. Equal names (ignoring case) are
+prefixed with the end of the path of their location if the locations differ, and otherwise get a
+short checksum as a suffix.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 MAX_STEM_BYTES = 200
-"""Of the 255 that file systems take; the rest is for the name of a table and a suffix."""
+"""File systems allow 255; the rest is reserved for the name of a table and a suffix."""
 
 DIGEST_CHARS = 8
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNORECASE)
-"""Devices of Windows, whatever stands behind the first point."""
+"""Device names of Windows, with any extension."""
 _PATH_SEPARATOR = re.compile(r"[/\\]+")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerName:
-    """What tells an answer from the others of one command.
+    """What identifies an answer among those of one command.
 
     Attributes:
-        place: Path or URL that was asked for, without secrets.
-        run: Of the trace, as are ``worker`` (``all`` for views of a whole run) and ``span``.
-        worker: See ``run``.
-        span: See ``run``.
-        view: The view.
+        location: Path or URL given on the command line, without secrets.
+        run: Run of the trace.
+        worker: Its worker; ``all`` for views of a whole run.
+        span: Its span.
+        view: Name of the view.
     """
 
-    place: str
+    location: str
     run: str
     worker: str
     span: str
@@ -45,36 +45,36 @@ class AnswerName:
 
 
 def file_stems(names: Sequence[AnswerName], *, several_traces: bool) -> list[str]:
-    """The names of files without suffix, one per answer, no two equal on any file system.
+    """File names without suffix, one per answer, unique on every file system.
 
     Args:
-        names: The answers in order. They may be equal: a place may be given twice.
-        several_traces: Whether they are of more than one trace; else the view alone is the name.
+        names: The answers in order. They may be equal: a location may be given twice.
+        several_traces: Whether there is more than one trace; otherwise the name is the view alone.
     """
     parts = [_parts(name) if several_traces else [name.view] for name in names]
-    stems = [_fitted(part) for part in parts]
-    labels = _place_labels([name.place for name in names])
-    for row in _in_several_places(stems, names):
-        stems[row] = _fitted([labels[names[row].place], *parts[row]])
+    stems = [_shorten(part) for part in parts]
+    labels = _location_labels([name.location for name in names])
+    for row in _rows_of_several_locations(stems, names):
+        stems[row] = _shorten([labels[names[row].location], *parts[row]])
     for row in _repeated(stems):
         identity = "\0".join(astuple(names[row]))
         stems[row] += f"~{_digest(identity)}"
-    return _numbered(stems)
+    return _with_distinct_names(stems)
 
 
 def _parts(name: AnswerName) -> list[str]:
-    return [_safe(part) for part in (name.run, name.worker, name.span)] + [name.view]
+    return [_sanitize(part) for part in (name.run, name.worker, name.span)] + [name.view]
 
 
-def _safe(text: str) -> str:
-    """A part of a name without separators, control characters and blanks, never empty."""
+def _sanitize(text: str) -> str:
+    """Replace separators, control characters and blanks; never empty."""
     safe = _NOT_IN_FILE_NAMES.sub("_", unicodedata.normalize("NFC", text))
     return "_" if not safe.strip(".") else safe
 
 
-def _fitted(parts: Sequence[str]) -> str:
-    """The parts joined by points. What is too long is cut before the view, and tells so by a
-    checksum of what it was."""
+def _shorten(parts: Sequence[str]) -> str:
+    """Join parts with dots. A name that is too long is shortened before the view and gets a
+    checksum of the full name."""
     stem = ".".join(parts)
     if stem.startswith((".", "-")) or _RESERVED.match(stem):
         stem = f"_{stem}"
@@ -85,26 +85,28 @@ def _fitted(parts: Sequence[str]) -> str:
     return head.decode("utf-8", "ignore") + end
 
 
-def _place_labels(places: Sequence[str]) -> dict[str, str]:
-    """Per place as much of the end of its path as no other one has."""
-    paths = {place: [p for p in _PATH_SEPARATOR.split(place) if p] for place in places}
+def _location_labels(locations: Sequence[str]) -> dict[str, str]:
+    """The shortest unique end of the path of each location."""
+    paths = {location: [p for p in _PATH_SEPARATOR.split(location) if p] for location in locations}
     longest = max((len(path) for path in paths.values()), default=0)
     labels: dict[str, str] = {}
     for depth in range(1, longest + 1):
-        ends = {place: "_".join(map(_safe, path[-depth:])) for place, path in paths.items()}
+        ends = {
+            location: "_".join(map(_sanitize, path[-depth:])) for location, path in paths.items()
+        }
         count = Counter(end.casefold() for end in ends.values())
-        for place, end in ends.items():
+        for location, end in ends.items():
             if count[end.casefold()] == 1 or depth == longest:
-                labels.setdefault(place, end or "_")
+                labels.setdefault(location, end or "_")
     return labels
 
 
-def _in_several_places(stems: Sequence[str], names: Sequence[AnswerName]) -> list[int]:
-    """Rows whose name another place has, too."""
-    places: dict[str, set[str]] = {}
+def _rows_of_several_locations(stems: Sequence[str], names: Sequence[AnswerName]) -> list[int]:
+    """Rows whose name also occurs at another location."""
+    locations: dict[str, set[str]] = {}
     for stem, name in zip(stems, names, strict=True):
-        places.setdefault(_folded(stem), set()).add(name.place)
-    return [row for row, stem in enumerate(stems) if len(places[_folded(stem)]) > 1]
+        locations.setdefault(_folded(stem), set()).add(name.location)
+    return [row for row, stem in enumerate(stems) if len(locations[_folded(stem)]) > 1]
 
 
 def _repeated(stems: Sequence[str]) -> list[int]:
@@ -112,8 +114,8 @@ def _repeated(stems: Sequence[str]) -> list[int]:
     return [row for row, stem in enumerate(stems) if count[_folded(stem)] > 1]
 
 
-def _numbered(stems: Sequence[str]) -> list[str]:
-    """The same answer asked for again is a second file."""
+def _with_distinct_names(stems: Sequence[str]) -> list[str]:
+    """Number identical answers: each gets its own file."""
     taken: set[str] = set()
     distinct = []
     for stem in stems:
@@ -127,7 +129,7 @@ def _numbered(stems: Sequence[str]) -> list[str]:
 
 
 def _folded(stem: str) -> str:
-    """What a file system that ignores case, or spells letters with accents in two ways, sees."""
+    """The name as seen by file systems that ignore case or normalize Unicode."""
     return unicodedata.normalize("NFC", stem.casefold())
 
 

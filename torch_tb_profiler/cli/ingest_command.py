@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from torch_tb_profiler.cli.exits import (
     DONE,
     INPUT_UNREADABLE,
-    tell,
-    tell_error,
-    tell_warning,
+    print_error,
+    print_message,
+    print_warning,
 )
-from torch_tb_profiler.cli.tasks import options_of, tell_failure
+from torch_tb_profiler.cli.tasks import options_of, print_failure
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.job import IngestResult
@@ -35,13 +35,13 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 
-LINES = 10
-"""Lines of progress where stderr is no terminal: one for each tenth."""
+PROGRESS_LINES = 10
+"""Number of progress lines if stderr is not a terminal."""
 
 
 @dataclass
 class _Tally:
-    """How far it is, as :class:`reports.progress.Progress` shows it, and what came out."""
+    """Progress, as :class:`reports.progress.Progress` shows it, and results."""
 
     files: int
     total_bytes: int
@@ -52,59 +52,59 @@ class _Tally:
     text_bytes: int = 0
     cached: int = 0
     failed: int = 0
-    unkept: int = 0
+    uncached: int = 0
     sent: int = 0
-    unshared: int = 0
+    unsent: int = 0
 
     def add(self, file: SpanFile, result: IngestResult) -> None:
-        """Count one file that is done."""
+        """Count a completed file."""
         self.done += 1
         self.done_bytes += file.state.size_bytes
         self.text_bytes += result.text_bytes
         self.cached += result.was_cached
         self.failed += result.problem is not None
-        self.unkept += result.problem is None and not result.is_cached
+        self.uncached += result.problem is None and not result.is_cached
         self.sent += result.was_uploaded
-        self.unshared += result.is_cached and not result.is_shared
+        self.unsent += result.is_cached and not result.is_shared
         if result.problem is None and not result.was_cached:
             self.parsed_bytes += result.text_bytes
 
     @property
     def seconds(self) -> float:
-        """Time since the beginning."""
+        """Time since the start."""
         return time.monotonic() - self.started_s
 
     @property
     def file(self) -> str:
-        """What is done."""
+        """Number of completed traces, as text."""
         return f"{self.done} of {self.files} traces"
 
     @property
     def progress(self) -> float:
-        """Done part of the bytes."""
+        """Completed fraction of the bytes."""
         return self.done_bytes / self.total_bytes if self.total_bytes else 1.0
 
     @property
     def mb_per_s(self) -> float | None:
-        """Speed, of the text after decompression."""
+        """Speed in decompressed text."""
         return self.text_bytes / 1e6 / self.seconds if self.seconds > 0 else None
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds left."""
+        """Estimated seconds remaining."""
         return self.seconds * (1 / self.progress - 1) if self.progress > 0 else None
 
     @property
     def summary(self) -> str:
-        """What came out, in one sentence."""
+        """The result in one sentence."""
         ready = self.done - self.failed
         parts = [f"{ready} of {self.files} traces are ready"]
         if self.cached:
-            parts.append(f"{self.cached} of them were before")
+            parts.append(f"{self.cached} of them were cached before")
         if self.sent:
-            parts.append(f"{self.sent} were put into the bucket")
-        if self.unshared:
-            parts.append(f"{self.unshared} could not be put there")
+            parts.append(f"{self.sent} were uploaded to the bucket")
+        if self.unsent:
+            parts.append(f"{self.unsent} could not be uploaded")
         if self.failed:
             parts.append(f"{self.failed} failed")
         parsed = f"{self.parsed_bytes / 1e6:,.0f} MB parsed in {self.seconds:,.1f} s"
@@ -112,25 +112,25 @@ class _Tally:
 
 
 def run(arguments: Namespace) -> int:
-    """Parse every trace found into the cache.
+    """Parse every trace into the cache.
 
     Returns:
-        0 when all are there, 2 for bad usage (no such run, no scheduler), 3 when a place or a
-        trace cannot be read; the others are parsed all the same.
+        0 if all are cached, 2 for bad usage (unknown run, no scheduler), 3 if a path or a trace
+        cannot be read; the others are parsed nevertheless.
     """
     code = DONE
     try:
         cache = open_cache(arguments.cache_dir)
-        files, problems = _found(arguments)
+        files, problems = _discover(arguments)
         for problem in problems:
-            tell_error(problem.message, problem.hint)
+            print_error(problem.message, problem.hint)
             code = INPUT_UNREADABLE
         if not files:
             return code
         before = cache.entry_bytes()
         text_bytes = sum(likely_text_bytes(file.location, file.state) for file in files)
         for note in cache.capacity_notes(text_bytes):
-            tell_warning(note)
+            print_warning(note)
         with ExitStack() as stack:
             if arguments.scheduler:
                 executor = stack.enter_context(dask_executor(arguments.scheduler))
@@ -139,31 +139,31 @@ def run(arguments: Namespace) -> int:
                 submit = stack.enter_context(on_this_machine(files, cache, arguments.workers))
             tally = _ingest(files, submit)
     except StorageError as error:
-        tell_error(error.message, error.hint)
+        print_error(error.message, error.hint)
         return INPUT_UNREADABLE
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     print(tally.summary)
     for note in cache.limit_notes(before):
-        tell_warning(note)
-    return max(code, _conclude(tally, files, cache))
+        print_warning(note)
+    return max(code, _check_result(tally, files, cache))
 
 
-def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
-    """Every file of the places, and what is wrong with places that hold none.
+def _discover(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
+    """All trace files under the paths, and the problems of paths without any.
 
     Raises:
-        UnknownError: no place has the run asked for.
+        UnknownError: the requested run does not exist.
     """
     files: list[SpanFile] = []
     problems: list[Problem] = []
     runs: set[str] = set()
     options = options_of(arguments)
     for path in arguments.paths:
-        place = TraceRoot(path, options=options, follows_links=arguments.follow_links)
-        contents = Catalog([place], cache=None).contents()
+        root = TraceRoot(path, options=options, follows_links=arguments.follow_links)
+        contents = Catalog([root], cache=None).contents()
         for note in contents.notes if contents.runs else ():
-            tell_warning(note)
+            print_warning(note)
         if contents.problem is not None:
             error = contents.problem
             problems.append(Problem.of(error))
@@ -182,33 +182,33 @@ def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
         tally.add(file, result)
         if result.problem is not None:
             bar.wipe()
-            tell_error(result.problem.message, result.problem.hint)
+            print_error(result.problem.message, result.problem.hint)
         if shows_bar:
             bar.show(tally)
-        elif tally.done * LINES // tally.files > tenths and tally.done < tally.files:
-            tenths = tally.done * LINES // tally.files
-            tell(f"{tally.file}, {tally.progress:.0%}")
+        elif tally.done * PROGRESS_LINES // tally.files > tenths and tally.done < tally.files:
+            tenths = tally.done * PROGRESS_LINES // tally.files
+            print_message(f"{tally.file}, {tally.progress:.0%}")
     bar.wipe()
     return tally
 
 
-def _conclude(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) -> int:
-    if tally.unkept:
-        tell_error(
-            f"{tally.unkept} traces could not be kept in the cache: no room, or no permission.",
+def _check_result(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) -> int:
+    if tally.uncached:
+        print_error(
+            f"{tally.uncached} traces could not be cached: no space or no permission.",
             "Choose another folder with --cache-dir.",
         )
         return INPUT_UNREADABLE
-    if tally.unshared:
-        tell_error(
-            f"{tally.unshared} traces are in this machine's cache and not in the bucket.",
-            "The warnings above say why. Repeat the command: nothing is parsed again.",
+    if tally.unsent:
+        print_error(
+            f"{tally.unsent} traces are in this machine's cache but not in the bucket.",
+            "See the warnings above. Repeat the command; nothing is parsed again.",
         )
         return INPUT_UNREADABLE
     if tally.failed < tally.files and not any(is_visible(file, cache) for file in files):
-        tell_error(
-            "The workers keep what they parsed where this machine does not see it.",
-            "Name a folder or a bucket that all of them share with --cache-dir.",
+        print_error(
+            "The workers' cache is not accessible from this machine.",
+            "Choose a folder or a bucket that all of them share with --cache-dir.",
         )
         return INPUT_UNREADABLE
     return INPUT_UNREADABLE if tally.failed else DONE

@@ -1,8 +1,8 @@
-"""Ctrl-C ends the command at once, whatever its threads wait for.
+"""Ctrl-C ends the command at once, whatever its threads are waiting for.
 
-Python itself waits, after ``main`` is left, for every thread of a pool: one that reads from a store
-which does not answer would hold the process for as long as the store is given. What must not be
-lost by an end at any moment is written elsewhere and renamed into place.
+After ``main`` Python waits for all threads of a pool: a thread that reads from a store which does
+not respond would keep the process alive until its timeout. Files that must survive a sudden end are
+written under a temporary name and renamed.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ from types import FrameType
 from torch_tb_profiler.cli.exits import INTERRUPTED
 
 GRACE_S = 0.7
-"""So long the command may close what it has open: temporary folders, sockets, worker processes."""
+"""Time for the command to clean up: temporary folders, sockets, worker processes."""
 
 
 class Interrupts:
-    """What Ctrl-C does to the process of a command."""
+    """Handles Ctrl-C in the process of a command."""
 
     def __init__(self) -> None:
         self._code: int | None = None
         self._was_interrupted = False
 
     def install(self) -> None:
-        """End the process soon after an interrupt; only the main thread can ask for that.
+        """End the process soon after an interrupt; only possible in the main thread.
 
-        A process that was started with interrupts ignored, as shells do in the background, goes on
-        to ignore them.
+        A process started with interrupts ignored, as by shells in the background, continues to
+        ignore them.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if sys.platform == "win32" or not is_main:
             return
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return
-        # Python's own handler waits for the main thread, which may wait for something else.
+        # Python's own handler runs in the main thread, which may be blocked.
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         signal.signal(signal.SIGINT, self._interrupt)
         watch = threading.Thread(target=self._watch, args=(reader,), name="interrupts", daemon=True)
-        # The main thread gets every signal: ``record`` holds those back that are the program's.
+        # Only the main thread receives signals: ``record`` blocks those meant for the program.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         watch.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def wake_waits(self) -> None:
-        """Let an interrupt end a wait of the main thread again: polars, once loaded, has the system
-        go on with the wait."""
+        """Let an interrupt end system calls of the main thread again: loading polars makes the
+        system restart them."""
         if hasattr(signal, "siginterrupt"):
             signal.siginterrupt(signal.SIGINT, True)
 
     def leaving(self, code: int) -> None:
-        """The command is done, with this exit code: from here on there is nothing that an interrupt
-        could unwind. One that ended the command itself, as it ends a server, keeps the code."""
+        """The command is done with this exit code; there is nothing left to unwind. An interrupt
+        that ended the command itself (a server) keeps the code."""
         self._code = code
 
     def _watch(self, reader: int) -> None:
@@ -69,8 +69,8 @@ class Interrupts:
         os._exit(self._code if self._was_interrupted and self._code is not None else INTERRUPTED)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """In the main thread: end what the command does. Once: a second one would break off the
-        unwinding, or what Python does last, and leave a traceback; the process ends soon anyway."""
+        """Called in the main thread: end the command. Only once: a second interrupt would abort the
+        cleanup with a traceback, and the process ends soon anyway."""
         if self._was_interrupted or self._code is not None:
             return
         self._was_interrupted = True
@@ -78,8 +78,8 @@ class Interrupts:
 
 
 def die_by(number: int) -> None:
-    """Let a signal end this process as it ended the program that was run, so that a shell's loop
-    ends with both; without a second file of the memory. It may come back: not every signal kills.
+    """End this process by the signal that ended the recorded program, so that a shell loop ends
+    too; without a second core dump. May return: not every signal kills.
     """
     with suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415 - not on Windows

@@ -1,4 +1,4 @@
-"""``torch-tb-profiler open``: the pages without TensorBoard, in the browser at once."""
+"""``torch-tb-profiler open``: serves the pages and opens them in the browser."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from argparse import Namespace
 from urllib.parse import urlsplit
 
 from torch_tb_profiler.cli import serve_command
-from torch_tb_profiler.cli.exits import tell
+from torch_tb_profiler.cli.exits import print_message
 
 
 def run(arguments: Namespace) -> int:
     """Serve until interrupted, and open the address in the browser.
 
     Returns:
-        As :func:`torch_tb_profiler.cli.serve_command.run`.
+        See :func:`torch_tb_profiler.cli.serve_command.run`.
     """
     return serve_command.run(arguments, announce=_announce)
 
@@ -23,10 +23,10 @@ def run(arguments: Namespace) -> int:
 def _announce(text: str) -> None:
     print(text, flush=True)
     if urlsplit(text).scheme == "http":
-        # A browser in the terminal keeps its caller until it ends; the page needs the server.
+        # A terminal browser blocks its caller, and the page needs the server.
         threading.Thread(target=_open, args=(text,), name="browser", daemon=True).start()
 
 
 def _open(address: str) -> None:
     if not webbrowser.open(address):
-        tell("No browser could be opened here: open the address in one.")
+        print_message("No browser could be opened. Please open the address yourself.")

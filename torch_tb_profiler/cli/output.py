@@ -1,4 +1,4 @@
-"""Where answers are written: stdout, or whole files of a folder."""
+"""Writes answers to stdout, or as files into a folder."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
+from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error
 from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.requests.errors import RequestError
 
 
 class Output:
-    """stdout, or files in a folder that is made when the first one is written.
+    """Stdout, or a folder that is created when the first file is written.
 
     Attributes:
-        folder: The folder, None for stdout.
+        folder: The folder; None for stdout.
     """
 
     def __init__(self, folder: str | None, *, may_replace: bool) -> None:
@@ -27,10 +27,10 @@ class Output:
         self._may_replace = may_replace
 
     def refuse_existing(self, names: Iterable[str]) -> None:
-        """Look whether any file that is to be written is there already.
+        """Check that no file to be written exists already.
 
         Raises:
-            RequestError: it is, and may not be replaced.
+            RequestError: one exists and may not be replaced.
         """
         if self.folder is None or self._may_replace:
             return
@@ -39,13 +39,12 @@ class Output:
                 raise _exists(self.folder / name)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write ``data`` to stdout, or to the file ``name`` of the folder, and say so on stderr.
-
-        A file appears whole or not at all.
+        """Write ``data`` to stdout, or atomically to the file ``name`` in the folder; the path is
+        printed on stderr.
 
         Raises:
-            RequestError: it is there and may not be replaced.
-            OSError: it cannot be written; nothing of it is left.
+            RequestError: the file exists and may not be replaced.
+            OSError: it cannot be written; no partial file remains.
         """
         if self.folder is None:
             sys.stdout.flush()
@@ -66,48 +65,48 @@ class Output:
 
 
 def _give_name(file: Path, path: Path) -> None:
-    """Give ``file`` the name ``path`` that nothing may have; a second name does that in one step.
+    """Rename ``file`` to ``path``, which must not exist; a hard link does both in one step.
 
     Raises:
-        RequestError: something has that name.
-        OSError: the name cannot be given.
+        RequestError: ``path`` exists.
+        OSError: renaming failed.
     """
     with suppress(OSError):
         path.hardlink_to(file)
         return
     if os.path.lexists(path):
         raise _exists(path)
-    file.replace(path)  # the file system has no second names
+    file.replace(path)  # the file system has no hard links
 
 
 def _exists(path: Path) -> RequestError:
     return RequestError(
         "file_exists",
         f"{path} exists and is not overwritten.",
-        "Choose another folder with --output, or replace what is there with --force.",
+        "Choose another folder with --output, or overwrite it with --force.",
     )
 
 
 @dataclass
 class Written:
-    """How the writing of files went: an exit code."""
+    """The exit code of writing files."""
 
     code: int = DONE
 
 
 @contextmanager
 def writing_errors(folder: str | None) -> Iterator[Written]:
-    """Tell why files cannot be written into ``folder``; a closed pipe is somebody else's matter."""
+    """Print why files cannot be written into ``folder``; a closed pipe is handled by the caller."""
     written = Written()
     try:
         yield written
     except RequestError as error:
-        tell_error(error.problem.message, error.problem.hint)
+        print_error(error.problem.message, error.problem.hint)
         written.code = BAD_USAGE
     except OSError as error:
         if isinstance(error, BrokenPipeError) or folder is None:
             raise
-        tell_error(
+        print_error(
             f"{folder} cannot be written: {error.strerror}.", "Choose another folder with --output."
         )
         written.code = BAD_USAGE

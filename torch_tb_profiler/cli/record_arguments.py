@@ -1,4 +1,4 @@
-"""What can be said to ``torch-tb-profiler record``, and which of it contradicts itself."""
+"""The arguments of ``torch-tb-profiler record``, and contradictions between them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NAME = re.compile(r"[^\s/\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}")
 STEPS = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
 
 _EPILOG = """\
-The program keeps its output, its input, its signals and its exit code; without steps chosen,
-steps 5 to 9 are recorded. What we say goes to stderr.
+The program keeps its output, input, signals and exit code. By default steps 5 to 9 are
+recorded. Messages of the recorder go to stderr.
 
 examples:
   torch-tb-profiler record -- python train.py --epochs 1
@@ -27,18 +27,18 @@ examples:
 
 
 def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The command ``record``."""
+    """Add the command ``record``."""
     record = commands.add_parser(
         "record",
-        help="run a program and record it, without a change to it",
-        description="Run a program and record every process of it that trains or infers with "
-        "torch: steps with the profiler, and times of all steps, data loading and samples of host "
-        "and GPUs over the whole run.",
+        help="run a program unchanged and record it",
+        description="Run a program and record every process that trains or infers with torch: some "
+        "steps with the profiler; step times, data loading and samples of host and GPUs over the "
+        "whole run.",
         epilog=_EPILOG,
         usage="%(prog)s [options] -- COMMAND [ARGUMENT…]",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_place(record)
+    _add_destination(record)
     _add_when(record)
     _add_what(record)
     record.add_argument("program", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program")
@@ -50,7 +50,7 @@ def command_of(program: Sequence[str]) -> list[str]:
 
 
 def contradictions(arguments: argparse.Namespace) -> list[str]:
-    """What of the options cannot be meant together, a sentence each."""
+    """Sentences about options that contradict each other."""
     return [
         f"{first} and {second} cannot be combined: {why}."
         for first, second, why in _pairs()
@@ -64,19 +64,19 @@ def steps_of(text: str) -> tuple[int, int]:
     Raises:
         argparse.ArgumentTypeError: it is neither.
     """
-    found = STEPS.fullmatch(text)
-    if found is None:
+    match = STEPS.fullmatch(text)
+    if match is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no step A and no range A:B of steps, as 5 or 5:9 (both included)"
+            f"{text!r} is neither a step (5) nor a range of steps (5:9, both included)"
         )
-    first = int(found[1])
-    last = first if found[2] is None else int(found[2])
+    first = int(match[1])
+    last = first if match[2] is None else int(match[2])
     if last < first:
-        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins")
+        raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
     return first, last
 
 
-def _add_place(record: argparse.ArgumentParser) -> None:
+def _add_destination(record: argparse.ArgumentParser) -> None:
     group = record.add_argument_group("where")
     group.add_argument(
         "--output",
@@ -88,19 +88,19 @@ def _add_place(record: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--finish",
         metavar="FOLDER",
-        help="run nothing: finish a run whose recording was killed together with its program",
+        help="run nothing: finish a run whose recorder was killed together with its program",
     )
     group.add_argument(
         "--name",
         type=_name,
         metavar="NAME",
-        help="folder of this run in it (default: the program's name with date and time)",
+        help="name of this run's folder in DIR (default: program's name with date and time)",
     )
     group.add_argument(
         "--scalars",
         type=_folder,
         metavar="DIR",
-        help="at the end write measures of steps as scalars of TensorBoard into this folder",
+        help="afterwards write step metrics as TensorBoard scalars into this folder",
     )
 
 
@@ -112,23 +112,23 @@ def _add_when(record: argparse.ArgumentParser) -> None:
         metavar="A:B",
         help="steps by number, from 0: 5, or 5:9 (both included)",
     )
-    group.add_argument("--delay", type=_seconds, metavar="S", help="not before so many seconds")
-    group.add_argument("--duration", type=_seconds, metavar="S", help="for so many seconds")
+    group.add_argument("--delay", type=_seconds, metavar="S", help="start after S seconds")
+    group.add_argument("--duration", type=_seconds, metavar="S", help="record for S seconds")
     for name, least, help_text in (
-        ("--wait", 0, "steps left out before each window (default: 3)"),
-        ("--warmup", 0, "steps in which the profiler runs and nothing is kept (default: 2)"),
-        ("--active", 1, "steps of a window (default: 5)"),
-        ("--repeat", 0, "windows, 0 for as many as there are (default: 1)"),
+        ("--wait", 0, "steps skipped before each window (default: 3)"),
+        ("--warmup", 0, "steps in which the profiler runs without recording (default: 2)"),
+        ("--active", 1, "steps per window (default: 5)"),
+        ("--repeat", 0, "number of windows, 0 for no limit (default: 1)"),
     ):
-        group.add_argument(name, type=_count(least), metavar="N", help=help_text)
+        group.add_argument(name, type=_Count(least), metavar="N", help=help_text)
     group.add_argument(
         "--trigger",
         type=_trigger,
         metavar="SIGNAL|FILE",
-        help="whenever the process gets this signal (USR1), or this file is made or touched",
+        help="record when the process gets this signal (USR1), or this file is created or touched",
     )
     group.add_argument(
-        "--stop-after", action="store_true", help="end the program when all of it is recorded"
+        "--stop-after", action="store_true", help="end the program when all windows are recorded"
     )
 
 
@@ -136,26 +136,26 @@ def _add_what(record: argparse.ArgumentParser) -> None:
     group = record.add_argument_group("what is recorded")
     for name, help_text in (
         ("--memory", "allocations"),
-        ("--stacks", "python frames"),
+        ("--stacks", "Python frames"),
         ("--flops", "estimated FLOPs of operators"),
-        ("--modules", "the hierarchy of modules"),
+        ("--modules", "the module hierarchy"),
     ):
         group.add_argument(name, action="store_true", help=help_text)
     group.add_argument(
         "--shapes",
         action=argparse.BooleanOptionalAction,
-        help="shapes and types of operators' inputs (default: yes)",
+        help="shapes and types of operator inputs (default: yes)",
     )
     group.add_argument(
         "--timer-only",
         action="store_true",
-        help="no profiler: times of steps, data loading and samples only",
+        help="no profiler: only step times, data loading and samples",
     )
     group.add_argument(
         "--sample-every",
         type=_sample_ms,
         metavar="MS",
-        help=f"milliseconds between two samples of host and GPUs, 0 for none "
+        help=f"milliseconds between samples of host and GPUs, 0 for none "
         f"(default: {DEFAULT_SAMPLE_MS})",
     )
     group.add_argument("--no-samples", action="store_true", help="no samples of host and GPUs")
@@ -168,17 +168,17 @@ def _add_what(record: argparse.ArgumentParser) -> None:
 
 
 def _pairs() -> list[tuple[str, str, str]]:
-    """Options that contradict each other, and why."""
+    """Pairs of options that contradict each other, and why."""
     pairs = [
-        ("--steps", each, "both say which steps are recorded")
+        ("--steps", each, "both choose the recorded steps")
         for each in ("--wait", "--active", "--repeat", "--trigger", "--delay", "--duration")
     ]
     pairs += [
-        ("--duration", each, "one ends after a time, the other counts steps")
+        ("--duration", each, "one is a time, the other counts steps")
         for each in ("--wait", "--warmup", "--active", "--repeat")
     ]
     pairs += [
-        ("--trigger", each, "a trigger says itself when it begins")
+        ("--trigger", each, "the trigger decides when recording starts")
         for each in ("--wait", "--delay", "--repeat")
     ]
     pairs += [
@@ -191,9 +191,9 @@ def _pairs() -> list[tuple[str, str, str]]:
     ]
     return [
         *pairs,
-        ("--no-samples", "--sample-every", "one says that there are samples, the other none"),
+        ("--no-samples", "--sample-every", "one disables sampling, the other configures it"),
         ("--flops", "--no-shapes", "FLOPs are estimated from shapes"),
-        ("--stop-after", "--repeat 0", "windows without end are never all recorded"),
+        ("--stop-after", "--repeat 0", "unlimited windows are never complete"),
     ]
 
 
@@ -212,15 +212,15 @@ def _is_given(arguments: argparse.Namespace, option: str) -> bool:
 
 def _folder(text: str) -> str:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is a URL: record into a folder, then copy it")
+        raise argparse.ArgumentTypeError(f"{text!r} is a URL: record into a folder and copy it")
     if not text or "\0" in text:
-        raise argparse.ArgumentTypeError("it names no folder")
+        raise argparse.ArgumentTypeError("it is not a folder name")
     return text
 
 
 def _name(text: str) -> str:
     if not NAME.fullmatch(text) or text in (".", ".."):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a folder")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder name")
     return text
 
 
@@ -230,16 +230,12 @@ def _seconds(text: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return number
 
 
-def _count(least: int) -> _Count:
-    return _Count(least)
-
-
 class _Count:
-    """A whole number that is large enough."""
+    """Parses an integer with a lower limit."""
 
     def __init__(self, least: int) -> None:
         self._least = least
@@ -247,7 +243,9 @@ class _Count:
     def __call__(self, text: str) -> int:
         is_number = text.isascii() and text.isdigit() and len(text) < 11
         if not (is_number and self._least <= int(text) <= MOST_STEPS):
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {self._least} on")
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not an integer of at least {self._least}"
+            )
         return int(text)
 
 
@@ -259,7 +257,7 @@ def _sample_ms(text: str) -> int:
 
 
 def _trigger(text: str) -> str:
-    """A signal that we do not need for something else, or a path."""
+    """A signal that is not reserved, or a path."""
     name = text.upper().removeprefix("SIG")
     if not text or name in ("KILL", "STOP", "INT", "TERM", "CHLD", "CONT", "TSTP", "HUP"):
         raise argparse.ArgumentTypeError(

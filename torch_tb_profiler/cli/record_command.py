@@ -1,4 +1,4 @@
-"""``torch-tb-profiler record``: runs a program as it is, and records it."""
+"""``torch-tb-profiler record``: runs a program unchanged and records it."""
 
 from __future__ import annotations
 
@@ -8,45 +8,50 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from torch_tb_profiler.cli.exits import BAD_USAGE, tell_error
+from torch_tb_profiler.cli.exits import BAD_USAGE, print_error
 from torch_tb_profiler.cli.record_arguments import (
     DEFAULT_SAMPLE_MS,
     command_of,
     contradictions,
 )
-from torch_tb_profiler.cli.record_end import say, tell_end, tell_left, tell_start
 from torch_tb_profiler.cli.record_folder import RunFolder, make_folder, program_name
+from torch_tb_profiler.cli.record_messages import (
+    finish_left_run,
+    print_end,
+    print_line,
+    print_start,
+)
 from torch_tb_profiler.recorder import launch
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.windows.nsys import NsysMissingError, nsys_command
 
-USAGE_HINT = "Like this: torch-tb-profiler record -- python train.py"
+USAGE_HINT = "Example: torch-tb-profiler record -- python train.py"
 
 
 def run(arguments: Namespace) -> int:
-    """Run the program to its end, then tell what was recorded.
+    """Run the program to its end, then print what was recorded.
 
     Returns:
-        The program's exit code, or minus the signal that killed it; 2 for options that contradict
-        each other and a folder with nothing to finish, 126 and 127 for a program that cannot be
-        run.
+        The program's exit code, or the negative number of the signal that killed it; 2 for
+        contradicting options or a folder with nothing to finish, 126 and 127 for a program that
+        cannot be run.
     """
     command = command_of(arguments.program)
     if arguments.finish is not None and not command:
-        return tell_left(arguments.finish)
+        return finish_left_run(arguments.finish)
     if not command:
-        tell_error("No program is named.", USAGE_HINT)
+        print_error("No program is given.", USAGE_HINT)
         return BAD_USAGE
     problems = contradictions(arguments)
     for problem in problems:
-        tell_error(problem)
+        print_error(problem)
     if problems:
         return BAD_USAGE
     if arguments.tool == "nsys":
         try:
             nsys_command(Options(folder=os.getcwd()), command)
         except NsysMissingError as error:
-            tell_error(str(error))
+            print_error(str(error))
             return BAD_USAGE
     with _notes() as notes:
         return _record(arguments, command, notes)
@@ -55,7 +60,7 @@ def run(arguments: Namespace) -> int:
 def _record(arguments: Namespace, command: Sequence[str], notes: str) -> int:
     folder = make_folder(arguments.output, arguments.name, program_name(command))
     options = None if folder.path is None else _options(arguments, folder.path, command)
-    tell_start(folder, options, arguments.name)
+    print_start(folder, options, arguments.name)
     started = list(command)
     if options is not None and options.nsys:
         started = nsys_command(options, command)
@@ -63,16 +68,16 @@ def _record(arguments: Namespace, command: Sequence[str], notes: str) -> int:
         ended = launch.run(started, launch.environment(options, notes, os.environ))
     except launch.CannotStartError as error:
         _remove(folder)
-        tell_error(str(error))
+        print_error(str(error))
         return error.code
     if options is not None:
         try:
-            tell_end(folder, options, ended, notes)
+            print_end(folder, options, ended, notes)
             _write_scalars(arguments, folder)
         except KeyboardInterrupt:
-            say(f"Interrupted; what was recorded lies in {folder.path}.")
+            print_line(f"Interrupted; the recording is in {folder.path}.")
         except Exception as error:  # the exit code is the program's
-            say(f"What was recorded lies in {folder.path}; it could not be looked at: {error!r}.")
+            print_line(f"The recording is in {folder.path}; analyzing it failed: {error!r}.")
     return ended.code
 
 
@@ -80,7 +85,7 @@ def _options(arguments: Namespace, folder: str, command: Sequence[str]) -> Optio
     sample_ms = DEFAULT_SAMPLE_MS if arguments.sample_every is None else arguments.sample_every
     trigger = arguments.trigger
     if trigger is not None and os.sep in trigger:
-        trigger = os.path.abspath(trigger)  # the program may change its folder
+        trigger = os.path.abspath(trigger)  # the program may change its working folder
     return Options(
         folder=folder,
         steps=arguments.steps,
@@ -108,12 +113,12 @@ def _write_scalars(arguments: Namespace, folder: RunFolder) -> None:
     if arguments.scalars is not None and folder.path is not None and os.path.isdir(folder.path):
         from torch_tb_profiler.cli.scalars_command import write_run  # noqa: PLC0415 - polars
 
-        write_run(folder.path, arguments.scalars, say)
+        write_run(folder.path, arguments.scalars, print_line)
 
 
 @contextmanager
 def _notes() -> Iterator[str]:
-    """A file for the notes of the program's processes; empty where there can be none."""
+    """Path of a temporary file for notes of the program's processes; empty if there can be none."""
     try:
         file, path = tempfile.mkstemp(prefix="torch-tb-profiler-", suffix=".notes")
         os.close(file)
@@ -127,7 +132,7 @@ def _notes() -> Iterator[str]:
 
 
 def _remove(folder: RunFolder) -> None:
-    """Leave no trace of a run that was none."""
+    """Remove the folders of a run that did not start."""
     for path in filter(None, [folder.path, folder.path and os.path.dirname(folder.path)]):
         with suppress(OSError):
             os.rmdir(path)

@@ -1,4 +1,4 @@
-"""Where a run is recorded: a folder of its own, or one for temporary files where that cannot be."""
+"""The folder of a recorded run; in the temporary folder if the requested one cannot be written."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 PROBE_BYTES = 1 << 20
-"""A disk that does not take so much is full: the journal of a short run is smaller, no trace is."""
+"""Written as a test: a disk without this much space is full, any trace is larger."""
 
 PROBE = ".torch-tb-profiler.probe"
 STALE_S = 60.0
-"""A journal that nobody wrote to for so long is of an earlier run, or its program hangs."""
+"""A journal not written to for this long belongs to an earlier run, or its program hangs."""
 
 JOURNAL, FINISHED = ".record.jsonl", ".record.jsonl.gz"
 STARTERS = frozenset({"torch.distributed.run", "torch.distributed.launch", "deepspeed"})
-"""Modules that start the program that is meant."""
+"""Launcher modules: the program is the one they start."""
 
 MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where a run is recorded.
+    """The folder of a run.
 
     Attributes:
-        path: Absolute; None where nothing can be recorded at all.
-        problem: Why it is not where it should be, as a sentence.
+        path: Absolute path; None if nothing can be recorded.
+        problem: Why it is not the requested one, as a sentence.
     """
 
     path: str | None
@@ -39,7 +39,7 @@ class RunFolder:
 
 
 def program_name(command: Sequence[str]) -> str:
-    """The program that is meant by a command: its script or module, else the command itself."""
+    """The name of the program in a command: its script or module, else the command itself."""
     module = None
     for before, word in pairwise(command):
         if before == "-m" and word not in STARTERS and not word.startswith("accelerate."):
@@ -50,32 +50,32 @@ def program_name(command: Sequence[str]) -> str:
 
 
 def make_folder(output: str, name: str | None, program: str) -> RunFolder:
-    """Make the folder of a run.
+    """Create the folder of a run.
 
     Args:
         output: The folder of runs.
-        name: Of this one, None for that of the program with date and time.
-        program: What is recorded.
+        name: Name of this run; None: the program's name with date and time.
+        program: Name of the program.
     """
     stem = re.sub(r"[^\w.-]+", "-", program.removesuffix(".py")).strip(".-") or "program"
     chosen = name or f"{stem}_{time.strftime('%Y%m%d-%H%M%S')}"
     try:
-        return RunFolder(_made(os.path.abspath(output), chosen))
+        return RunFolder(_create(os.path.abspath(output), chosen))
     except OSError as error:
         why = f"{os.path.join(output, chosen)} cannot be written: {error.strerror}."
     try:
-        return RunFolder(_made(tempfile.mkdtemp(prefix="torch-tb-profiler-"), chosen), why)
+        return RunFolder(_create(tempfile.mkdtemp(prefix="torch-tb-profiler-"), chosen), why)
     except OSError as error:
         return RunFolder(None, f"{why} Nor can {tempfile.gettempdir()}: {error.strerror}.")
 
 
-def is_named_anew(folder: RunFolder, name: str | None) -> bool:
-    """Whether a folder has another name than was asked for, as that one holds an earlier run."""
+def has_other_name(folder: RunFolder, name: str | None) -> bool:
+    """Whether the folder has a name other than the requested one, which holds an earlier run."""
     return bool(name and folder.path and os.path.basename(folder.path) != name)
 
 
 def remove_if_empty(folder: str) -> bool:
-    """Remove a folder, and one for temporary files around it, where nothing is in it."""
+    """Remove a folder if it is empty, and a temporary folder that contains it."""
     try:
         os.rmdir(folder)
     except OSError:
@@ -86,11 +86,11 @@ def remove_if_empty(folder: str) -> bool:
     return True
 
 
-def _made(output: str, name: str) -> str:
-    """The folder, made and tried.
+def _create(output: str, name: str) -> str:
+    """Create the folder and test that it can be written to.
 
     Raises:
-        OSError: it cannot be made, or not be written to.
+        OSError: it cannot be created or written to.
     """
     for number in range(1, MOST_RUNS):
         path = os.path.join(output, name if number == 1 else f"{name}-{number}")
@@ -112,7 +112,7 @@ def _made(output: str, name: str) -> str:
 
 
 def _holds_earlier_run(path: str) -> bool:
-    """Whether a run that is over has left something; the launchers of one run, a node each, begin
+    """Whether the folder holds files of a completed run. The launchers of one multi-node run start
     together and share a folder."""
     with os.scandir(path) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""The verdict on a run in five lines: its worst finding, what shows it, what to do, what else."""
+"""The verdict on a run in five lines: its most important finding, evidence, advice, and others."""
 
 from __future__ import annotations
 
@@ -28,55 +28,55 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 MOST_TITLES = 4
 MOST_CHARS = 150
 LONGEST_CHARS = 300
-LITTLE_US = 100.0
-"""Steps that are shorter are no work to look into."""
+MIN_STEP_US = 100.0
+"""Shorter steps are too short to analyze."""
 
 LEAST_GAIN_PCT = 1.0
 SYMPTOMS = frozenset({"uneven_steps", "unsteady_steps", "host_shared"})
-"""They say that something is odd, not why."""
+"""Findings that describe a symptom, not a cause."""
 
 STRAGGLER = "straggler"
 COMMUNICATION = frozenset({"communication_share", "exposed_communication", "small_collectives"})
-"""Waiting for a straggler looks like these."""
+"""Findings that waiting for a straggler also causes."""
 
 
 def verdict(folder: str) -> list[str]:
-    """At most five lines on the run in a folder; its traces are in the cache after that.
+    """At most five lines about the run in a folder; also puts its traces into the cache.
 
     Raises:
-        LoadingError: there is nothing to look at, or it cannot be read.
+        LoadingError: there are no traces, or they cannot be read.
     """
     catalog = _catalog(folder)
     files = catalog.contents().files()
     if not files:
-        return ["Verdict: none, as there is no trace."]
+        return ["Verdict: none, because there is no trace."]
     notes: list[tuple[Note, str]] = []
     problems: list[str] = []
     step_us = None
-    for spec, file in _questions(files):
+    for spec, file in _views_to_check(files):
         about = Subject(file.run, file.worker if spec.scope == "trace" else None, file.span)
         try:
-            result = _looked_at(catalog, spec.name, about)
+            result = _load_view(catalog, spec.name, about)
         except LoadingError as error:
             problems.append(error.problem.message)
             continue
         seen = {note.code for note, _ in notes}
-        advised = [note for note in result.notes if note.kind == "advice"]
-        notes += [(note, _place(spec, file)) for note in advised if note.code not in seen]
+        advice = [note for note in result.notes if note.kind == "advice"]
+        notes += [(note, _where(spec, file)) for note in advice if note.code not in seen]
         step_us = _usual_step_us(result) or step_us
-    if step_us is not None and step_us < LITTLE_US:
-        return _little(step_us)
+    if step_us is not None and step_us < MIN_STEP_US:
+        return _little_work(step_us)
     return lines_of(worst_first(notes), problems)
 
 
 def worst_first(notes: Sequence[tuple[Note, str]]) -> list[tuple[Note, str]]:
-    """Findings with the places that they are of, each kind once: causes before what only says that
-    something is odd, those that gain most of a step first; of no known gain, in the order of their
-    view. What a straggler explains comes after it, and gains too small to act on are left out."""
+    """Rank findings, each kind once: causes before symptoms, then by estimated gain; those without
+    an estimate keep their order in the view. Findings that a straggler explains come after it, and
+    negligible gains are omitted."""
     codes = {note.code for note, _ in notes}
     ranked: list[tuple[tuple[int, float], tuple[Note, str]]] = []
     behind = -1.0
-    for note, place in reversed(notes):
+    for note, where in reversed(notes):
         gain = _gain_pct(note)
         behind = behind if gain is None else gain
         if gain is not None and gain < LEAST_GAIN_PCT:
@@ -84,26 +84,26 @@ def worst_first(notes: Sequence[tuple[Note, str]]) -> list[tuple[Note, str]]:
         tier = 0
         if note.code in SYMPTOMS or (STRAGGLER in codes and note.code in COMMUNICATION):
             tier = 1
-        ranked.insert(0, ((tier, -behind), (note, place)))
+        ranked.insert(0, ((tier, -behind), (note, where)))
     first: dict[str, tuple[Note, str]] = {}
-    for _, (note, place) in sorted(ranked, key=lambda each: each[0]):
-        first.setdefault(note.code, (note, place))
+    for _, (note, where) in sorted(ranked, key=lambda each: each[0]):
+        first.setdefault(note.code, (note, where))
     return list(first.values())
 
 
-def lines_of(found: Sequence[tuple[Note, str]], problems: Sequence[str] = ()) -> list[str]:
-    """The findings as five lines; fewer where there is nothing to say."""
-    if not found:
+def lines_of(findings: Sequence[tuple[Note, str]], problems: Sequence[str] = ()) -> list[str]:
+    """The ranked findings as at most five lines."""
+    if not findings:
         if problems:
             return [f"Verdict: none. {problems[0]}"]
         return ["Verdict: nothing stands out in what was recorded."]
-    (note, place), others = found[0], found[1:]
-    said, advised = _parts(note.text)
-    lines = [f"Verdict: {title_text(note) or note.code}", f"  Found:  {shortened(said)}"]
+    (note, where), others = findings[0], findings[1:]
+    finding, advice = _parts(note.text)
+    lines = [f"Verdict: {title_text(note) or note.code}", f"  Found:  {shortened(finding)}"]
     measured = measured_text(note)
-    lines.append(f"  Shown:  {measured} {place}" if measured else f"  Shown:  {place}")
-    if advised:
-        lines.append(f"  To do:  {shortened(advised)}")
+    lines.append(f"  Shown:  {measured} {where}" if measured else f"  Shown:  {where}")
+    if advice:
+        lines.append(f"  To do:  {shortened(advice)}")
     lines.append(f"  Others: {_titles(others)}")
     return lines
 
@@ -117,9 +117,9 @@ def _catalog(folder: str) -> Catalog:
     return Catalog([TraceRoot(folder, options=ReadOptions())], cache=cache, store=store)
 
 
-def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[ViewSpec, SpanFile]]:
-    """The views with findings: of the first rank, for a window first and then, for what a window
-    does not show, for the whole run; and of all ranks compared."""
+def _views_to_check(files: Sequence[SpanFile]) -> Iterator[tuple[ViewSpec, SpanFile]]:
+    """The views with findings: of the first rank, for a window and for the whole run (which has
+    timings that windows lack), and of all ranks compared."""
     first = [file for file in files if file.worker == files[0].worker]
     has_ranks = len({file.worker for file in files}) > 1
     for spec in all_views().values():
@@ -129,7 +129,7 @@ def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[ViewSpec, SpanFile]]
             yield spec, files[0]
 
 
-def _looked_at(catalog: Catalog, view: str, subject: Subject) -> View:
+def _load_view(catalog: Catalog, view: str, subject: Subject) -> View:
     progress = Progress()
     request = ViewRequest(view, subject)
     try:
@@ -141,20 +141,20 @@ def _looked_at(catalog: Catalog, view: str, subject: Subject) -> View:
 
 
 def _usual_step_us(view: View) -> float | None:
-    """The mean step of a run, where one was timed."""
+    """Mean step time in µs; None if steps were not timed."""
     rates = (fact.value for fact in view.facts if fact.key == "steps_per_s")
     return next((1e6 / rate for rate in rates if isinstance(rate, int | float) and rate > 0), None)
 
 
-def _little(step_us: float) -> list[str]:
+def _little_work(step_us: float) -> list[str]:
     return [
-        f"Verdict: a step takes {duration_text(step_us)}: the program hardly works in it.",
-        "  Found:  So short a time is that of Python and of single calls, and varies by itself.",
-        "  To do:  Give a step more to do (larger batches), or record a program at its real size.",
+        f"Verdict: a step takes {duration_text(step_us)}, too short to analyze.",
+        "  Found:  Steps this short consist of Python overhead and single calls.",
+        "  To do:  Use larger batches, or record a program at its real size.",
     ]
 
 
-def _place(spec: ViewSpec, file: SpanFile) -> str:
+def _where(spec: ViewSpec, file: SpanFile) -> str:
     return "All ranks compared." if spec.scope == "run" else f"In {file.location.name}."
 
 
@@ -164,19 +164,19 @@ def _gain_pct(note: Note) -> float | None:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """What a text of advice found, its first sentence, and what it says of that."""
-    found, *advised = SENTENCE.split(" ".join(text.split()), maxsplit=1)
-    return found, "".join(advised)
+    """Split a text of advice into its first sentence (the finding) and the rest (the advice)."""
+    finding, *advice = SENTENCE.split(" ".join(text.split()), maxsplit=1)
+    return finding, "".join(advice)
 
 
 def shortened(text: str) -> str:
-    """Its first sentences that fit a line, at least one, without what does not; pages have all."""
-    kept, *more = SENTENCE.split(text)
+    """The first sentences that fit into a line, at least one; the pages show the full text."""
+    short, *more = SENTENCE.split(text)
     for sentence in more:
-        if len(kept) + 1 + len(sentence) > MOST_CHARS:
+        if len(short) + 1 + len(sentence) > MOST_CHARS:
             break
-        kept = f"{kept} {sentence}"
-    return kept if len(kept) <= LONGEST_CHARS else f"{kept[: LONGEST_CHARS - 1].rstrip()}…"
+        short = f"{short} {sentence}"
+    return short if len(short) <= LONGEST_CHARS else f"{short[: LONGEST_CHARS - 1].rstrip()}…"
 
 
 def _titles(others: Sequence[tuple[Note, str]]) -> str:

@@ -1,4 +1,4 @@
-"""``torch-tb-profiler report``: print views of every trace found."""
+"""``torch-tb-profiler report``: prints views of traces."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import astuple
 
 from torch_tb_profiler.cli.exits import (
     DONE,
-    tell_warning,
+    print_warning,
 )
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import writing_errors
 from torch_tb_profiler.cli.sinks import Sink, columns_of, make_sink
 from torch_tb_profiler.cli.tasks import (
     Task,
-    begin,
     chosen_views,
     perform,
+    prefetch,
+    print_failure,
     report_tasks,
     tables_of,
-    tell_failure,
 )
 from torch_tb_profiler.requests.errors import LoadingError, unknown
 from torch_tb_profiler.views.spec import ViewSpec
 
 
 def run(arguments: Namespace) -> int:
-    """Give every answer asked for; one that fails does not keep the others back.
+    """Print all requested views; one that fails does not affect the others.
 
     Returns:
         The largest exit code of all answers.
@@ -50,15 +50,15 @@ def run(arguments: Namespace) -> int:
             ],
         )
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     code = DONE
     with writing_errors(arguments.output) as written:
-        code = give(tasks, stems, sink)
+        code = answer_tasks(tasks, stems, sink)
     return max(code, written.code)
 
 
 def _table_names(task: Task, arguments: Namespace, *, for_stdout: bool) -> list[str]:
-    """The tables of an answer; on stdout those that stand for themselves."""
+    """The tables of an answer; on stdout without summary tables."""
     if task.spec is None:
         return []
     shown = set(tables_of(task.spec, arguments))
@@ -70,7 +70,7 @@ def _table_names(task: Task, arguments: Namespace, *, for_stdout: bool) -> list[
 
 
 def _file_stems(tasks: Sequence[Task]) -> list[str]:
-    """Per task the name of the files that its answer would become, without suffix."""
+    """File name without suffix for the answer of each task."""
     names = [_answer_name(task) for task in tasks]
     traces = {
         (id(task.catalog), *astuple(task.request.subject)[:3]) for task in tasks if task.request
@@ -83,17 +83,17 @@ def _answer_name(task: Task) -> AnswerName:
         return AnswerName("", "", "", "", "")
     about = task.request.subject
     worker = "all" if task.spec.scope == "run" else about.worker or ""
-    place = task.catalog.roots[0].shown_url
-    return AnswerName(place, about.run or "", worker, about.span or "", task.spec.name)
+    location = task.catalog.roots[0].shown_url
+    return AnswerName(location, about.run or "", worker, about.span or "", task.spec.name)
 
 
-def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
-    """Perform ``tasks`` in order; errors are told on stderr and to the sink.
+def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
+    """Perform ``tasks`` in order; errors go to stderr and to the sink.
 
     Args:
-        tasks: What is to be answered.
-        stems: Per task the name of its files without suffix.
-        sink: Takes the answers.
+        tasks: The tasks.
+        stems: File name without suffix of each task.
+        sink: Receives the answers.
 
     Returns:
         The largest exit code.
@@ -101,15 +101,15 @@ def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
     code = DONE
     shown_notes: set[str] = set()
     for number, task in enumerate(tasks):
-        begin(tasks[number:])
+        prefetch(tasks[number:])
         for note in task.catalog.contents().notes if task.catalog else ():
             if note not in shown_notes:
                 shown_notes.add(note)
-                tell_warning(note)
+                print_warning(note)
         try:
             result = perform(task)
         except LoadingError as error:
-            code = max(code, tell_failure(error))
+            code = max(code, print_failure(error))
             sink.add_error(error)
         else:
             if result is not None:
@@ -119,7 +119,7 @@ def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
 
 
 def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:
-    """Refuse names of tables and columns that no view asked for has, before anything is parsed."""
+    """Reject names of tables and columns that no requested view has, before anything is parsed."""
     tables = {table.name for spec in specs for table in spec.tables}
     for name in filter(None, [arguments.table, *(columns_of(arguments.tables) or [])]):
         if name not in tables:

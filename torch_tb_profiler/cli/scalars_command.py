@@ -1,4 +1,4 @@
-"""``torch-tb-profiler scalars``: measures of steps for TensorBoard's scalars."""
+"""``torch-tb-profiler scalars``: step metrics as TensorBoard scalars."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, tell_error, tell_warning
-from torch_tb_profiler.cli.tasks import cache_of, options_of, tell_failure
+from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_error, print_warning
+from torch_tb_profiler.cli.tasks import cache_of, options_of, print_failure
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.status import when_ready
@@ -21,53 +21,53 @@ from torch_tb_profiler.trace.model import Trace
 
 
 def run(arguments: Namespace) -> int:
-    """Write the scalars of every worker found.
+    """Write the scalars of every worker.
 
     Returns:
-        0 when all are written, 2 for a run that is not there, 3 when a trace cannot be read, or the
-        folder not be written; the others are written all the same.
+        0 if all are written, 2 for an unknown run, 3 if a trace cannot be read or the folder cannot
+        be written; the others are written nevertheless.
     """
     code = DONE
     try:
         cache = cache_of(arguments)
         for path in arguments.paths:
-            place = TraceRoot(
+            root = TraceRoot(
                 path, options=options_of(arguments), follows_links=arguments.follow_links
             )
-            catalog = Catalog([place], cache=cache)
+            catalog = Catalog([root], cache=cache)
             try:
                 code = max(code, write_scalars(catalog, arguments.run, Path(arguments.output)))
             finally:
                 catalog.store.close()
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     except OSError as error:
-        tell_error(f"{arguments.output} cannot be written: {error.strerror or error}")
+        print_error(f"{arguments.output} cannot be written: {error.strerror or error}")
         return INPUT_UNREADABLE
     return code
 
 
 def write_scalars(
-    catalog: Catalog, run_name: str | None, output: Path, say: Callable[[str], None] = print
+    catalog: Catalog, run_name: str | None, output: Path, print_line: Callable[[str], None] = print
 ) -> int:
-    """Write the scalars of the workers of a place, and say what was written.
+    """Write the scalars of the workers in a catalog, and print what was written.
 
     Args:
-        catalog: The place.
+        catalog: The traces.
         run_name: The only run to write; None for all.
-        output: The folder of TensorBoard.
-        say: Told a line per file.
+        output: TensorBoard's logdir.
+        print_line: Called with one line per file.
 
     Returns:
         The exit code.
 
     Raises:
-        LoadingError: the place cannot be read, or has no such run.
+        LoadingError: the traces cannot be read, or there is no such run.
         OSError: the folder cannot be written.
     """
     contents = catalog.contents()
     if contents.problem is not None:
-        tell_error(contents.problem.message, Problem.of(contents.problem).hint)
+        print_error(contents.problem.message, Problem.of(contents.problem).hint)
         return INPUT_UNREADABLE
     files = [file for file in contents.files() if run_name in (None, file.run)]
     if not files:
@@ -75,48 +75,48 @@ def write_scalars(
     code = DONE
     missing: dict[tuple[str, str, str], int] = {}
     for (run, worker), own in groupby(files, key=lambda file: (file.run, file.worker)):
-        told = Told()
-        # The whole run first: its timer tells of steps that no profiler slowed.
+        series = Told()
+        # The whole run first: its timer has steps that no profiler slowed.
         spans = sorted(own, key=lambda file: file.span != "default")
         for number, (file, trace) in enumerate(_opened(catalog, spans)):
             if trace is None:
                 code = INPUT_UNREADABLE
                 continue
-            told.add(trace, number, file.recorded_s or file.state.modified_s or 0.0)
-        _write(told, folder_of(output, run, worker), say)
-        for tag, reason in told.reasons().items():
+            series.add(trace, number, file.recorded_s or file.state.modified_s or 0.0)
+        _write(series, folder_of(output, run, worker), print_line)
+        for tag, reason in series.reasons().items():
             missing[run, tag, reason] = missing.get((run, tag, reason), 0) + 1
     for (run, tag, reason), count in missing.items():
         workers = "1 worker" if count == 1 else f"{count} workers"
-        tell_warning(f"{run}, {workers}: no {tag}: {reason.rstrip('.')}.")
+        print_warning(f"{run}, {workers}: no {tag}: {reason.rstrip('.')}.")
     return code
 
 
-def write_run(folder: str, output: str, say: Callable[[str], None]) -> int:
-    """Write the scalars of a run that was just recorded; nothing is kept in the cache.
+def write_run(folder: str, output: str, print_line: Callable[[str], None]) -> int:
+    """Write the scalars of a run that was just recorded, without using the cache.
 
     Args:
-        folder: Of the run.
-        output: The folder of TensorBoard.
-        say: Told what was written, a line each.
+        folder: Folder of the run.
+        output: TensorBoard's logdir.
+        print_line: Called with one line per file.
 
     Returns:
-        The exit code; errors are told on stderr.
+        The exit code; errors are printed on stderr.
     """
     catalog = Catalog([TraceRoot(folder)], cache=None)
     try:
-        return write_scalars(catalog, None, Path(output), say)
+        return write_scalars(catalog, None, Path(output), print_line)
     except LoadingError as error:
-        return tell_failure(error)
+        return print_failure(error)
     except OSError as error:
-        tell_error(f"{output} cannot be written: {error.strerror or error}")
+        print_error(f"{output} cannot be written: {error.strerror or error}")
         return INPUT_UNREADABLE
     finally:
         catalog.store.close()
 
 
 def _opened(catalog: Catalog, files: list[SpanFile]) -> Iterator[tuple[SpanFile, Trace | None]]:
-    """Each file with its trace; None, told of, for one that cannot be read."""
+    """Each file with its trace; None for one that cannot be read, with an error on stderr."""
     for file in files:
         progress = Progress()
         try:
@@ -125,7 +125,7 @@ def _opened(catalog: Catalog, files: list[SpanFile]) -> Iterator[tuple[SpanFile,
                 progress.show,
             )
         except LoadingError as error:
-            tell_failure(error)
+            print_failure(error)
             yield file, None
         else:
             yield file, trace
@@ -133,11 +133,11 @@ def _opened(catalog: Catalog, files: list[SpanFile]) -> Iterator[tuple[SpanFile,
             progress.wipe()
 
 
-def _write(told: Told, folder: Path, say: Callable[[str], None]) -> None:
-    scalars = told.scalars()
+def _write(series: Told, folder: Path, print_line: Callable[[str], None]) -> None:
+    scalars = series.scalars()
     if not scalars:
-        tell_warning(f"{folder}: nothing to write.")
+        print_warning(f"{folder}: nothing to write.")
         return
     path = write_events(folder, scalars)
     curves = len({scalar.tag for scalar in scalars})
-    say(f"{path}: {len(scalars):,} values in {curves} curves")
+    print_line(f"{path}: {len(scalars):,} values in {curves} curves")

@@ -1,4 +1,4 @@
-"""Where answers go: one class per output format, to stdout or into a folder."""
+"""Sinks for answers: one class per output format, to stdout or into a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
-from torch_tb_profiler.cli.exits import tell_warning
+from torch_tb_profiler.cli.exits import print_warning
 from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.notes import note_text
@@ -33,23 +33,23 @@ from torch_tb_profiler.views.registry import all_parameters
 from torch_tb_profiler.views.schema import View
 
 DEFAULT_ROWS = 20
-"""Rows of a table that a person reads; the rest is counted, and ``--limit`` shows more."""
+"""Default number of rows in table and md; the rest is counted, ``--limit`` shows more."""
 
 
 class Sink(Protocol):
-    """Takes answers one after the other."""
+    """Receives answers one after the other."""
 
     def files(self, stem: str, tables: Sequence[str]) -> list[str]:
-        """Names of the files that an answer with these tables may become."""
+        """File names for an answer with these tables."""
 
     def add(self, result: ViewResult, stem: str) -> None:
-        """Write one answer; ``stem`` is the name of its files without suffix."""
+        """Write one answer; ``stem`` is its file name without suffix."""
 
     def add_error(self, error: LoadingError) -> None:
-        """Note that one answer could not be given; people are told on stderr by the caller."""
+        """Record that an answer failed; the caller prints the error on stderr."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what remains."""
 
 
 class JsonSink:
@@ -65,11 +65,11 @@ class JsonSink:
         return [f"{stem}.json"]
 
     def add(self, result: ViewResult, stem: str) -> None:
-        """Write one answer as it is known."""
+        """Write one answer immediately."""
         self._write(f"{stem}.json", json.dumps(result))
 
     def add_error(self, error: LoadingError) -> None:
-        """An error stands in the place of its answer."""
+        """Write an error in place of its answer."""
         if self._output.folder is None:
             self._write("", encode(ErrorAnswer(error=error.problem)))
 
@@ -111,46 +111,47 @@ class CsvSink:
         )
         for name, file in zip(names, self.files(stem, names), strict=True):
             self._output.write(file, csv.dumps(complete(tables[name])))
-        # CSV has no place for what limits its numbers.
+        # CSV has no place for quality notes.
         for note in result.view.notes:
             if note.kind == "quality":
-                tell_warning(f"{heading_of(result)}: {note_text(note)}")
+                print_warning(f"{heading_of(result)}: {note_text(note)}")
 
     def _chosen(self, tables: Sequence[str]) -> list[str]:
         return [table for table in tables if self._table in (None, table)]
 
     def add_error(self, error: LoadingError) -> None:
-        """Nothing: no row stands for an error."""
+        """Nothing to write: no row represents an error."""
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Nothing remains."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """How many rows of a table are printed for people.
+class RowLimits:
+    """Maximum number of rows printed per table.
 
     Attributes:
-        limit: Rows at most, None for all; where nobody said, :data:`DEFAULT_ROWS`.
-        table: Name of the only table that ``limit`` is for, None for all.
+        limit: Maximum number of rows; None for all.
+        table: The only table that ``limit`` applies to (others: :data:`DEFAULT_ROWS`); None for
+            all.
     """
 
     limit: int | None
     table: str | None = None
 
-    def of(self, name: str) -> int | None:
-        """Rows of the table ``name`` at most, None for all."""
+    def for_table(self, name: str) -> int | None:
+        """Maximum number of rows of a table; None for all."""
         return self.limit if self.table in (None, name) else DEFAULT_ROWS
 
 
 class TextSink:
-    """For people: a terminal's table or Markdown."""
+    """Tables for a terminal, or Markdown."""
 
-    def __init__(self, output: Output, *, is_markdown: bool, rows: Rows, look: Look) -> None:
+    def __init__(self, output: Output, *, is_markdown: bool, rows: RowLimits, layout: Look) -> None:
         self._output = output
         self._is_markdown = is_markdown
         self._rows = rows
-        self._look = look
+        self._layout = layout
         self._count = 0
 
     def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
@@ -159,16 +160,16 @@ class TextSink:
 
     def add(self, result: ViewResult, stem: str) -> None:
         """Write one answer."""
-        view = _cut(result.view, self._rows)
-        spec, heading, look = result.spec, heading_of(result), self._look
+        view = _limit_rows(result.view, self._rows)
+        spec, heading, layout = result.spec, heading_of(result), self._layout
         if self._is_markdown:
             text = markdown.dumps(
-                spec, view, heading, look.columns, look.names, time_unit=look.time_unit
+                spec, view, heading, layout.columns, layout.names, time_unit=layout.time_unit
             )
         else:
-            if look.columns is None:
+            if layout.columns is None:
                 view = on_two_sides(view)
-            text = terminal.dumps(spec, view, heading, look)
+            text = terminal.dumps(spec, view, heading, layout)
         if self._count and self._output.folder is None:
             text = "\n" + text
         self._count += 1
@@ -176,14 +177,14 @@ class TextSink:
         self._output.write(name, text.encode("utf-8", "replace"))
 
     def add_error(self, error: LoadingError) -> None:
-        """Nothing: stderr has it."""
+        """Nothing to write: the error is on stderr."""
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Nothing remains."""
 
 
 def heading_of(result: ViewResult) -> str:
-    """What an answer is about: run, worker, span and selection; of a pair both sides."""
+    """Heading of an answer: run, worker, span and selection; for a comparison both sides."""
     if result.baseline is None:
         return _subject_text(result.subject)
     return f"{_subject_text(result.subject)} against {_subject_text(result.baseline)}"
@@ -209,36 +210,35 @@ def _subject_text(subject: Subject) -> str:
 
 
 def columns_of(text: str | None) -> list[str] | None:
-    """The keys of ``--columns``."""
+    """The comma-separated names in an option; None if it is not given."""
     return None if text is None else [key.strip() for key in text.split(",") if key.strip()]
 
 
 def check_csv(
     table: str | None, tables: Sequence[str], output: str | None, several_answers: bool
 ) -> None:
-    """Refuse CSV on stdout of more than one table: nobody could tell them apart.
+    """Reject CSV of more than one table on stdout.
 
     Raises:
-        RequestError: it would be.
+        RequestError: there would be several tables.
     """
     if output is not None or (not several_answers and (table is not None or len(tables) == 1)):
         return
     hint = "Write them into a folder with --output DIR"
     hint += "." if several_answers else f", or choose one with --table ({', '.join(tables)})."
-    raise RequestError("bad_parameter", "CSV holds one table, and here are several.", hint)
+    raise RequestError("bad_parameter", "CSV on stdout can hold only one table.", hint)
 
 
 def make_sink(arguments: Namespace, planned: Sequence[tuple[str, Sequence[str]]]) -> Sink:
     """The sink for the chosen format.
 
     Args:
-        arguments: What was typed.
-        planned: The answers that will come: the names of their files without suffix, and of their
-            tables.
+        arguments: The command line.
+        planned: The expected answers: file name without suffix, and names of the tables.
 
     Raises:
-        RequestError: several tables as CSV on stdout, a limit that is none, or a file that is
-            there and may not be replaced.
+        RequestError: several tables as CSV on stdout, an invalid limit, or a file that exists and
+            may not be replaced.
     """
     output = Output(arguments.output, may_replace=arguments.force)
     sink = _sink(arguments, planned, output)
@@ -256,7 +256,7 @@ def _sink(
         tables = list(dict.fromkeys(table for _, tables in planned for table in tables))
         check_csv(arguments.table, tables, arguments.output, several_answers)
         return CsvSink(output, arguments.table)
-    look = Look(
+    layout = Look(
         width=_width(output),
         columns=columns_of(arguments.columns),
         sort=arguments.sort,
@@ -267,13 +267,13 @@ def _sink(
     return TextSink(
         output,
         is_markdown=arguments.format == "md",
-        rows=Rows(_max_rows(arguments.limit), arguments.table),
-        look=look,
+        rows=RowLimits(_max_rows(arguments.limit), arguments.table),
+        layout=layout,
     )
 
 
 def wants_colour(choice: str) -> bool:
-    """Whether stdout gets colours: ``auto`` gives them to terminals that know some, unless
+    """Whether to use colors on stdout: with ``auto`` on terminals that support them, unless
     ``NO_COLOR`` is set (https://no-color.org)."""
     if choice != "auto":
         return choice == "always"
@@ -291,15 +291,15 @@ def _max_rows(limit: str | None) -> int | None:
     return parameters.count({"limit": limit}, "limit")
 
 
-def _cut(view: View, rows: Rows) -> View:
+def _limit_rows(view: View, rows: RowLimits) -> View:
     tables = {}
     for name, table in view.tables.items():
         total = table.frame.height if table.row_count is None else table.row_count
-        limit = rows.of(name)
-        is_there = limit is not None and limit <= table.frame.height
-        made = table if is_there else complete(table)
-        frame = made.frame if limit is None else made.frame.head(limit)
-        tables[name] = dataclasses.replace(made, frame=frame, row_count=total)
+        limit = rows.for_table(name)
+        has_rows = limit is not None and limit <= table.frame.height
+        completed = table if has_rows else complete(table)
+        frame = completed.frame if limit is None else completed.frame.head(limit)
+        tables[name] = dataclasses.replace(completed, frame=frame, row_count=total)
     return dataclasses.replace(view, tables=tables)
 
 

@@ -1,5 +1,5 @@
-"""What the options do that Paddle's ``Profiler.summary`` has: which tables, in which order, in
-which unit, threads merged or apart, operators with their parts."""
+"""The options of Paddle's ``Profiler.summary``: order of tables, threads merged or apart, operators
+with their parts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.spec import ViewSpec
 
 _THREAD, _PARTS = "thread", "parts"
-"""What ``--threads`` and ``--operator-parts`` add to a grouping."""
+"""Keys that ``--threads`` and ``--operator-parts`` add to a grouping."""
 
 
 def with_summary_options(
     spec: ViewSpec, arguments: Namespace, typed: dict[str, str]
 ) -> dict[str, str]:
-    """``typed`` with the options as parameters of the view: a grouping where it has such ones, and
-    without an order that is for every table.
+    """``typed`` with the options as parameters of the view: as a grouping if the view has one, and
+    without an order that applies to all tables.
 
     Raises:
         RequestError: the grouping is given twice.
@@ -32,7 +32,7 @@ def with_summary_options(
     if (arguments.threads is not None or parts) and _groups_by_parts(spec):
         if "group_by" in given:
             raise RequestError(
-                "bad_parameter", "--group-by and --threads or --operator-parts say the same."
+                "bad_parameter", "Use either --group-by or --threads and --operator-parts."
             )
         given["group_by"] = "+".join(["name", *parts])
     if "sort" in given:
@@ -51,18 +51,18 @@ def _sort_of(spec: ViewSpec, sort: str) -> str:
 
 
 def order_for_all(spec: ViewSpec, arguments: Namespace) -> str | None:
-    """The order of every table of the view that has its columns; None for the default."""
+    """The order for all tables of the view that have its columns; None for the default."""
     if not spec.sorts_every_table or arguments.sort is None or arguments.table is not None:
         return None
     return _sort_of(spec, arguments.sort)
 
 
 def in_order(result: ViewResult, sort: str) -> ViewResult:
-    """The answer with every table that has the columns of ``sort`` in that order, parts of a row
-    below it; tables without an order (the phases of a step) stay as they are.
+    """Sort all tables that have the columns of ``sort``, keeping parts below their row; tables with
+    a fixed order (the phases of a step) are unchanged.
 
     Raises:
-        RequestError: no table has them.
+        RequestError: no table has these columns.
     """
     keys = {key.strip().removeprefix("-") for key in sort.split(",")}
     tables = dict(result.view.tables)
@@ -74,7 +74,7 @@ def in_order(result: ViewResult, sort: str) -> ViewResult:
     if not ordered:
         raise RequestError(
             "bad_parameter",
-            f"sort: no table shown has {sort[:80]!r}.",
+            f"sort: no table has {sort[:80]!r}.",
             f"Orders are {', '.join(result.spec.sort_names)}, or columns like -cpu_total_us,name.",
         )
     try:
@@ -86,13 +86,13 @@ def in_order(result: ViewResult, sort: str) -> ViewResult:
 
 
 def _ordered(table: Table, sort: str) -> Table:
-    """The table in that order; of a tree the parts of a row below it."""
+    """Sort a table; in a tree, parts stay below their row."""
     frame = query(table, sort=sort).frame
     if table.spec.tree is not None:
         own, above = table.spec.tree
         outer = frame.filter(pl.col(above).is_null()).with_row_index("place")
-        place = outer.select(pl.col(own).alias(above), "place")
-        inner = frame.join(place, on=above, how="inner", maintain_order="left")
+        position = outer.select(pl.col(own).alias(above), "place")
+        inner = frame.join(position, on=above, how="inner", maintain_order="left")
         both = pl.concat([outer, inner.select(outer.columns)])
         frame = both.sort("place", maintain_order=True).drop("place")
     return replace(table, frame=frame)

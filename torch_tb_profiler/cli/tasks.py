@@ -1,4 +1,4 @@
-"""Which answers a command is to give: the traces found, times the views asked for."""
+"""The requests of a command: its traces times its views, and how they are performed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
-from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, tell_error
+from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, print_error
 from torch_tb_profiler.cli.summary_options import (
     in_order,
     order_for_all,
@@ -35,22 +35,22 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 ALL_VIEWS = "all"
 AHEAD_BYTES = 256 << 20
-"""Files that are parsed before they are needed, where they are small: they stay in memory."""
+"""Total size of small files that are parsed in advance; they stay in memory."""
 
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One answer to give: ``request`` to ``catalog``, or why that cannot even be asked.
+    """One request to a catalog, or the problem that prevents it.
 
     Attributes:
-        spec: The view, None when the place itself is the problem.
-        request: The question.
-        catalog: Who answers it.
-        skips_missing: True when a trace without anything for the view is passed over.
-        problem: Why the place cannot be looked at.
-        order: Of every table that has its columns; None: as the request says.
+        spec: The view; None if the path cannot be read.
+        request: The request.
+        catalog: The catalog that answers it.
+        skips_missing: Whether a trace without data for the view is skipped silently.
+        problem: Why the path cannot be read.
+        order: Sort order for all tables that have its columns; None: according to the request.
     """
 
     spec: ViewSpec | None = None
@@ -62,7 +62,7 @@ class Task:
 
 
 def chosen_views(names: str) -> list[ViewSpec]:
-    """The views named in ``names``, comma separated; ``all`` means every one of a single trace.
+    """The views in a comma-separated list; ``all``: every view of a single trace.
 
     Raises:
         UnknownError: there is no view of a name.
@@ -81,15 +81,15 @@ def chosen_views(names: str) -> list[ViewSpec]:
 
 
 def options_of(arguments: Namespace) -> ReadOptions:
-    """What is wanted of traces that are read."""
+    """How traces are read."""
     return ReadOptions(python_frames=arguments.python_frames)
 
 
 def cache_of(arguments: Namespace) -> CacheFolder | None:
-    """The cache that the arguments choose.
+    """The cache chosen by the arguments.
 
     Raises:
-        OpenError: it is a URL that cannot be opened.
+        OpenError: its URL cannot be opened.
     """
     if arguments.no_cache:
         return None
@@ -100,11 +100,11 @@ def cache_of(arguments: Namespace) -> CacheFolder | None:
 
 
 def request_parameters(arguments: Namespace, *, limit: bool) -> dict[str, str]:
-    """The arguments as the parameters of ``/view``, so that both mean the same.
+    """The arguments as parameters of ``/view``, so that both have the same meaning.
 
     Args:
-        arguments: What was typed.
-        limit: Whether ``--limit`` is passed on; else whoever prints applies it.
+        arguments: The command line.
+        limit: Whether ``--limit`` is included; otherwise the sink applies it.
     """
     rows = ("group_by", "table", "sort", "filter", "offset")
     names = (*(each.key for each in SELECTION), *all_parameters(), *rows)
@@ -115,10 +115,10 @@ def request_parameters(arguments: Namespace, *, limit: bool) -> dict[str, str]:
 
 
 def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool) -> list[Task]:
-    """Every answer that ``report`` is to give, in order: trace by trace, view by view.
+    """The tasks of ``report`` in order: trace by trace, view by view.
 
     Raises:
-        RequestError: a parameter cannot be understood.
+        RequestError: a parameter is invalid.
     """
     cache = cache_of(arguments)
     typed = request_parameters(arguments, limit=limit)
@@ -128,8 +128,8 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     parser = Parser(arguments.workers)
     for path in arguments.paths:
         store = TraceStore(cache=cache, parser=parser)
-        place = TraceRoot(path, options=options_of(arguments), follows_links=arguments.follow_links)
-        catalog = Catalog([place], cache=cache, store=store)
+        root = TraceRoot(path, options=options_of(arguments), follows_links=arguments.follow_links)
+        catalog = Catalog([root], cache=cache, store=store)
         try:
             files = _chosen_files(catalog, arguments)
         except LoadingError as error:
@@ -144,33 +144,33 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     return tasks
 
 
-def begin(tasks: Sequence[Task]) -> None:
-    """Let the traces of the next of ``tasks`` be parsed: as many as can be at once, and small ones
-    beyond, so that no core waits for a view."""
-    begun: dict[str, int] = {}
+def prefetch(tasks: Sequence[Task]) -> None:
+    """Start to parse the traces of the next tasks: as many as run in parallel, and further small
+    ones, so that no core is idle while views are computed."""
+    requested: dict[str, int] = {}
     for task in tasks:
         if task.catalog is None or task.request is None or task.spec is None:
             continue
         store, about = task.catalog.store, task.request.subject
         if task.spec.scope == "run":
-            return  # it asks for all its workers itself
+            return  # the view requests all its workers itself
         with suppress(LoadingError):
             file = task.catalog.file(about.run, about.worker, about.span)
             store.request(file)
-            begun[file.location.url] = file.state.size_bytes
-        if len(begun) > store.files_at_once and sum(begun.values()) > AHEAD_BYTES:
+            requested[file.location.url] = file.state.size_bytes
+        if len(requested) > store.files_at_once and sum(requested.values()) > AHEAD_BYTES:
             return
 
 
 def tables_of(spec: ViewSpec, arguments: Namespace) -> list[str]:
-    """The tables of a view that ``--tables`` names; all where it names none of them."""
+    """The tables of a view named by ``--tables``; all if it names none of them."""
     wanted = {name.strip() for name in (arguments.tables or "").split(",")}
     every = [table.name for table in spec.tables]
     return [name for name in every if name in wanted] or every
 
 
 def _for_view(spec: ViewSpec, typed: dict[str, str], arguments: Namespace) -> dict[str, str]:
-    """``typed`` without what is meant for a table of another view."""
+    """``typed`` without options for a table of another view."""
     if arguments.tables is not None:
         typed = {**typed, "only": ",".join(tables_of(spec, arguments))}
     table = typed.get("table")
@@ -189,12 +189,12 @@ def _chosen_files(catalog: Catalog, arguments: Namespace) -> list[SpanFile]:
             for name, own in zip(wanted, (file.run, file.worker, file.span), strict=True)
         )
     ]
-    # When nothing fits, asking for it by name raises the error that tells what there is.
+    # If nothing matches, requesting it by name raises an error that lists the known names.
     return files or [catalog.file(*wanted)]
 
 
 def _pairs(specs: Sequence[ViewSpec], files: Sequence[SpanFile]) -> list[tuple[ViewSpec, SpanFile]]:
-    """Views × files; a view of a whole run comes once per run and span."""
+    """Views × files; a view of a whole run only once per run and span."""
     pairs: list[tuple[ViewSpec, SpanFile]] = []
     seen: set[tuple[str, str, str]] = set()
     for file in files:
@@ -209,13 +209,13 @@ def _pairs(specs: Sequence[ViewSpec], files: Sequence[SpanFile]) -> list[tuple[V
 
 
 def perform(task: Task) -> ViewResult | None:
-    """The answer, with a bar on the terminal while the trace is parsed.
+    """Perform a task, with a progress bar on the terminal while the trace is parsed.
 
     Returns:
-        None when the trace has nothing for the view and the task says to pass it over.
+        The answer; None if the trace has no data for the view and the task skips such views.
 
     Raises:
-        LoadingError: there is no answer; the error tells why.
+        LoadingError: there is no answer; the error says why.
     """
     catalog, request = task.catalog, task.request
     if catalog is None or request is None:
@@ -232,22 +232,22 @@ def perform(task: Task) -> ViewResult | None:
         if task.skips_missing:
             return None
         about = request.subject
-        place = f"{about.run}, {about.worker}, span {about.span}"
+        subject = f"{about.run}, {about.worker}, span {about.span}"
         raise RequestError(
-            error.problem.code, f"{place}: {error.problem.message}", error.problem.hint
+            error.problem.code, f"{subject}: {error.problem.message}", error.problem.hint
         ) from error
     finally:
         progress.wipe()
 
 
-def tell_failure(error: LoadingError) -> int:
+def print_failure(error: LoadingError) -> int:
     """Print why there is no answer.
 
     Returns:
-        The exit code: 2 for what was asked wrongly, 3 for what cannot be read or has nothing for
+        The exit code: 2 for a wrong request, 3 for a trace that cannot be read or has no data for
         the view.
     """
-    tell_error(error.problem.message, error.problem.hint)
+    print_error(error.problem.message, error.problem.hint)
     if isinstance(error, OpenError) or error.problem.code == "view_unavailable":
         return INPUT_UNREADABLE
     return BAD_USAGE

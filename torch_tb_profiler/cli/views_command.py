@@ -1,4 +1,4 @@
-"""``torch-tb-profiler views``: what can be asked for."""
+"""``torch-tb-profiler views``: lists the views with tables and groupings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch_tb_profiler.views.spec import Scope, ViewSpec
 
 
 class _View(msgspec.Struct, frozen=True):
-    """One view, with the columns of its tables by name of the table."""
+    """A view; ``tables`` maps the name of each table to its columns."""
 
     name: str
     title: str
@@ -25,13 +25,13 @@ class _View(msgspec.Struct, frozen=True):
 
 
 class _Views(Answer, kw_only=True):
-    """What ``--format json`` prints."""
+    """The answer of ``--format json``."""
 
     views: list[_View]
 
 
 def run(arguments: Namespace) -> int:
-    """Print every view."""
+    """Print all views."""
     views = all_views().values()
     if arguments.format == "json":
         sys.stdout.buffer.write(encode(_Views(views=list(map(_listed, views)))) + b"\n")

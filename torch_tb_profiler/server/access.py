@@ -1,8 +1,8 @@
-"""Who may read: those who know the server's token.
+"""Access control by a token.
 
-Scripts send it as ``Authorization: Bearer``. A browser opens ``/?token=…`` once: it gets a cookie
-and is sent to the address without the token, which then stands neither in the address bar nor in
-what other sites hear of where their visitors come from.
+Scripts send it as ``Authorization: Bearer``. A browser opens ``/?token=…`` once, gets a cookie and
+is redirected to the address without the token, which then appears neither in the address bar nor in
+``Referer`` headers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from torch_tb_profiler.server.static_files import CONTENT_TYPES
 HTML_TYPE = CONTENT_TYPES[".html"]
 TOKEN_VARIABLE = "TORCH_TB_PROFILER_TOKEN"
 AUTOMATIC = "auto"
-"""In place of a token: one is made."""
+"""In place of a token: generate one."""
 
 TOKEN_BYTES = 24
-"""192 bits of chance: nobody guesses it."""
+"""192 random bits cannot be guessed."""
 
 COOKIE_PREFIX = "torch_tb_profiler_"
-"""The port follows: cookies are for a machine, and it may have several servers."""
+"""Followed by the port: cookies belong to a host, which may run several servers."""
 
 HINT = (
     "Open the address that the server printed when it started (it ends with ?token=…), "
@@ -35,26 +35,26 @@ HINT = (
 )
 
 _DENIED_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">{again}
-<title>PyTorch Profiler</title><h1>This server wants a token</h1>
-<p>Open the address that it printed when it started: it ends with <code>?token=…</code>. Or add that
-to this address yourself.</p></html>"""
+<title>PyTorch Profiler</title><h1>This server requires a token</h1>
+<p>Open the address that it printed when it started, which ends with <code>?token=…</code>, or add
+the token to this address.</p></html>"""
 
 _AGAIN = '<meta http-equiv="refresh" content="0">'
-"""A browser that comes from another site shows no cookie of ours; one that comes from here does."""
+"""Coming from another site, a browser does not send the cookie; after a reload it does."""
 
 
 def new_token() -> str:
-    """A token nobody knows."""
+    """Generate a token."""
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
 def is_token(text: str) -> bool:
-    """Whether ``text`` can be a token: it must fit into a header, and not be empty."""
+    """Whether ``text`` can be a token: not empty, and valid in a header."""
     return bool(text) and all("!" <= character <= "~" for character in text)
 
 
 class Access:
-    """Lets requests through that prove to know a token.
+    """Admits requests that carry the token.
 
     Args:
         token: Visible ASCII characters.
@@ -62,7 +62,7 @@ class Access:
 
     def __init__(self, token: str) -> None:
         self._token = token.encode("ascii")
-        # Any token fits into a cookie this way, and other servers of the machine, which get
+        # A hash is valid in a cookie for any token, and other servers on this host, which receive
         # its cookies too, do not learn the token.
         self._cookie = hmac.new(self._token, b"cookie", hashlib.sha256).hexdigest()
 
@@ -75,10 +75,10 @@ class Access:
         return hmac.compare_digest(cookie.encode("utf-8", "replace"), self._cookie.encode("ascii"))
 
     def page_answer(self, request: Request) -> Response | None:
-        """What a request for a page gets instead of the page, or None.
+        """The answer to a request for a page instead of the page; None if it is admitted.
 
-        That is a cookie with the way to the page for one that carries the token in its address,
-        and for any other without cookie or header a page that says what is missing.
+        With the token in its address it gets the cookie and a redirect; without cookie or header it
+        gets a page that explains what is missing.
         """
         if self._is_token(request.args.get("token", "")):
             return self._welcome(request)
@@ -90,7 +90,7 @@ class Access:
     def _welcome(self, request: Request) -> Response:
         others = [pair for pair in request.args.items(multi=True) if pair[0] != "token"]
         headers = secured_headers(HTML_TYPE)
-        # Relative, so that it holds behind a proxy that serves this under a path of its own.
+        # Relative, so that it works behind a proxy that serves this under another path.
         page = "./" + quote(request.path.rpartition("/")[2])
         headers["Location"] = page + (f"?{urlencode(others)}" if others else "")
         headers["Cache-Control"] = "no-store"
@@ -103,9 +103,9 @@ class Access:
 
 
 def denied() -> HttpError:
-    """The error for a request of data without the token."""
+    """The error for a data request without the token."""
     headers = {"WWW-Authenticate": "Bearer"}
-    return HttpError(401, "token_needed", "This server wants a token.", HINT, headers)
+    return HttpError(401, "token_needed", "This server requires a token.", HINT, headers)
 
 
 def _denied_page(request: Request) -> Response:

@@ -1,8 +1,8 @@
-"""The WSGI application: finds the route, answers errors as JSON, keeps strangers out, and bounds
-what is computed at once.
+"""The WSGI application: dispatches to routes, returns errors as JSON, checks access, and limits
+concurrent computations.
 
-Mounted twice: alone, with the routes under ``/api/`` and the pages beside; and in TensorBoard,
-with routes and pages under ``/data/plugin/pytorch_profiler/``.
+Mounted in two ways: standalone, with routes under ``/api/`` and pages under ``/``; and in
+TensorBoard, with both under ``/data/plugin/pytorch_profiler/``.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _LOGGER = logging.getLogger(__name__)
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""Names by which a browser on this machine reaches a loopback server."""
+"""Host names under which a browser on this machine reaches a loopback server."""
 
 MAX_SHOWN_PATH = 120
 
 FREE_ROUTES = frozenset({"about"})
-"""They compute nothing: like the pages they never queue."""
+"""Routes that compute nothing; like the pages they are never queued."""
 
 STREAMED_ROUTES = frozenset({"download", "perfetto"})
-"""They last as long as their readers take."""
+"""Routes whose answers last as long as the client takes to read them."""
 
 STREAM_PIECE_BYTES = 128 << 10
-"""Streams are sent in pieces no larger than this: a server holds a few for each of them."""
+"""Maximum size of a piece of a stream; servers buffer a few pieces per stream."""
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
@@ -52,14 +52,13 @@ class App:
     """Answers requests below one prefix.
 
     Args:
-        site: What the routes know.
+        site: Context of the routes.
         api_prefix: Path of the data routes, ``"/api/"``.
         page_prefix: Path of the pages, ``"/"``.
-        allowed_hosts: Values of the Host header (without port) that are answered; None for all.
-            A page of another site that makes its name point to this machine (DNS rebinding)
-            carries its own name here.
-        access: Who may read, or None for everybody.
-        limits: What is made at once.
+        allowed_hosts: Allowed values of the Host header (without port); None for all. Requests of
+            another site whose name resolves to this machine (DNS rebinding) have that name here.
+        access: Access control; None to admit everybody.
+        limits: Limits for concurrent answers.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class App:
             raise
 
     def respond(self, request: Request) -> Response:
-        """The answer to ``request``; whatever goes wrong is an answer too. It is to be closed."""
+        """The answer to a request; errors are answers too. The caller closes it."""
 
         def answer() -> Response:
             self._check(request)
@@ -142,7 +141,7 @@ class App:
             return self._streamed(request, route, rest)
 
         def compute() -> Response:
-            with self._computing.place():
+            with self._computing.slot():
                 try:
                     return route(self.site, request, rest)
                 finally:
@@ -153,7 +152,7 @@ class App:
         return self._shared.answer(question, lambda: _answered(request, compute))
 
     def _streamed(self, request: Request, route: Route, rest: str) -> Response:
-        """An answer that holds its place until all of it is handed over, or it is closed."""
+        """An answer that occupies its slot until it is read completely or closed."""
         self._streams.enter()
         try:
             response = route(self.site, request, rest)
@@ -176,7 +175,7 @@ def standalone_app(
     access: Access | None = None,
     limits: AnswerLimits | None = None,
 ) -> App:
-    """The app of ``torch-tb-profiler serve``: the page at ``/``, the routes under ``/api/``."""
+    """The app of ``torch-tb-profiler serve``: pages at ``/``, routes under ``/api/``."""
     return App(
         site,
         api_prefix="/api/",
@@ -188,7 +187,7 @@ def standalone_app(
 
 
 def _answered(request: Request, answer: Callable[[], Response]) -> Response:
-    """What ``answer`` returns; what it raises as an answer."""
+    """The result of ``answer``, with exceptions converted into answers."""
     try:
         return answer()
     except NotReadyError as pending:
@@ -201,7 +200,7 @@ def _answered(request: Request, answer: Callable[[], Response]) -> Response:
         return response
     except Exception:
         _LOGGER.exception("answering %r failed", request.path[:MAX_SHOWN_PATH])
-        hint = "The log of the server has the details; please report them."
+        hint = "The server's log has the details; please report them."
         problem = Problem("internal", "The server could not answer this.", hint)
         return error_response(request, 500, problem)
 
@@ -214,7 +213,7 @@ def _cut(pieces: Iterable[bytes], at_end: Callable[[], None]) -> Iterator[bytes]
 
 
 def _once(function: Callable[[], None]) -> Callable[[], None]:
-    """``function`` the first time, nothing later."""
+    """A function that calls ``function`` at most once."""
     left = [function]
 
     def call() -> None:

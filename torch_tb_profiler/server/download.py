@@ -13,7 +13,7 @@ from torch_tb_profiler.storage.locations import Location, file_state, read_chunk
 
 
 def download_response(request: Request, location: Location) -> Response:
-    """The bytes of ``location``, to be saved under its name.
+    """The content of a file as a download under its name.
 
     Raises:
         OpenError: it cannot be read.
@@ -32,7 +32,7 @@ def download_response(request: Request, location: Location) -> Response:
 
 
 def _exactly(first: bytes, chunks: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
-    """No more than was announced, should the file grow meanwhile."""
+    """At most the announced number of bytes, in case the file grows meanwhile."""
     left = size_bytes
     chunk: bytes | None = first
     while chunk and left > 0:

@@ -1,4 +1,4 @@
-"""Errors as JSON with a true status code; nothing internal is ever shown."""
+"""Errors as JSON with a proper status code; internal details are never shown."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch_tb_profiler.requests.errors import (
 )
 
 STATUS_OF_CODE = {"not_found": 404, "no_traces": 404, "permission_denied": 403, "internal": 500}
-"""Problem code → HTTP status; other files that cannot be read are 422: the request was fine."""
+"""Problem code → HTTP status; other unreadable files are 422, because the request was valid."""
 
 
 class HttpError(Exception):
-    """An answer that is an error.
+    """An error answer.
 
     Args:
         status: HTTP status.
         code: Stable name of the problem.
-        message: What and why.
+        message: What failed and why.
         hint: The next step.
-        headers: What the answer has beside the headers of all answers.
+        headers: Additional headers.
     """
 
     def __init__(
@@ -41,26 +41,26 @@ class HttpError(Exception):
 
 
 class BusyError(HttpError):
-    """More is asked at once than the server lets wait.
+    """Too many requests are waiting.
 
     Args:
-        retry_after_s: When to ask again.
+        retry_after_s: Delay in seconds before the client should retry.
     """
 
     def __init__(self, retry_after_s: int) -> None:
-        hint = f"Ask again in {retry_after_s} s; pages do so by themselves."
-        message = "The server has more questions at once than it answers."
+        hint = f"Retry in {retry_after_s} s; the pages retry by themselves."
+        message = "The server has too many requests at once."
         super().__init__(503, "busy", message, hint, {"Retry-After": str(retry_after_s)})
 
 
 def method_error(method: str) -> HttpError:
     """The error for a request that is neither GET nor HEAD."""
-    message = f"{method[:20]} is not served."
+    message = f"{method[:20]} is not supported."
     return HttpError(405, "method_not_allowed", message, headers={"Allow": "GET, HEAD"})
 
 
 def status_of(error: LoadingError) -> int:
-    """The HTTP status that tells of ``error``."""
+    """The HTTP status for ``error``."""
     if isinstance(error, UnknownError):
         return 404
     if isinstance(error, RequestError):

@@ -1,7 +1,7 @@
-"""A bounded number of answers at once, and a bounded number of requests that wait their turn.
+"""Limits the number of concurrent answers, and of requests that wait.
 
-TensorBoard gives every request a thread, however many come. Here they queue, first come first
-served; who finds the queue full, or waits too long, is told to come back.
+TensorBoard starts a thread for every request, without a limit. Here requests queue in order of
+arrival; if the queue is full, or the wait too long, the client is told to retry.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from torch_tb_profiler.server.errors import BusyError
 
 
 class WaitingRoom:
-    """Seats for requests that wait for anything.
+    """Seats for waiting requests.
 
     Args:
-        seats: How many.
-        limit_s: How long one may be taken.
-        retry_after_s: What those are told who get none.
+        seats: Number of seats.
+        limit_s: Maximum waiting time.
+        retry_after_s: Retry delay for requests that get no seat.
     """
 
     def __init__(self, seats: int, limit_s: float, retry_after_s: int) -> None:
@@ -30,15 +30,15 @@ class WaitingRoom:
         self._free = seats
 
     def busy(self) -> BusyError:
-        """What to raise when there is no seat, or the time is up."""
+        """The error to raise if there is no seat or the time is up."""
         return BusyError(self._retry_after_s)
 
     @contextmanager
     def seat(self) -> Iterator[None]:
-        """A seat while the block runs.
+        """Occupy a seat while the block runs.
 
         Raises:
-            BusyError: all are taken.
+            BusyError: there is no free seat.
         """
         with self._lock:
             if self._free == 0:
@@ -52,24 +52,24 @@ class WaitingRoom:
 
 
 class Gate:
-    """Lets a number of threads through at once; the others wait in the order in which they came.
+    """Admits a number of threads at once; the others wait in order of arrival.
 
     Args:
-        places: How many at once.
-        room: Where the others wait.
+        slots: Number of threads at once.
+        room: Waiting room for the others.
     """
 
-    def __init__(self, places: int, room: WaitingRoom) -> None:
+    def __init__(self, slots: int, room: WaitingRoom) -> None:
         self._room = room
         self._lock = threading.Lock()
-        self._free = places
+        self._free = slots
         self._turns: deque[threading.Event] = deque()
 
     def enter(self) -> None:
-        """Take a place, after waiting for it; :meth:`leave` gives it back.
+        """Occupy a slot, waiting for it if needed; :meth:`leave` frees it.
 
         Raises:
-            BusyError: nobody else may wait, or the wait took too long.
+            BusyError: there is no free seat for waiting, or the wait took too long.
         """
         with self._lock:
             if self._free > 0:
@@ -79,7 +79,7 @@ class Gate:
             self._wait()
 
     def leave(self) -> None:
-        """Give a place to whoever waited longest, or back."""
+        """Pass the slot to the thread that has waited longest, or free it."""
         with self._lock:
             if self._turns:
                 self._turns.popleft().set()
@@ -87,11 +87,11 @@ class Gate:
                 self._free += 1
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """A place while the block runs.
+    def slot(self) -> Iterator[None]:
+        """Occupy a slot while the block runs.
 
         Raises:
-            BusyError: as :meth:`enter`.
+            BusyError: see :meth:`enter`.
         """
         self.enter()
         try:
@@ -102,14 +102,14 @@ class Gate:
     def _wait(self) -> None:
         turn = threading.Event()
         with self._lock:
-            if self._free > 0:  # given back since
+            if self._free > 0:  # freed in the meantime
                 self._free -= 1
                 return
             self._turns.append(turn)
         if turn.wait(self._room.limit_s):
             return
         with self._lock:
-            if turn.is_set():  # in the last moment
+            if turn.is_set():  # at the last moment
                 return
             self._turns.remove(turn)
         raise self._room.busy()

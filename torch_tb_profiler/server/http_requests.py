@@ -1,7 +1,7 @@
-"""Requests as they come in: GET and HEAD without bodies; everything else is refused at once.
+"""Parses incoming requests: GET and HEAD without bodies; everything else is refused immediately.
 
-waitress reads requests and knows most of the rules; what it lets through, or would read for ever,
-is added here. Refusals are JSON like all errors.
+waitress parses requests and enforces most rules; this adds checks for what it accepts or would read
+without end. Refusals are JSON like all errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODES = {
     431: "headers_too_large",
     501: "not_supported",
 }
-"""Status of a refusal → code of its problem; the others are our fault."""
+"""Status of a refusal → code of its problem; others are internal errors."""
 
 
 class MethodNotAllowedError(Error):  # type: ignore[misc]  # waitress has no types; so in this file
@@ -34,25 +34,25 @@ class MethodNotAllowedError(Error):  # type: ignore[misc]  # waitress has no typ
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]
-    """One request, complete with its headers."""
+    """Parser of one request."""
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read request line and headers.
+        """Parse request line and headers.
 
         Raises:
-            ParsingError: they break the rules.
+            ParsingError: they are invalid.
         """
         try:
             super().parse_header(header_plus)
         except ValueError as error:  # brackets in a host, thousands of digits in a length
-            raise ParsingError("Address or length makes no sense") from error
-        if self.proxy_netloc:  # an absolute address counts, whatever Host says (RFC 9112, 3.2.2)
+            raise ParsingError("Invalid address or length") from error
+        if self.proxy_netloc:  # an absolute address overrides Host (RFC 9112, 3.2.2)
             self.headers["HOST"] = self.proxy_netloc
         if self.command not in METHODS:
             self._refuse(MethodNotAllowedError(self.command))
         elif self.chunked or self.content_length:
-            self._refuse(RequestEntityTooLarge("Requests with a body are not served"))
-        self.expect_continue = False  # else waitress waits for the body that does not come
+            self._refuse(RequestEntityTooLarge("Requests with a body are not supported"))
+        self.expect_continue = False  # otherwise waitress waits for a body that never arrives
 
     def _refuse(self, error: Error) -> None:
         self.error = error
@@ -65,7 +65,7 @@ class AnswerTask(WSGITask):  # type: ignore[misc]
     """The answer of the application to one request."""
 
     def finish(self) -> None:
-        """Write what is still missing; after the headers for HEAD that is nothing."""
+        """Write the remaining part; nothing after the headers of a HEAD request."""
         if not self.wrote_header:
             self.write(b"")
         if self.request.command != "HEAD":
@@ -73,10 +73,10 @@ class AnswerTask(WSGITask):  # type: ignore[misc]
 
 
 class RefusalTask(ErrorTask):  # type: ignore[misc]
-    """The answer to a request that the application does not get to see."""
+    """The answer to a request that is refused before it reaches the application."""
 
     def execute(self) -> None:
-        """Write it."""
+        """Write the refusal."""
         error = self.request.error
         refusal = _refusal(error)
         headers = secured_headers(JSON_TYPE)

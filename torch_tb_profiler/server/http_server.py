@@ -1,9 +1,8 @@
-"""The server of ``torch-tb-profiler serve``: waitress, with deadlines for whoever is slow.
+"""The server of ``torch-tb-profiler serve``: waitress with deadlines for slow clients.
 
-One thread reads requests and sends what waits to be sent, others answer. waitress bounds the
-threads; what is added here bounds how long a connection may keep anything: it must bring its next
-request and take its answer in time. When there are as many connections as may be, the one that
-has kept silent longest makes room.
+One thread reads requests and sends answers, others compute them. waitress limits the threads; this
+limits how long a connection may hold resources: it must send its next request and read its answer
+in time. At the maximum number of connections, the one that has been idle longest is closed.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ from torch_tb_profiler.server.limits import ConnectionLimits
 _LOGGER = logging.getLogger(__name__)
 
 SERVER_NAME = "torch-tb-profiler"
-"""Without a version: whoever looks for old ones learns nothing."""
+"""Without a version, so that outdated servers cannot be identified."""
 
 MOST_PENDING_BYTES = 512 << 10
-"""A streamed answer goes on when less than this waits to be sent."""
+"""A streamed answer continues when fewer bytes than this are waiting to be sent."""
 
 MOST_MEMORY_BYTES = 1 << 20
-"""Of one answer; what is longer goes into a temporary file, so that no thread waits for its reader.
-Streams never do: they stop before, at :data:`MOST_PENDING_BYTES` and a piece."""
+"""Longer answers are buffered in a temporary file, so that no thread waits for a client. Streams
+never reach this: they pause at :data:`MOST_PENDING_BYTES` plus a piece."""
 
-LOOKS_PER_LIMIT = 10
-"""How often within the shortest limit connections are looked at."""
+CHECKS_PER_LIMIT = 10
+"""How often connections are checked within the shortest time limit."""
 
 MOST_TICK_S = 1.0
 ACCEPT_PAUSE_S = 1.0
-"""Where no connection can make room, new ones wait this long in the system's queue."""
+"""If no connection can be closed, new ones wait this long in the system's queue."""
 
 _NO_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types; so below
-    """Starts a thread when a request finds none free, up to a number.
+    """Starts a thread when a request arrives and none is free, up to a maximum.
 
     Args:
-        most: How many.
+        most: Maximum number of threads.
     """
 
     def __init__(self, most: int) -> None:
@@ -59,7 +58,7 @@ class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no 
         self._most = most
 
     def add_task(self, task: Any) -> None:
-        """Let a thread answer the next request of a connection."""
+        """Queue the next request of a connection for a thread."""
         with self.lock:
             self.queue.append(task)
             self.queue_cv.notify()
@@ -68,15 +67,15 @@ class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no 
         if is_short and count < self._most and self.stop_count == 0:
             try:
                 self.set_thread_count(count + 1)
-            except RuntimeError:  # the system has none left: those there are answer one by one
+            except RuntimeError:  # no more threads available: the existing ones continue
                 if count == 0:
                     raise
 
     def start_new_thread(self, target: Any, thread_no: int) -> None:
-        """Start a thread; one that does not start is not counted.
+        """Start a thread; one that fails to start is not counted.
 
         Raises:
-            RuntimeError: the system has none left.
+            RuntimeError: the system cannot start another thread.
         """
         try:
             super().start_new_thread(target, thread_no)
@@ -86,48 +85,48 @@ class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no 
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
-    """One connection, and since when it waits for what."""
+    """One connection with its deadlines."""
 
     parser_class = RequestParser
     task_class = AnswerTask
     error_task_class = RefusalTask
 
     is_refused = False
-    """Whether its last answer was that it is not answered."""
+    """Whether its last request was refused."""
 
     def __init__(self, server: HttpServer, *arguments: Any, **options: Any) -> None:
         self._limits = server.limits
         self.silent_since_s = time.monotonic()
         self._sent_bytes = 0
-        # When the answer had last moved on by a part worth counting, and what was sent then.
+        # When the answer last made sufficient progress, and the bytes sent at that time.
         self._moved: tuple[float, int] | None = None
         self._lingers_until_s: float | None = None
         super().__init__(server, *arguments, **options)
 
     @property
     def is_silent(self) -> bool:
-        """Whether the client is to say something: no request is being answered."""
+        """Whether the server is waiting for a request: none is being answered."""
         return not self.requests and not self.total_outbufs_len
 
     def is_late(self, now_s: float) -> bool:
-        """Whether the client took too long. To be asked now and then.
+        """Whether the client has exceeded a time limit; to be checked periodically.
 
         Args:
-            now_s: The time of the monotonic clock.
+            now_s: Time of the monotonic clock.
         """
         if self._lingers_until_s is not None:
             return now_s >= self._lingers_until_s
         if self.is_silent:
             self._moved = None
             return now_s - self.silent_since_s >= self._limits.request_s
-        if not self.total_outbufs_len:  # the answer is being made
+        if not self.total_outbufs_len:  # the answer is being computed
             self._moved = None
         elif self._moved is None or self._sent_bytes - self._moved[1] >= self._limits.answer_bytes:
             self._moved = (now_s, self._sent_bytes)
         return self._moved is not None and now_s - self._moved[0] >= self._limits.answer_s
 
     def send(self, data: bytes, do_close: bool = True) -> int:
-        """Send some of ``data`` and return how many bytes."""
+        """Send a part of ``data`` and return the number of bytes."""
         count: int = super().send(data, do_close)
         if count:
             self._sent_bytes += count
@@ -135,11 +134,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return count
 
     def readable(self) -> bool:
-        """Whether anything the client sends is looked at now."""
+        """Whether data from the client is read now."""
         return self._lingers_until_s is not None or bool(super().readable())
 
     def handle_read(self) -> None:
-        """Take what arrived: as a request, or, once refused, to throw it away."""
+        """Read what arrived: a request, or data to discard after a refusal."""
         if self._lingers_until_s is None:
             super().handle_read()
             return
@@ -149,9 +148,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
 
     def handle_write(self) -> None:
-        """Send what waits; a client that is refused gets the time to read that.
+        """Send pending data; a refused client gets time to read the refusal.
 
-        Closing while something unread arrives would take the answer away from it.
+        Closing while unread data arrives would discard the answer at the client.
         """
         if self.is_refused and self.close_when_flushed and not self.will_close:
             self._flush_exception(self._flush_some)
@@ -161,7 +160,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             super().handle_write()
 
     def handle_expt(self) -> None:
-        """Urgent data: no client of ours sends any."""
+        """Urgent data: no legitimate client sends any."""
         self.handle_close()
 
     def _linger(self) -> None:
@@ -177,9 +176,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
     """Serves an application on a socket.
 
     Args:
-        application: What answers.
-        bound: A bound TCP socket; it is the server's from now on.
-        limits: What connections may hold.
+        application: The WSGI application.
+        bound: A bound TCP socket, which the server takes over.
+        limits: Limits for connections.
     """
 
     channel_class = Connection
@@ -196,7 +195,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
             max_request_header_size=limits.header_bytes,
             log_socket_errors=False,
         )
-        self._tick_s = min(MOST_TICK_S, self._shortest_s / LOOKS_PER_LIMIT)
+        self._tick_s = min(MOST_TICK_S, self._shortest_s / CHECKS_PER_LIMIT)
         self._is_stopping = threading.Event()
         self._is_closed = False
         self._accepts_from_s = 0.0
@@ -219,13 +218,13 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return min(self.limits.request_s, self.limits.answer_s, self.limits.linger_s)
 
     def serve_forever(self) -> None:
-        """Answer until :meth:`stop` is called, or an exception like Ctrl-C ends the loop."""
-        looks_at_s = 0.0
+        """Serve until :meth:`stop` is called, or an exception such as Ctrl-C ends the loop."""
+        next_check_s = 0.0
         while not self._is_stopping.is_set():
             wasyncore.loop(timeout=self._tick_s, use_poll=True, map=self._map, count=1)
             now_s = time.monotonic()
-            if now_s >= looks_at_s:
-                looks_at_s = now_s + self._tick_s
+            if now_s >= next_check_s:
+                next_check_s = now_s + self._tick_s
                 for connection in self._connections():
                     if connection.is_late(now_s):
                         connection.handle_close()
@@ -236,7 +235,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self.pull_trigger()
 
     def pull_trigger(self) -> None:
-        """Wake the loop; a thread that has answered while the server ends wakes nobody."""
+        """Wake the loop; no effect in a thread that finishes after the server was closed."""
         try:
             super().pull_trigger()
         except OSError:
@@ -244,7 +243,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
                 raise
 
     def close(self) -> None:
-        """Close all connections and the socket. Answers under way are not waited for."""
+        """Close all connections and the socket, without waiting for running answers."""
         self._is_closed = True
         for connection in self._connections():
             connection.handle_close()
@@ -252,7 +251,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         super().close()
 
     def readable(self) -> bool:
-        """Whether another connection is let in."""
+        """Whether another connection is accepted."""
         if time.monotonic() < self._accepts_from_s:
             return False
         if len(self.active_channels) < self.limits.connections:
@@ -260,13 +259,13 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return any(connection.is_silent for connection in self._connections())
 
     def handle_accept(self) -> None:
-        """Let a connection in, and another out when there are too many."""
+        """Accept a connection, and close another one if there are too many."""
         super().handle_accept()
         if len(self.active_channels) > self.limits.connections:
             self._make_room()
 
     def accept(self) -> tuple[socket.socket, Any] | None:
-        """The next connection, or None where that is gone or cannot be opened."""
+        """The next connection; None if it has been closed or cannot be opened."""
         try:
             accepted: tuple[socket.socket, Any] | None = super().accept()
         except OSError as error:
@@ -277,7 +276,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         return accepted
 
     def _make_room(self) -> bool:
-        """Close the connection that has kept silent longest; False when there is none."""
+        """Close the connection that has been idle longest; False if there is none."""
         silent = [connection for connection in self._connections() if connection.is_silent]
         if silent:
             min(silent, key=lambda connection: connection.silent_since_s).handle_close()

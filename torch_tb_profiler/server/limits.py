@@ -1,4 +1,4 @@
-"""How much of the server others can hold: numbers with their reasons (a table: docs/safety.md)."""
+"""Limits for what clients can occupy, with reasons (as a table: docs/safety.md)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """What is made at once, whoever serves: this package's own server or TensorBoard's.
+    """Concurrent answers, with this package's own server or TensorBoard's.
 
     Attributes:
-        computing: Answers computed at once. More than there are cores: one that waits a moment
-            for a trace to be parsed holds its place meanwhile.
-        streams: Files sent at once (``/download``, ``/perfetto``). They last as long as their
-            readers take, so they have places of their own.
-        waiting: Requests that wait for a place, a class of students twice over.
-        wait_s: How long one waits; browsers and proxies give up later.
-        retry_after_s: When whoever was turned away may ask again.
-        piece_s: How long a piece of a stream may take in TensorBoard, whose server has no time
-            limits: else readers that stopped would keep their places for ever.
+        computing: Answers computed at once. More than there are cores, because an answer that waits
+            briefly for a trace to be parsed occupies its slot meanwhile.
+        streams: Files sent at once (``/download``, ``/perfetto``). They last as long as the clients
+            take to read them, so they have separate slots.
+        waiting: Requests that wait for a slot: twice a class of 100 students.
+        wait_s: Maximum waiting time; browsers and proxies give up later.
+        retry_after_s: Delay after which a rejected client may retry.
+        piece_s: Time limit for a piece of a stream in TensorBoard, whose server has none: otherwise
+            stalled clients would keep their slots for ever.
     """
 
     computing: int = 16
@@ -31,22 +31,22 @@ class AnswerLimits:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What connections may hold of ``torch-tb-profiler serve``.
+    """Limits for connections of ``torch-tb-profiler serve``.
 
     Attributes:
-        connections: Open at once. With its listener this stays below 512, the most sockets that
-            ``select`` takes on Windows, and below the 1024 files a Linux process may open.
-        threads: Threads that answer, started when they are needed: one for each place of
-            :class:`AnswerLimits` (224), and some for what needs none, so that pages never queue.
-        request_s: From the connecting, or the last byte of an answer, to the end of the next
-            request, however many bytes arrive meanwhile.
-        answer_s: Time in which an answer that waits for its reader must move on by
-            ``answer_bytes``.
-        answer_bytes: 4 KiB/s over a minute: the slowest link somebody waits for.
-        linger_s: How long what a refused client still sends is thrown away, so that it reads
-            the refusal before its connection ends.
-        header_bytes: Request line and headers. The longest are screens of the timeline with
-            thousands of tracks (64 Ki characters, some written as three).
+        connections: Open connections. With the listener this is below 512, the maximum number of
+            sockets for ``select`` on Windows, and below 1024 open files of a Linux process.
+        threads: Answering threads, started on demand: one per slot and seat of
+            :class:`AnswerLimits` (224), and some for requests that need none, so that pages are
+            never queued.
+        request_s: From the connection, or the last byte of an answer, to the end of the next
+            request, regardless of how many bytes arrive meanwhile.
+        answer_s: Time in which the client must read ``answer_bytes`` of a pending answer.
+        answer_bytes: 4 KiB/s over a minute, the slowest usable link.
+        linger_s: How long further data of a refused client is discarded, so that it can read the
+            refusal before its connection ends.
+        header_bytes: Request line and headers. The longest are timeline screens with thousands of
+            tracks (64 Ki characters, some percent-encoded).
     """
 
     connections: int = 500

@@ -1,4 +1,4 @@
-"""Bodies as HTTP answers: security headers, validators for caches, gzip when it is accepted."""
+"""HTTP responses: security headers, cache validators, gzip if accepted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from torch_tb_profiler.requests.general import ErrorAnswer
 
 JSON_TYPE = "application/json"
 MIN_GZIP_BYTES = 1024
-"""Shorter bodies fit into one packet anyway."""
+"""Shorter bodies fit into one packet."""
 
 GZIP_LEVEL = 1
-"""isal's level 1 packs tables to a tenth at some 400 MB/s; more takes longer than it saves."""
+"""isal's level 1 compresses tables to a tenth at about 400 MB/s; higher levels do not pay off."""
 
 GZIP_WBITS = 31
-"""Largest window, in zlib's way of asking for gzip."""
+"""zlib's parameter for the gzip format with the largest window."""
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -44,7 +44,7 @@ def json_response(request: Request, body: Answer, status: int = 200) -> Response
 
 
 def error_response(request: Request, status: int, problem: Problem) -> Response:
-    """The one shape of every error."""
+    """An error as JSON."""
     return json_response(request, ErrorAnswer(error=problem), status)
 
 
@@ -58,16 +58,16 @@ def data_response(
     file_name: str | None = None,
     packed: bytes | None = None,
 ) -> Response:
-    """``data`` as an answer that caches can check and that is packed when accepted.
+    """``data`` as a response with a cache validator, compressed if accepted.
 
     Args:
-        request: The request that is answered.
+        request: The request.
         data: The body.
         content_type: Its type; texts are UTF-8.
         status: HTTP status; only 200 can become 304.
-        cache_control: How long it may be kept.
-        file_name: Makes browsers save it under this name.
-        packed: ``data`` in gzip when that is known already.
+        cache_control: Value of ``Cache-Control``.
+        file_name: Name under which browsers save it.
+        packed: ``data`` compressed with gzip, if already known.
     """
     headers = secured_headers(content_type, file_name)
     headers["Cache-Control"] = cache_control
@@ -87,7 +87,7 @@ def data_response(
 def streamed_response(
     request: Request, pieces: Iterable[bytes], content_type: str, *, file_name: str
 ) -> Response:
-    """An answer that is made while it is sent, packed when accepted; nobody keeps it."""
+    """A response generated while it is sent, compressed if accepted; never cached."""
     headers = secured_headers(content_type, file_name)
     headers["Cache-Control"] = "private, no-store"
     headers["Vary"] = "Accept-Encoding"
@@ -105,7 +105,7 @@ def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def secured_headers(content_type: str, file_name: str | None = None) -> Headers:
-    """Headers that every answer has, whatever it is."""
+    """Headers of every response."""
     headers = Headers()
     headers["Content-Type"] = content_type
     headers["X-Content-Type-Options"] = "nosniff"

@@ -1,7 +1,7 @@
-"""The routes: each takes a question apart, has it answered, and puts the answer into HTTP.
+"""The routes: each parses a request, has it answered, and returns the answer as HTTP.
 
-A route is a function of this file or of ``timeline_routes`` and its line in :data:`ROUTES` or
-:data:`PREFIX_ROUTES`; the app around them does the rest.
+A route is a function here or in ``timeline_routes`` with an entry in :data:`ROUTES` or
+:data:`PREFIX_ROUTES`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ CSV_TYPE = "text/csv; charset=utf-8"
 
 
 def about(site: Site, request: Request, _rest: str) -> Response:
-    """Who answers, and what it looks at."""
-    logdir = ", ".join(place.shown_url for place in site.catalog.roots)
+    """Version and logdir of this server."""
+    logdir = ", ".join(root.shown_url for root in site.catalog.roots)
     return json_response(request, AboutAnswer(version=__version__, logdir=logdir, face=site.face))
 
 
 def runs(site: Site, request: Request, _rest: str) -> Response:
-    """Every run with its workers and their spans as they are now."""
+    """All runs with their workers and spans, in their current state."""
     return json_response(request, runs_answer(site.catalog, wait_s=WAIT_S))
 
 
 def open_(site: Site, request: Request, _rest: str) -> Response:
-    """A file that was left out becomes a span; only names that ``/runs`` listed are known."""
+    """Add a skipped file as a span; only names listed by ``/runs`` are accepted."""
     name = parameters.text(request.args, "name") or ""
     return json_response(request, open_answer(site.catalog, name, wait_s=WAIT_S))
 
@@ -62,12 +62,12 @@ def view(site: Site, request: Request, name: str) -> Response:
     form = request.args.get("format", "json")
     if form not in ("json", "csv"):
         raise RequestError("bad_parameter", f"format: {form[:40]!r} is neither json nor csv.")
-    asked = parameters.view_request(name, request.args)
-    result = view_result(site.catalog, asked, wait_s=WAIT_S)
+    view_request = parameters.view_request(name, request.args)
+    result = view_result(site.catalog, view_request, wait_s=WAIT_S)
     if form == "json":
         return json_response(request, view_answer(result))
     tables = result.view.tables
-    chosen = asked.rows.table or next(iter(tables), "")
+    chosen = view_request.rows.table or next(iter(tables), "")
     if chosen not in tables:
         raise unknown("table", chosen, tables)
     data = csv.dumps(tables[chosen])
@@ -75,8 +75,8 @@ def view(site: Site, request: Request, name: str) -> Response:
 
 
 def slice_(site: Site, request: Request, rest: str) -> Response:
-    """One event with its arguments, call stack and links; or ``<id>/arguments``: all arguments
-    that the file has of it."""
+    """One event with its arguments, call stack and links; or, for ``<id>/arguments``, all its
+    arguments in the file."""
     number, slash, part = rest.partition("/")
     if slash and part != "arguments":
         raise unknown("route", f"slice/{rest[:80]}", ["slice/<id>", "slice/<id>/arguments"])
@@ -87,7 +87,7 @@ def slice_(site: Site, request: Request, rest: str) -> Response:
 
 
 def download(site: Site, request: Request, _rest: str) -> Response:
-    """The trace file as it is."""
+    """The trace file unchanged."""
     subject = parameters.subject(request.args)
     file = site.catalog.file(subject.run, subject.worker, subject.span, wait_s=WAIT_S)
     return download_response(request, file.location)
@@ -115,7 +115,7 @@ ROUTES: dict[str, Route] = {
     "perfetto": perfetto,
     "timeline": timeline,
 }
-"""Routes without a further part of the path."""
+"""Routes without a further path component."""
 
 PREFIX_ROUTES: dict[str, Route] = {"view": view, "slice": slice_, "timeline": timeline_part}
 """Routes followed by a name: ``/view/overview``, ``/slice/17``, ``/timeline/tracks``."""

@@ -1,4 +1,4 @@
-"""``torch-tb-profiler serve``: the app behind a server of its own until it is interrupted."""
+"""``torch-tb-profiler serve``: runs the app in its own server until it is interrupted."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def make_app_server(
     answer_limits: AnswerLimits | None = None,
     connection_limits: ConnectionLimits | None = None,
 ) -> HttpServer:
-    """A server of the place ``url``, bound but not serving yet; ``port`` 0 takes a free one.
+    """A server for the traces at ``url``, bound but not serving yet; ``port`` 0 takes a free one.
 
     Raises:
-        OpenError: the place does not exist or cannot be reached.
+        OpenError: ``url`` does not exist or cannot be reached.
         OSError: the address cannot be bound.
     """
     try:
@@ -54,8 +54,8 @@ def make_app_server(
     except StorageError as error:
         raise OpenError.of(error) from error
     store = TraceStore(cache=cache, parser=Parser(workers, parses_in_process=False))
-    place = TraceRoot(url, options=options or ReadOptions(), follows_links=follows_links)
-    catalog = Catalog([place], cache=cache, store=store)
+    root = TraceRoot(url, options=options or ReadOptions(), follows_links=follows_links)
+    catalog = Catalog([root], cache=cache, store=store)
     app = standalone_app(
         Site(catalog, "standalone"),
         allowed_hosts=allowed_hosts(host, allowed_names),
@@ -80,22 +80,22 @@ def serve(
     allowed_names: Collection[str] = (),
     announce: Callable[[str], None] = print,
 ) -> None:
-    """Serve the pages of the place ``url`` until Ctrl-C.
+    """Serve the pages for the traces at ``url`` until Ctrl-C.
 
     Args:
         url: Path or URL of a logdir or a trace file.
         port: TCP port; 0 takes a free one.
-        host: Address to listen on; anything but loopback opens the traces to the network.
-        cache: Where parsed traces are kept, or None.
-        workers: Cores that parse; None for all this process may use.
-        token: What requests must prove to know (:mod:`torch_tb_profiler.server.access`), or None.
-        options: What is wanted of the traces; None for all of them.
+        host: Address to listen on; anything but loopback exposes the traces to the network.
+        cache: Cache of parsed traces, or None.
+        workers: Processes that parse; None for all cores this process may use.
+        token: Token required of clients (:mod:`torch_tb_profiler.server.access`), or None.
+        options: How traces are read; None for the default.
         follows_links: Whether links that lead out of ``url`` are followed.
-        allowed_names: Names that requests may be for beside those of ``host``.
-        announce: Gets the URL when the server listens, and what to know beside.
+        allowed_names: Host names to answer to in addition to those of ``host``.
+        announce: Receives the URL and further messages once the server listens.
 
     Raises:
-        OpenError: the place does not exist or cannot be reached.
+        OpenError: ``url`` does not exist or cannot be reached.
         OSError: the address cannot be bound (in use, not of this machine).
     """
     server = make_app_server(
@@ -115,16 +115,16 @@ def serve(
 def _until_interrupted(
     server: HttpServer, host: str, token: str | None, announce: Callable[[str], None]
 ) -> None:
-    """Say where the server listens, and serve."""
+    """Announce where the server listens, and serve."""
     with contextlib.closing(server):
-        all_views()  # their modules are loaded before anybody waits for an answer
-        # Whoever reads the address may end the server before it serves.
+        all_views()  # import their modules before the first request
+        # Ctrl-C may arrive before the server serves.
         with contextlib.suppress(KeyboardInterrupt):
             announce(server_url(server, host, token))
             if token is None and not is_loopback(host):
                 announce(
-                    f"Anybody who can reach port {server.port} can read these traces: "
-                    "with --token the server asks for a token."
+                    f"Anybody who can reach port {server.port} can read these traces. "
+                    "Use --token to require a token."
                 )
             server.serve_forever()
     announce("Stopped.")
@@ -140,7 +140,7 @@ def server_url(server: HttpServer, host: str, token: str | None = None) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens on ``host``."""
+    """Whether a server that listens on ``host`` is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -148,11 +148,11 @@ def is_loopback(host: str) -> bool:
 
 
 def allowed_hosts(host: str, names: Collection[str] = ()) -> Collection[str] | None:
-    """Names that a server listening on ``host`` answers to; None is all.
+    """Host names that a server listening on ``host`` answers to; None for all.
 
     Args:
-        host: One that is not loopback answers to all names, unless some are given.
-        names: What it answers to beside its own names.
+        host: Address; other than loopback it answers to all names, unless some are given.
+        names: Additional names to answer to.
     """
     if not is_loopback(host) and not names:
         return None

@@ -1,6 +1,6 @@
-"""One computation for everybody who asks the same while it is under way.
+"""One computation for identical requests that arrive while it is running.
 
-Nothing is kept: who asks when the answer is there has it computed anew, from what holds then.
+Nothing is cached: a request that arrives after the answer is computed anew.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Answer = TypeVar("Answer")
 
 
 class SharedAnswers(Generic[Answer]):
-    """Answers that are being computed, by question.
+    """Answers that are being computed, by request.
 
     Args:
-        room: Where those wait who ask what is being computed already.
+        room: Waiting room for requests that are being computed already.
     """
 
     def __init__(self, room: WaitingRoom) -> None:
@@ -29,10 +29,10 @@ class SharedAnswers(Generic[Answer]):
         self._under_way: dict[Hashable, Future[Answer]] = {}
 
     def answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """What ``compute`` returns, here or on the thread that asked ``question`` first.
+        """The result of ``compute``, called here or by the thread with the first equal request.
 
         Raises:
-            BusyError: too many wait already, or it takes too long.
+            BusyError: too many requests are waiting, or it takes too long.
         """
         with self._lock:
             others = self._under_way.get(question)

@@ -1,4 +1,4 @@
-"""What every route knows."""
+"""The context of all routes, and their signature."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.requests.general import Face
 
 WAIT_S = 0.25
-"""A small trace is parsed in this time: the page gets its numbers without asking twice."""
+"""Small traces are parsed within this time, so that the page need not poll."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all routes know: the catalog, and which face of the product this is."""
+    """Context of the routes: the catalog, and whether this is TensorBoard or standalone."""
 
     catalog: Catalog
     face: Face

@@ -1,4 +1,4 @@
-"""The built pages. A name is looked up among the files that are there, never joined to a path."""
+"""The built pages. Names are looked up in a list of existing files, never joined to a path."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CONTENT_TYPES = {
     ".wasm": "application/wasm",
     ".woff2": "font/woff2",
 }
-"""Suffix → type: the tables of the operating system may say otherwise, or be changed."""
+"""Suffix → type; the tables of the operating system may differ."""
 
 FOREVER = "public, max-age=31536000, immutable"
-"""For ``assets/``: the build puts a hash of the content into those names."""
+"""For ``assets/``, whose file names contain a hash of the content."""
 
 NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>PyTorch Profiler</title>
 <h1>The pages are not built</h1>
@@ -37,11 +37,11 @@ Node 20 or later), or install a wheel: <code>pip install torch-tb-profiler</code
 
 
 def page_response(request: Request, name: str) -> Response | None:
-    """The static file called ``name`` (``""`` is the page itself), or None when there is none."""
+    """The static file ``name`` (``""`` is the page itself); None if there is none."""
     name = name or "index.html"
     path = _files().get(name)
     if path is None or not path.is_file():
-        _files.cache_clear()  # the pages may have been built since
+        _files.cache_clear()  # the pages may have been built in the meantime
         path = _files().get(name)
     if path is None:
         if name != "index.html":

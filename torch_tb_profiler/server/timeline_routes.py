@@ -1,6 +1,7 @@
 """The routes of the timeline. Contract: ``docs/architecture.md``, "Timeline".
 
-A new part is its line in :data:`PARTS`: who reads the question, and who answers it.
+A new part is an entry in :data:`PARTS`: the function that parses its parameters and the one that
+answers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Question = TypeVar("Question")
 
 @dataclass(frozen=True, slots=True)
 class TimelinePart(Generic[Question]):
-    """What reads a question from the parameters, and what answers it."""
+    """How the parameters of a part are parsed, and how it is answered."""
 
     read: Callable[[Parameters], Question]
     answer: Callable[[Catalog, Question, float | None], Answer]
@@ -43,7 +44,7 @@ def timeline(site: Site, request: Request, _rest: str) -> Response:
 
 
 def timeline_part(site: Site, request: Request, name: str) -> Response:
-    """What goes with the screens, as JSON: ``/timeline/tracks`` and so on."""
+    """The other parts of the timeline as JSON: ``/timeline/tracks`` and so on."""
     if name not in PARTS:
         raise unknown("route", f"timeline/{name}", [f"timeline/{part}" for part in PARTS])
     part = PARTS[name]
@@ -62,4 +63,4 @@ PARTS: dict[str, TimelinePart[Any]] = {
     "steps": TimelinePart(subject, queries.steps_answer),
     "clocks": TimelinePart(subject, queries.clocks_answer),
 }
-"""Last part of the path → what answers it."""
+"""Last path component → the part."""

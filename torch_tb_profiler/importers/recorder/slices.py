@@ -1,7 +1,7 @@
 """Converts the steps, waits and work of a journal to slices, and creates their tracks.
 
 The stages of a batch are placed one after the other in the time in which it was prepared: their
-durations are measured, their order is a model (docs/format-record.md#what-is-read-of-it).
+durations are measured, their order is a model (docs/format-record.md#how-it-is-read).
 """
 
 from __future__ import annotations

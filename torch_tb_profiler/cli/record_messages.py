@@ -1,4 +1,4 @@
-"""What ``record`` says when the program starts and ends: to stderr, a mark before each line."""
+"""Messages of ``record`` at the start and the end of the program: on stderr, each line marked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from torch_tb_profiler.cli.exits import BAD_USAGE
-from torch_tb_profiler.cli.record_folder import RunFolder, is_named_anew, remove_if_empty
+from torch_tb_profiler.cli.record_folder import RunFolder, has_other_name, remove_if_empty
 from torch_tb_profiler.recorder import notes
 from torch_tb_profiler.recorder.launch import ProgramExit
 from torch_tb_profiler.recorder.options import Options
@@ -22,95 +22,101 @@ from torch_tb_profiler.reports.text import visible
 
 MARK = "[record]"
 MOST_WORKERS = 8
-"""Ranks that are told one by one; of more the first."""
+"""Ranks listed one by one; of more, the first."""
 
 MOST_REASONS = 6
 FEW_STEPS = 3
-"""Steps on each side that an overhead is told from."""
+"""Steps needed with and without the profiler to compare them."""
 
 
 class Median(NamedTuple):
-    """The median time of some steps, and how far it may be off, in µs."""
+    """Median step time and its uncertainty, in µs."""
 
     median: float
     error: float
 
 
-def say(text: str) -> None:
-    """Print a line for people; where nobody reads, the program's end stays what it is."""
+def print_line(text: str) -> None:
+    """Print a line to stderr. Errors are ignored: the exit code is the program's."""
     with suppress(OSError, ValueError, AttributeError):
         print(f"{MARK} {visible(text)}", file=sys.stderr, flush=True)
 
 
-def tell_start(folder: RunFolder, options: Options | None, name: str | None) -> None:
-    """Say where the recording goes, and why not where it should."""
+def print_start(folder: RunFolder, options: Options | None, name: str | None) -> None:
+    """Print where the recording is written, and why if not into the requested folder."""
     if folder.problem is not None:
-        say(folder.problem)
+        print_line(folder.problem)
     if options is None:
-        say("The program runs without being recorded.")
+        print_line("The program is not recorded.")
         return
-    if is_named_anew(folder, name) and folder.problem is None:
-        say(f"{name} holds an earlier run.")
-    say(f"{options.program} is recorded into {_shown(options.folder)}")
+    if has_other_name(folder, name) and folder.problem is None:
+        print_line(f"{name} holds an earlier run.")
+    print_line(f"Recording {options.program} into {_shown(options.folder)}")
 
 
-def tell_end(folder: RunFolder, options: Options, ended: ProgramExit, notes_path: str) -> None:
-    """Finish what was recorded, and say what it is, what it tells and how to look at it."""
+def print_end(folder: RunFolder, options: Options, ended: ProgramExit, notes_path: str) -> None:
+    """Finish the recording; print what was recorded, the verdict, and how to open it."""
     reasons = {ended.pid: ended.reason} if ended.pid and ended.reason else {}
     run = finish_folder(options.folder, {pid: why for pid, why in reasons.items() if why})
-    told = notes.read(notes_path)
+    noted = notes.read(notes_path)
     if not run.workers and remove_if_empty(options.folder):
-        say("Nothing was recorded: " + why_nothing(told, has_notes=bool(notes_path)))
+        print_line("Nothing was recorded: " + why_nothing(noted, has_notes=bool(notes_path)))
         return
     where = f"Recorded into {_shown(options.folder)}"
-    say(f"{where}; {folder.problem}" if folder.problem else where)
+    print_line(f"{where}; {folder.problem}" if folder.problem else where)
     for line in lines_of(run, options):
-        say(line)
+        print_line(line)
     if not run.workers and not options.nsys:
-        say(why_nothing(told, has_notes=bool(notes_path)))
-    failures = dict.fromkeys(text for event, _, text in told if event == notes.FAILED)
+        print_line(why_nothing(noted, has_notes=bool(notes_path)))
+    failures = dict.fromkeys(text for event, _, text in noted if event == notes.FAILED)
     for text in failures:
-        say(f"A process was not recorded, as the recorder failed: {text}")
-    _tell_verdict(options.folder)
+        print_line(f"A process was not recorded because the recorder failed: {text}")
+    _print_verdict(options.folder)
     quoted = shlex.quote(_shown(options.folder))
-    say(f"Open it: torch-tb-profiler open {quoted}")
-    say(f"     or: tensorboard --logdir {shlex.quote(_shown(os.path.dirname(options.folder)))}")
+    print_line(f"Open it: torch-tb-profiler open {quoted}")
+    print_line(
+        f"     or: tensorboard --logdir {shlex.quote(_shown(os.path.dirname(options.folder)))}"
+    )
 
 
-def tell_left(path: str) -> int:
-    """Finish a run that nobody finished, and say what it is; the exit code."""
+def finish_left_run(path: str) -> int:
+    """Finish a run whose recorder was killed, and print what was recorded.
+
+    Returns:
+        The exit code.
+    """
     folder = os.path.abspath(path)
     run = finish_folder(folder)
     for line in lines_of(run, Options(folder=folder)):
-        say(line)
+        print_line(line)
     if not run.workers:
         if not run.problems:
-            say(f"{_shown(folder)} holds nothing to finish.")
+            print_line(f"{_shown(folder)} has nothing to finish.")
         return BAD_USAGE
-    say(f"Open it: torch-tb-profiler open {shlex.quote(_shown(folder))}")
+    print_line(f"Open it: torch-tb-profiler open {shlex.quote(_shown(folder))}")
     return 0
 
 
-def why_nothing(told: Iterable[tuple[str, int, str]], *, has_notes: bool = True) -> str:
-    """Why no process left a recording, from the notes of all of them."""
-    events = {event: text for event, _, text in told}
-    if notes.FAILED in events:
-        return f"the recorder failed: {events[notes.FAILED]}"
-    if notes.TORCH in events:
+def why_nothing(noted: Iterable[tuple[str, int, str]], *, has_notes: bool = True) -> str:
+    """Why no process left a recording, from the notes of all processes."""
+    texts = {event: text for event, _, text in noted}
+    if notes.FAILED in texts:
+        return f"the recorder failed: {texts[notes.FAILED]}"
+    if notes.TORCH in texts:
         return "no process took a step, loaded a batch or called a model."
-    if notes.NO_TORCH in events:
+    if notes.NO_TORCH in texts:
         return "torch could not be imported."
-    if notes.PYTHON in events:
+    if notes.PYTHON in texts:
         return "no process imported torch."
-    if notes.TOO_OLD in events:
-        return f"Python {events[notes.TOO_OLD]} is too old; 3.10 or newer is needed."
+    if notes.TOO_OLD in texts:
+        return f"Python {texts[notes.TOO_OLD]} is too old; 3.10 or newer is needed."
     if not has_notes:
-        return "no process told why."
-    return "no Python took the recorder: it was started with -I, -E or -S, or there was none."
+        return "no process reported why."
+    return "no Python process loaded the recorder: none ran, or it was started with -I, -E or -S."
 
 
 def lines_of(run: FinishedRun, options: Options) -> Iterator[str]:
-    """What was recorded of each rank, what was not and why, and what that cost."""
+    """Lines about what was recorded of each rank, what is missing and why, and the overhead."""
     for worker in run.workers[:MOST_WORKERS]:
         yield f"  {worker.worker}: {'; '.join(_parts(worker, options))}"
     if len(run.workers) > MOST_WORKERS:
@@ -136,7 +142,7 @@ def _parts(worker: FinishedWorker, options: Options) -> Iterator[str]:
         yield "no trace"
     steps = f"{_counted(worker.steps, 'step')} timed"
     if worker.evaluation_steps:
-        steps += f", {worker.evaluation_steps} more of evaluations"
+        steps += f", {_counted(worker.evaluation_steps, 'evaluation step')}"
     yield steps + _pace(worker.throughput)
     if worker.ended not in (None, "exit"):
         yield f"ended by {worker.ended}"
@@ -150,30 +156,30 @@ def _pace(throughput: Throughput | None) -> str:
 
 
 def _reasons(run: FinishedRun) -> Iterator[str]:
-    """Why something is not there, once for all ranks that say it; not that a machine without
-    GPUs has no samples of them, which its pages tell."""
-    said: dict[str, list[str]] = {}
+    """Why something is missing, once for all ranks with the same reason. Missing samples of GPUs on
+    a machine without a driver are not listed."""
+    messages: dict[str, list[str]] = {}
     for worker in run.workers:
-        told = (reason for _, reason in worker.reasons if reason != NO_DRIVER)
-        texts = [f"not recorded: {reason}" for reason in told]
+        reasons = (reason for _, reason in worker.reasons if reason != NO_DRIVER)
+        texts = [f"not recorded: {reason}" for reason in reasons]
         texts += [
-            f"{'lost' if window.trace is None else 'cut'}: {window.problem}"
+            f"{'lost' if window.trace is None else 'incomplete'}: {window.problem}"
             for window in worker.windows
             if window.problem
         ]
         for text in dict.fromkeys([*texts, *worker.problems]):
-            said.setdefault(text, []).append(worker.worker)
+            messages.setdefault(text, []).append(worker.worker)
     for text in run.problems:
-        said.setdefault(text, [])
-    for text, workers in list(said.items())[:MOST_REASONS]:
+        messages.setdefault(text, [])
+    for text, workers in list(messages.items())[:MOST_REASONS]:
         some = f" ({', '.join(workers[:3])})" if 0 < len(workers) < len(run.workers) else ""
         yield f"  {text}{some}"
-    if len(said) > MOST_REASONS:
-        yield f"  and {len(said) - MOST_REASONS} more reasons, in the pages"
+    if len(messages) > MOST_REASONS:
+        yield f"  and {len(messages) - MOST_REASONS} more reasons, in the pages"
 
 
 def overhead_text(workers: Sequence[FinishedWorker]) -> str | None:
-    """What the recording cost, of the worker whose traced steps are slowest beside its others."""
+    """The overhead of recording, of the worker with the largest slowdown; None without steps."""
     shares = [worker.overhead_pct for worker in workers if worker.overhead_pct is not None]
     own = f"the recorder itself used {max(shares):.2g} % of a core" if shares else None
     slowdowns = [each for worker in workers if (each := _slowdown(worker.throughput))]
@@ -181,7 +187,7 @@ def overhead_text(workers: Sequence[FinishedWorker]) -> str | None:
         traced, plain = max(slowdowns, key=lambda pair: pair[0].median / pair[1].median)
         text = _slower_text(traced, plain)
     elif any(worker.steps for worker in workers):
-        text = "Overhead of the profiler: unknown, as too few steps ran with it or without"
+        text = "Overhead of the profiler: unknown, too few steps ran with or without it"
         if not any(window.trace for worker in workers for window in worker.windows):
             return f"Overhead: no profiler ran; {own}." if own else None
     else:
@@ -193,12 +199,12 @@ def _slower_text(traced: Median, plain: Median) -> str:
     more_us = traced.median - plain.median
     if more_us <= math.hypot(traced.error, plain.error):
         return (
-            f"Overhead of the profiler: cannot be told, as steps vary more: median "
-            f"{_milliseconds(traced.median)} ± {_milliseconds(traced.error)} under it, "
+            f"Overhead of the profiler: within the variation of steps: median "
+            f"{_milliseconds(traced.median)} ± {_milliseconds(traced.error)} with the profiler, "
             f"{_milliseconds(plain.median)} ± {_milliseconds(plain.error)} without"
         )
     return (
-        f"Overhead: median step {_milliseconds(traced.median)} under the profiler, "
+        f"Overhead: median step {_milliseconds(traced.median)} with the profiler, "
         f"{_milliseconds(plain.median)} without ({more_us / plain.median * 100:+.0f} %)"
     )
 
@@ -214,22 +220,22 @@ def _slowdown(throughput: Throughput | None) -> tuple[Median, Median] | None:
     return (slow, usual) if usual.median > 0 else None
 
 
-def _tell_verdict(folder: str) -> None:
-    say("Looking for what is worst …")
+def _print_verdict(folder: str) -> None:
+    print_line("Analyzing the recording …")
     try:
         from torch_tb_profiler.cli.record_verdict import verdict  # noqa: PLC0415 - heavy
 
         for line in verdict(folder):
-            say(line)
+            print_line(line)
     except Exception as error:
-        say(f"No verdict: {error}")
+        print_line(f"Analysis failed: {error}")
 
 
 def _shown(path: str) -> str:
-    """A path as it is typed: from here where it lies below."""
+    """A path for display: relative to the current folder if it is inside."""
     try:
         relative = os.path.relpath(path)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
+    except (OSError, ValueError):  # the current folder was deleted, or is on another drive
         return path
     return path if relative.startswith(os.pardir) else relative
 

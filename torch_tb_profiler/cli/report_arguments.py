@@ -1,0 +1,57 @@
+"""Options that only ``report`` has: DLProf's reports, and the tables of a summary."""
+
+from __future__ import annotations
+
+import argparse
+
+TIME_UNITS = ("s", "ms", "us", "ns")
+THREADS = ("merged", "apart")
+
+
+def add_dlprof_arguments(report: argparse.ArgumentParser) -> None:
+    """Add the options for DLProf's reports, under DLProf's names (``docs/dlprof.md``)."""
+    group = report.add_argument_group("reports of DLProf (files in --output, default: here)")
+    group.add_argument(
+        "--reports",
+        metavar="NAME[,NAME]",
+        help="summary, detail, iteration, kernel, tensor, op_type, group_node, expert_systems, "
+        "or 'all': write these reports instead of printing views",
+    )
+    group.add_argument(
+        "--formats", default="csv", metavar="csv,json", help="formats of the files (default: csv)"
+    )
+    group.add_argument(
+        "--base-name",
+        default="dlprof",
+        metavar="NAME",
+        help="files are NAME_REPORT.csv (default: dlprof)",
+    )
+    group.add_argument(
+        "--domains",
+        metavar="NAME[,NAME]",
+        help="range domains for which a separate group_node is written",
+    )
+    group.add_argument("--key-node", metavar="NAME", help="same as --iterations-by name:NAME")
+    group.add_argument("--iter-start", metavar="N", help="first iteration: --steps N:")
+    group.add_argument("--iter-stop", metavar="N", help="last iteration, included")
+
+
+def add_summary_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``report --view summary``, and of all tables."""
+    group = parser.add_argument_group("tables; threads and parts of operators in view summary")
+    group.add_argument(
+        "--tables", metavar="NAME[,NAME]", help="only these tables (default: all of a view)"
+    )
+    group.add_argument(
+        "--time-unit",
+        choices=TIME_UNITS,
+        help="unit of all times with --format table and md (default: by magnitude)",
+    )
+    group.add_argument(
+        "--threads", choices=THREADS, help="operators and ranges of all threads or per thread"
+    )
+    group.add_argument(
+        "--operator-parts",
+        action="store_true",
+        help="list the parts of each operator: inner operators, kernels, copies",
+    )
