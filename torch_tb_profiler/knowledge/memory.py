@@ -56,12 +56,12 @@ class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     Attributes:
         states: How many.
         names: Names of the classes.
-        told_by: Operators of which one in the step shows that; empty where it is always so.
+        shown_by: Operators any of which in the step shows that; empty if it is always so.
     """
 
     states: int
     names: tuple[str, ...]
-    shown_by: tuple[str, ...] = ()
+    shown_by: tuple[str, ...] = msgspec.field(default=(), name="told-by")
 
 
 class MemoryFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
