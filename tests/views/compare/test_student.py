@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.views.compare.student import (
     SUREST_PCT,
-    Samples,
+    SampleMoments,
     confidence_pct,
     interval,
     moments,
@@ -32,12 +32,12 @@ from torch_tb_profiler.views.compare.student import (
 def test_the_95_percent_interval_uses_the_printed_quantiles(freedom: int, quantile: float) -> None:
     """Two samples of equal size n and variance have 2 (n - 1) degrees of freedom by Welch."""
     if freedom % 2:
-        a = Samples(2, np.array([0.0]), np.array([1.0]))
-        b = Samples(2, np.array([0.0]), np.array([0.0]))
+        a = SampleMoments(2, np.array([0.0]), np.array([1.0]))
+        b = SampleMoments(2, np.array([0.0]), np.array([0.0]))
         error = math.sqrt(1 / 2)
     else:
         size = freedom // 2 + 1
-        a = b = Samples(size, np.array([0.0]), np.array([1.0]))
+        a = b = SampleMoments(size, np.array([0.0]), np.array([1.0]))
         error = math.sqrt(2 / size)
     low, high = interval(a, b)
     assert high[0] == pytest.approx(quantile * error, rel=1e-6)
@@ -66,8 +66,8 @@ def two_sided(t: float, freedom: float) -> float:
 @given(st.floats(0.01, 20), st.integers(2, 60))
 @settings(max_examples=40, deadline=None)
 def test_confidence_equals_the_integral(t: float, size: int) -> None:
-    a = Samples(size, np.array([0.0]), np.array([1.0]))
-    b = Samples(size, np.array([t * math.sqrt(2 / size)]), np.array([1.0]))
+    a = SampleMoments(size, np.array([0.0]), np.array([1.0]))
+    b = SampleMoments(size, np.array([t * math.sqrt(2 / size)]), np.array([1.0]))
     expected = 100 * (1 - two_sided(t, 2 * (size - 1)))
     assert confidence_pct(a, b)[0] == pytest.approx(expected, abs=1e-4)
 

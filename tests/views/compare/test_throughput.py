@@ -27,7 +27,7 @@ from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.gate import GateError, evaluate
 from torch_tb_profiler.views.compare.student import confidence_pct, moments
-from torch_tb_profiler.views.compare.throughput import NOT_TOLD, _blocks, _of_blocks
+from torch_tb_profiler.views.compare.throughput import NOT_PER_STEP, _blocks, _of_blocks
 from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.schema import View
 
@@ -146,7 +146,7 @@ def test_steps_of_which_something_is_not_known() -> None:
     told = rows(view)
     assert told["samples_per_s"]["delta_rate_per_s"] is None
     assert told["steps_per_s"]["confidence_rate_pct"] is not None
-    assert view.tables["throughput"].null_reasons["delta_rate_per_s"] == NOT_TOLD
+    assert view.tables["throughput"].null_reasons["delta_rate_per_s"] == NOT_PER_STEP
 
 
 def test_two_timers_of_programs(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.views.iterations.notes import NO_VARIATION, NONE_STEADIER, NOT_NEEDED
-from torch_tb_profiler.views.iterations.view import FILES_TELL, NO_EVENTS, SPEC, iterations_view
+from torch_tb_profiler.views.iterations.view import NO_EVENTS, SPEC, STEPS_IN_FILES, iterations_view
 from torch_tb_profiler.views.schema import Fact, View
 
 
@@ -88,6 +88,6 @@ def test_steps_of_another_cut_are_numbered_from_0() -> None:
 
 def test_without_events_it_says_where_files_tell_of_steps() -> None:
     told = side_table("recorded_step_trace", "x.csv", [{"step": "1", "total_us": 9}])
-    assert SPEC.missing(recorded([], side=[told])) == f"{NO_EVENTS} {FILES_TELL}"
+    assert SPEC.missing(recorded([], side=[told])) == f"{NO_EVENTS} {STEPS_IN_FILES}"
     assert SPEC.missing(recorded([])) == NO_EVENTS
     assert SPEC.missing(trace(_steps(100))) is None

@@ -21,7 +21,7 @@ from tests.views.memory.test_view import STATISTICS, UNKNOWN
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.pairs import NEVER, pair
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.memory.curve import thinned
+from torch_tb_profiler.views.memory.curve import downsampled
 from torch_tb_profiler.views.memory.view import memory
 
 record = st.tuples(st.integers(0, 1), st.integers(0, 3), st.sampled_from([-8, 0, 8, 16]))
@@ -60,7 +60,7 @@ def test_pairing_equals_replaying_record_by_record(rows: list[tuple[int, int, in
 def test_thinning_keeps_ends_and_peaks(rows: list[tuple[int, int]]) -> None:
     time = np.cumsum([gap for gap, _ in rows])
     value = np.array([v for _, v in rows], np.int64)
-    kept = thinned(Curve(np.arange(len(rows)), time, value, value // 2), limit=20)
+    kept = downsampled(Curve(np.arange(len(rows)), time, value, value // 2), limit=20)
     assert len(kept) <= max(20, min(len(rows), 20))
     assert kept.tolist() == sorted(set(kept.tolist()))
     assert {0, len(rows) - 1} <= set(kept.tolist())

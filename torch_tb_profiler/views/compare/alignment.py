@@ -118,7 +118,7 @@ def _unwrapped(
     lone: list[int] = []
     if not others:
         return lone, rows
-    kept: list[int] = []
+    remaining: list[int] = []
     waiting = list(rows)[::-1]
     while waiting:
         row = waiting.pop()
@@ -127,8 +127,8 @@ def _unwrapped(
             lone.append(row)
             waiting.extend(reversed(nodes[row].children))
         else:
-            kept.append(row)
-    return lone, tuple(kept)
+            remaining.append(row)
+    return lone, tuple(remaining)
 
 
 def _pairs(left: list[ModuleNode], right: list[ModuleNode]) -> list[tuple[int, int]]:
@@ -136,8 +136,8 @@ def _pairs(left: list[ModuleNode], right: list[ModuleNode]) -> list[tuple[int, i
     meeting = [-1] * len(left)
     is_free = [True] * len(right)
 
-    def meet(place: int, other: int) -> None:
-        meeting[place] = other
+    def meet(index: int, other: int) -> None:
+        meeting[index] = other
         is_free[other] = False
 
     for run in matching_runs([node.kind for node in left], [node.kind for node in right]):
@@ -148,8 +148,8 @@ def _pairs(left: list[ModuleNode], right: list[ModuleNode]) -> list[tuple[int, i
         for other in reversed(range(len(right))):
             if is_free[other]:
                 by_key[getattr(right[other], key)].append(other)
-        for place, node in enumerate(left):
-            if meeting[place] < 0 and by_key[getattr(node, key)]:
-                meet(place, by_key[getattr(node, key)].pop())
+        for index, node in enumerate(left):
+            if meeting[index] < 0 and by_key[getattr(node, key)]:
+                meet(index, by_key[getattr(node, key)].pop())
     rest = [(-1, other) for other in range(len(right)) if is_free[other]]
     return [*enumerate(meeting), *rest]

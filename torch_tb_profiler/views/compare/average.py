@@ -92,14 +92,16 @@ def compared_steps(baseline: StepTimes, candidate: StepTimes) -> Table:
     """The steps of both sides, by position."""
     sides = (_each_step(baseline), _each_step(candidate))
     count = max(side.rows for side in sides)
-    places = [np.where(np.arange(count) < side.rows, np.arange(count), -1) for side in sides]
-    names = [[*of.names, *[None] * (count - len(of.names))] for of in (baseline, candidate)]
+    rows = [np.where(np.arange(count) < side.rows, np.arange(count), -1) for side in sides]
+    names = [
+        [*steps.names, *[None] * (count - len(steps.names))] for steps in (baseline, candidate)
+    ]
     keys: dict[str, list[Any]] = {
         "position": list(range(1, count + 1)),
         "baseline_step": names[0],
         "candidate_step": names[1],
     }
-    pairing = Pairing(places[0], places[1], lone_is_zero=False)
+    pairing = Pairing(rows[0], rows[1], lone_is_zero=False)
     return compared_table(STEPS, keys, _STEP_MEASURES, sides=sides, pairing=pairing)
 
 

@@ -226,7 +226,7 @@ def _tree(joined: _Joined, total_us: float, shorts: Mapping[str, str]) -> Table:
     values: list[dict[str, Any]] = []
     waiting: list[tuple[tuple[str, ...], _Part, int | None]] = [((), joined.step(), None)]
     while waiting:
-        place, part, parent = waiting.pop()
+        path, part, parent = waiting.pop()
         number = len(values)
         values.append(
             {
@@ -237,11 +237,11 @@ def _tree(joined: _Joined, total_us: float, shorts: Mapping[str, str]) -> Table:
                 **_measures(part, total_us),
             }
         )
-        inside = sorted(children.get(place, []), key=lambda child: -abs(child[1].delta_us))
-        kept = [(key, child, number) for key, child in inside[:MOST_PARTS]]
+        inside = sorted(children.get(path, []), key=lambda child: -abs(child[1].delta_us))
+        shown = [(key, child, number) for key, child in inside[:MOST_PARTS]]
         if len(inside) > MOST_PARTS:
-            kept.append((("", *place, ""), _others([p for _, p in inside[MOST_PARTS:]]), number))
-        waiting += reversed(kept)
+            shown.append((("", *path, ""), _others([p for _, p in inside[MOST_PARTS:]]), number))
+        waiting += reversed(shown)
     return _table(DRILL_DOWN, _with_names(values, shorts), total_us, NOT_CALLED)
 
 
@@ -254,13 +254,13 @@ def _children(joined: _Joined) -> dict[tuple[str, ...], list[tuple[tuple[str, ..
             part = joined.part(row, level)
             if row[level] and any(part.times):
                 launch = ("launch",) if row.get("is_launch") else ()
-                place = tuple(f"{key} {row[key]}" for key in keys if row[key])
-                above = place[:-1]
+                path = tuple(f"{key} {row[key]}" for key in keys if row[key])
+                above = path[:-1]
                 if level == "operator":
-                    place = (*place, *launch)
+                    path = (*path, *launch)
                 elif level == "kernel":
                     above = (*above, *launch)
-                children[above].append((place, part))
+                children[above].append((path, part))
     return dict(children)
 
 

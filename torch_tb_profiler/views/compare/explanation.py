@@ -61,14 +61,16 @@ def explanation(
     measure = _measure(bases, average)
     leaves_of, inner = (device_leaves, "kernel") if measure == DEVICE else (host_leaves, "call")
     names = modules if None not in modules else (None, None)
-    leaves = [leaves_of(basis, of) for basis, of in zip(bases, names, strict=True)]
+    leaves = [leaves_of(basis, of_side) for basis, of_side in zip(bases, names, strict=True)]
     shorts = common_short_names(basis.trace for basis in bases)
     tables = explained(leaves[0], leaves[1], inner, shorts)
     rows = tables[1].frame.filter(pl.col("kind") == "phase")
     shares = dict(zip(rows["name"], rows["share_of_delta_pct"], strict=True))
     delta = tables[1].frame["delta_time_us"][0]
     return Explanation(
-        tables, _facts(measure, delta), {key: of for key, of in shares.items() if of is not None}
+        tables,
+        _facts(measure, delta),
+        {phase: share for phase, share in shares.items() if share is not None},
     )
 
 

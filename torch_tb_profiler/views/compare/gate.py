@@ -127,7 +127,7 @@ def check_gate(specs: Sequence[TableSpec], expression: str) -> None:
     """
     tables = {spec.name: Table(spec, pl.DataFrame(schema=spec.polars_schema())) for spec in specs}
     gate = _parse(expression)
-    table, measure = _found(tables, gate)
+    table, measure = _gated_table(tables, gate)
     unit = _unit(table, measure)
     _scale(gate, unit)
     _confidence_column(table, gate, measure, unit)
@@ -167,7 +167,7 @@ def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> Gate
             candidate's own values can be told still.
     """
     gate = _parse(expression)
-    table, measure = _find(view, gate)
+    table, measure = _nonempty_gated_table(view, gate)
     unit = _unit(table, measure)
     limit = gate.limit * _scale(gate, unit)
     rows = _rows(table, gate, measure, unit)
@@ -209,16 +209,16 @@ def _unit(table: Table, measure: str) -> Unit | None:
     return units[f"candidate_{measure}"]
 
 
-def _find(view: View, gate: _Gate) -> tuple[Table, str]:
+def _nonempty_gated_table(view: View, gate: _Gate) -> tuple[Table, str]:
     """The rows a gate is about and the key of its measure in them."""
-    table, measure = _found(view.tables, gate)
+    table, measure = _gated_table(view.tables, gate)
     if table.frame.is_empty():
         raise GateError(f"gate {gate.expression!r}: no row of {gate.table} is chosen by it")
     return table, measure
 
 
-def _found(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
-    """As :func:`_find`, with no row too."""
+def _gated_table(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
+    """As :func:`_nonempty_gated_table`, but the table may have no row."""
     if gate.table not in tables:
         known = ", ".join(tables)
         raise GateError(f"gate {gate.expression!r}: no table {gate.table!r}; there are {known}")
@@ -265,7 +265,7 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
         sure = frame[confidence].to_list()
     label = next(column.key for column in table.spec.columns if column.type == "string")
     rows = []
-    values = frame.select(label, *(f"{of}_{measure}" for of in _SIDES_AND_DELTA)).rows()
+    values = frame.select(label, *(f"{side}_{measure}" for side in _SIDES_AND_DELTA)).rows()
     for (name, baseline, candidate, delta), confidence_pct in zip(values, sure, strict=True):
         if candidate is None or (delta is None and gate.is_change):
             continue

@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.steps.masks import device_work_mask, slice_mask
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.compare.places import places
+from torch_tb_profiler.views.compare.locations import slice_locations
 from torch_tb_profiler.views.compare.steps import StepBasis
 
 KEYS = ("phase", "module", "operator", "kernel")
@@ -58,7 +58,7 @@ def device_leaves(basis: StepBasis, modules: list[str] | None) -> Leaves:
     work = trace.device_work.filter(pl.Series(chosen))
     launch, owner = indices(work["launch"]), indices(work["owner"])
     at = np.where(launch >= 0, launch, owner)
-    where = _placed(trace, at, modules)
+    where = _located(trace, at, modules)
     operator = gather(indices(trace.slices["name_code"]), at)
     is_launch = where["call"].to_numpy() < 0
     operator[~is_launch] = _call_names(trace)[where["call"].to_numpy()[~is_launch]]
@@ -81,7 +81,7 @@ def host_leaves(basis: StepBasis, modules: list[str] | None) -> Leaves:
     is_node[call_tree(trace).slice] = True
     is_runtime = category == Category.RUNTIME
     at = np.flatnonzero((is_node | is_runtime) & slice_mask(trace, basis.selection))
-    where = _placed(trace, at, modules)
+    where = _located(trace, at, modules)
     names = indices(trace.slices["name_code"])[at]
     call, runtime = where["call"].to_numpy(), is_runtime[at]
     in_call = call >= 0
@@ -104,9 +104,9 @@ def _call_names(trace: Trace) -> Int64:
     return indices(trace.slices["name_code"])[call_tree(trace).slice]
 
 
-def _placed(trace: Trace, at: Int64, modules: list[str] | None) -> pl.DataFrame:
+def _located(trace: Trace, at: Int64, modules: list[str] | None) -> pl.DataFrame:
     """``phase``, ``node`` and ``call`` of slices; -1 is none of the file."""
-    where = places(trace)
+    where = slice_locations(trace)
     node = gather(where.node, at) if modules is not None else np.full(len(at), -1, np.int64)
     phase = np.where(at >= 0, gather(where.phase, at), 0)
     return pl.DataFrame({"phase_code": phase, "node": node, "call": gather(where.call, at)})
@@ -117,7 +117,7 @@ def _calls(basis: StepBasis, modules: list[str] | None) -> pl.DataFrame:
     trace = basis.trace
     slices = call_tree(trace).slice
     at = slices[slice_mask(trace, basis.selection)[slices]]
-    return _placed(trace, at, modules).with_columns(
+    return _located(trace, at, modules).with_columns(
         operator_code=pl.Series(indices(trace.slices["name_code"])[at]),
         is_launch=pl.lit(False),
         at=pl.Series(at),
@@ -149,15 +149,15 @@ def _leaves(
 
 def _texts(trace: Trace, frame: pl.DataFrame, modules: list[str] | None) -> pl.DataFrame:
     """Codes as texts, which both sides share; rows whose texts are the same are one."""
-    where = places(trace)
+    where = slice_locations(trace)
     names = modules or []
 
-    def texts(key: str, of: dict[int, str]) -> pl.Series:
-        return pl.Series([of.get(code, "") for code in frame[key].to_list()], dtype=pl.String)
+    def texts(key: str, labels: dict[int, str]) -> pl.Series:
+        return pl.Series([labels.get(code, "") for code in frame[key].to_list()], dtype=pl.String)
 
-    def strings(key: str, absent: str, told: Mapping[int, str] | None = None) -> pl.Series:
-        of = {c: str(trace.strings[c]) for c in frame[key].unique().to_list() if c >= 0}
-        return texts(key, {-1: absent} | of | dict(told or {}))
+    def strings(key: str, absent: str, more: Mapping[int, str] | None = None) -> pl.Series:
+        labels = {c: str(trace.strings[c]) for c in frame[key].unique().to_list() if c >= 0}
+        return texts(key, {-1: absent} | labels | dict(more or {}))
 
     columns = {
         "phase": texts("phase_code", dict(enumerate(where.phases))),

@@ -61,13 +61,13 @@ def compared_memory(bases: tuple[StepBasis, StepBasis]) -> Table:
     ]
     # What only one side tells is not 0 on the other, but for categories of a known peak.
     sides = tuple(_side(each, met) for each in rows)
-    places = np.arange(len(met))
+    positions = np.arange(len(met))
     return compared_table(
         MEMORY,
         {"device": [device for device, _ in met], "measure": [measure for _, measure in met]},
         _MEASURES,
         sides=(sides[0], sides[1]),
-        pairing=Pairing(places, places, lone_is_zero=False),
+        pairing=Pairing(positions, positions, lone_is_zero=False),
     )
 
 
@@ -84,22 +84,22 @@ def _measured(basis: StepBasis) -> dict[tuple[str, str], int]:
     trace, selection = basis.trace, basis.selection
     records = memory_records(trace)
     chosen, stretches = selected_records(trace, selection), selected_time(trace, selection)
-    found: dict[tuple[str, str], int] = {}
+    sizes: dict[tuple[str, str], int] = {}
     for number, device in enumerate(records.devices):
         points = curve(records, number, chosen, stretches)
         peak = points.peak()
         if peak is None:
             continue
-        found[device.label, _ALLOCATED] = int(points.allocated_bytes[peak])
+        sizes[device.label, _ALLOCATED] = int(points.allocated_bytes[peak])
         for measure, values in (
             ("peak_reserved", points.reserved_bytes),
             ("max_fragmentation", points.fragmentation_bytes),
         ):
             if (values != ABSENT).any():
-                found[device.label, measure] = int(values.max())
+                sizes[device.label, measure] = int(values.max())
         if records.has_addresses:
             levels, _ = levels_at(trace, number, points, np.array([peak]))
             for measure, size in zip(_OF_PEAK, levels[:, 0].tolist(), strict=True):
                 if size > 0:
-                    found[device.label, measure] = size
-    return found
+                    sizes[device.label, measure] = size
+    return sizes

@@ -42,7 +42,7 @@ def _of_sides(evidence: dict[str, object]) -> dict[str, object]:
     """The evidence with the columns of the sides it is about, and of their differences."""
     sides = [side.lower() for side in cast(list[str], evidence["sides"])]
     keys = cast(list[str], evidence["columns"])
-    columns = [f"{of}_{key}" for key in keys for of in (*sides, "delta")]
+    columns = [f"{side}_{key}" for key in keys for side in (*sides, "delta")]
     return evidence | {"sides": sides, "columns": columns}
 
 

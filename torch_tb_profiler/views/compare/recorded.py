@@ -44,7 +44,7 @@ _OPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Setting:
     """What one side says.
 
     Attributes:
@@ -56,130 +56,130 @@ class Told:
     reason: str | None = None
 
 
-def told(value: str | int | None, reason: str = NOT_RECORDED) -> Told:
+def setting(value: str | int | None, reason: str = NOT_RECORDED) -> Setting:
     """``value`` as text, or the reason why there is none."""
     text = None if value is None or value == "" else str(value)[:MAX_TEXT]
-    return Told(text, None if text is not None else reason)
+    return Setting(text, None if text is not None else reason)
 
 
-def device(trace: Trace) -> Told:
+def device(trace: Trace) -> Setting:
     """Models of the devices that worked."""
     used = trace.devices.filter(trace.devices["used"])
     if trace.device_work.is_empty():
         is_lost = bool(trace.quality.counts.get("launch_without_kernel"))
-        return Told(None, "device work is not recorded") if is_lost else Told(NO_DEVICE)
+        return Setting(None, "device work is not recorded") if is_lost else Setting(NO_DEVICE)
     names = used["name"].to_list()
     if not names or any(name is None for name in names):
         kind = recorder(trace).devices
-        return Told(None, NOT_DECLARED) if kind is None else Told(f"{kind}{NO_MODEL}")
-    return told(", ".join(sorted(set(names))))
+        return Setting(None, NOT_DECLARED) if kind is None else Setting(f"{kind}{NO_MODEL}")
+    return setting(", ".join(sorted(set(names))))
 
 
-def device_count(trace: Trace) -> Told:
+def device_count(trace: Trace) -> Setting:
     """How many devices worked."""
-    return Told(str(trace.devices.filter(trace.devices["used"]).height))
+    return Setting(str(trace.devices.filter(trace.devices["used"]).height))
 
 
-def runtime(trace: Trace) -> Told:
+def runtime(trace: Trace) -> Setting:
     """Version of the device runtime."""
     info = trace.meta.info
     cuda, hip = cuda_version(info.cuda_runtime_version), hip_version(info.hip_runtime_version)
-    return told(f"CUDA {cuda}" if cuda else f"HIP {hip}" if hip else None)
+    return setting(f"CUDA {cuda}" if cuda else f"HIP {hip}" if hip else None)
 
 
-def driver(trace: Trace) -> Told:
+def driver(trace: Trace) -> Setting:
     """The newest CUDA that the driver can run."""
-    return told(cuda_version(trace.meta.info.cuda_driver_version))
+    return setting(cuda_version(trace.meta.info.cuda_driver_version))
 
 
 def _job(trace: Trace) -> JobInfo:
     return trace.meta.info.job or JobInfo()
 
 
-def world_size(trace: Trace) -> Told:
+def world_size(trace: Trace) -> Setting:
     """How many ranks there are; where only groups are told, the size of the largest."""
     size = _job(trace).world_size
     if size:
-        return told(size)
+        return setting(size)
     largest = trace.collectives["group_size"].max()
     if isinstance(largest, int) and largest > 1:
-        return Told(f"{AT_LEAST}{largest}")
+        return Setting(f"{AT_LEAST}{largest}")
     if len(role_intervals(trace)[Role.COMMUNICATION].start_ns):
-        return Told(None, "collectives ran, but on how many ranks is not recorded")
-    return Told(None, NO_JOB)
+        return Setting(None, "collectives ran, but on how many ranks is not recorded")
+    return Setting(None, NO_JOB)
 
 
-def rank(trace: Trace) -> Told:
+def rank(trace: Trace) -> Setting:
     """Which of them this is."""
-    return told(_job(trace).rank, NO_JOB)
+    return setting(_job(trace).rank, NO_JOB)
 
 
-def backend(trace: Trace) -> Told:
+def backend(trace: Trace) -> Setting:
     """What collectives run on."""
-    return told(_job(trace).backend)
+    return setting(_job(trace).backend)
 
 
-def library(trace: Trace) -> Told:
+def library(trace: Trace) -> Setting:
     """Version of NCCL or RCCL."""
-    return told(_job(trace).library_version)
+    return setting(_job(trace).library_version)
 
 
-def host(trace: Trace) -> Told:
+def host(trace: Trace) -> Setting:
     """The machine. No recording names its processor."""
-    return told(trace.meta.info.host_name)
+    return setting(trace.meta.info.host_name)
 
 
-def cudnn_benchmark(trace: Trace) -> Told:
+def cudnn_benchmark(trace: Trace) -> Setting:
     """Whether cuDNN tries its algorithms."""
     value = trace.meta.info.settings.cudnn_benchmark
-    return told(None if value is None else "on" if value else "off")
+    return setting(None if value is None else "on" if value else "off")
 
 
-def file_format(trace: Trace) -> Told:
+def file_format(trace: Trace) -> Setting:
     """The format, with the framework that ran the model."""
     info = trace.meta.info
     version = f" {info.framework_version}" if info.framework_version else ""
     framework = f" ({info.framework}{version})" if info.framework else ""
-    return told(f"{trace.meta.format}{framework}")
+    return setting(f"{trace.meta.format}{framework}")
 
 
-def recording(trace: Trace) -> Told:
+def recording(trace: Trace) -> Setting:
     """What the profiler recorded beside times, as far as the file says."""
     options = trace.meta.info.recording
     known = [title for key, title in _OPTIONS.items() if getattr(options, key)]
     says = any(getattr(options, key) is not None for key in _OPTIONS)
-    return Told(", ".join(known) or "nothing") if says else Told(None, NOT_RECORDED)
+    return Setting(", ".join(known) or "nothing") if says else Setting(None, NOT_RECORDED)
 
 
-def damage(trace: Trace) -> Told:
+def damage(trace: Trace) -> Setting:
     """Damages by which events are missing."""
-    found = sorted(LOSS_ISSUES & set(trace.quality.counts))
-    return Told(", ".join(issue.replace("_", " ") for issue in found) or NO_DAMAGE)
+    problems = sorted(LOSS_ISSUES & set(trace.quality.counts))
+    return Setting(", ".join(issue.replace("_", " ") for issue in problems) or NO_DAMAGE)
 
 
-def links(trace: Trace) -> Told:
+def links(trace: Trace) -> Setting:
     """How much of the device work has no launch in the file, and how many launches no work."""
     work = trace.device_work
     lost = trace.quality.counts.get("launch_without_kernel", 0)
     if work.is_empty() and not lost:
-        return Told(None, "no device work")
+        return Setting(None, "no device work")
     launches = f"; {lost:,} launches without their work" if lost else ""
-    return Told(f"{work['launch'].null_count():,} of {work.height:,}{launches}")
+    return Setting(f"{work['launch'].null_count():,} of {work.height:,}{launches}")
 
 
-def steps(basis: StepBasis) -> Told:
+def steps(basis: StepBasis) -> Setting:
     """How many steps are averaged over, of how many."""
     count = basis.trace.steps.height
     if not len(basis.rows):
-        return Told(None, "no step in the selection")
-    return Told(f"{len(basis.rows):,} of {count:,}")
+        return Setting(None, "no step in the selection")
+    return Setting(f"{len(basis.rows):,} of {count:,}")
 
 
-def cut_steps(basis: StepBasis) -> Told:
+def cut_steps(basis: StepBasis) -> Setting:
     """Names of steps of which only a part is there."""
     windows = step_windows(basis.trace, basis.selection)
     names = [*windows.cut, *windows.left_out]
-    return told(", ".join(dict.fromkeys(names)) or "none")
+    return setting(", ".join(dict.fromkeys(names)) or "none")
 
 
 @per_trace

@@ -46,14 +46,14 @@ def _longest_run(left: Sequence[str], right: Sequence[str]) -> Run:
     runs_of = _Substrings(right)
     best = Run(0, 0, 0)
     state = size = 0
-    for place, element in enumerate(left):
+    for position, element in enumerate(left):
         while state and element not in runs_of.next[state]:
             state = runs_of.shorter[state]
             size = runs_of.longest[state]
         if element in runs_of.next[state]:
             state, size = runs_of.next[state][element], size + 1
         if size > best.size:
-            best = Run(place - size + 1, runs_of.first_end[state] - size + 1, size)
+            best = Run(position - size + 1, runs_of.first_end[state] - size + 1, size)
     return best
 
 
@@ -74,12 +74,12 @@ class _Substrings:
         self.longest = [0]
         self.first_end = [-1]
         last = 0
-        for place, element in enumerate(elements):
-            last = self._extended(last, element, place)
+        for position, element in enumerate(elements):
+            last = self._extended(last, element, position)
 
-    def _extended(self, last: int, element: str, place: int) -> int:
+    def _extended(self, last: int, element: str, position: int) -> int:
         """Add the runs that end with ``element`` at ``place``; their state."""
-        new = self._add({}, 0, self.longest[last] + 1, place)
+        new = self._add({}, 0, self.longest[last] + 1, position)
         state = last
         while state >= 0 and element not in self.next[state]:
             self.next[state][element] = new

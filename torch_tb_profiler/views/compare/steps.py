@@ -10,7 +10,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.compare.student import Samples, moments
+from torch_tb_profiler.views.compare.student import SampleMoments, moments
 
 MAX_CELLS = 1 << 23
 """Keys × steps up to which a table of them is made (64 MB)."""
@@ -35,7 +35,7 @@ class StepBasis:
     selection: Selection
     rows: Int64
     divisor: float
-    place: Int64
+    window_row: Int64
     is_observed: bool
 
     @property
@@ -67,12 +67,12 @@ def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) 
     windows = step_windows(trace, selection)
     averaged = windows.averaged
     number = np.append(np.where(averaged, np.cumsum(averaged) - 1, -1), -1)
-    place, is_observed = number[windows.of_step], bool(windows.whole.any())
+    window_row, is_observed = number[windows.of_step], bool(windows.whole.any())
     if not per_step or not len(rows):
-        return StepBasis(trace, selection, rows, 1.0, place, is_observed)
+        return StepBasis(trace, selection, rows, 1.0, window_row, is_observed)
     names = trace.steps["name"].gather(rows).unique(maintain_order=True).to_list()
     narrowed = replace(selection, steps=",".join(names))
-    return StepBasis(trace, narrowed, rows, float(len(rows)), place, is_observed)
+    return StepBasis(trace, narrowed, rows, float(len(rows)), window_row, is_observed)
 
 
 def of_whole_steps(basis: StepBasis) -> StepBasis:
@@ -82,7 +82,7 @@ def of_whole_steps(basis: StepBasis) -> StepBasis:
 
 def step_samples(
     basis: StepBasis, key: Int64, step: Int32 | Int64, value: Float64, *, keys: int
-) -> Samples:
+) -> SampleMoments:
     """Per key, the moments of the sums of ``value`` over the steps; a step without it counts 0.
 
     Args:
@@ -95,7 +95,7 @@ def step_samples(
     if not basis.is_observed:
         return unknown_samples(keys)
     size = len(basis.rows)
-    at = np.append(basis.place, -1)[step]
+    at = np.append(basis.window_row, -1)[step]
     inside = at >= 0
     cell = key[inside] * size + at[inside]
     if keys * size > MAX_CELLS:
@@ -105,17 +105,17 @@ def step_samples(
     return moments(sums)
 
 
-def _sparse_moments(cell: Int64, value: Float64, keys: int, size: int) -> Samples:
+def _sparse_moments(cell: Int64, value: Float64, keys: int, size: int) -> SampleMoments:
     """The moments without a cell for every step of every key; most keys are in few steps."""
-    cells, place = np.unique(cell, return_inverse=True)
-    sums = np.bincount(place, value, len(cells))
+    cells, position = np.unique(cell, return_inverse=True)
+    sums = np.bincount(position, value, len(cells))
     key = cells // size
     mean = np.bincount(key, sums, keys) / size
     deviations = np.bincount(key, (sums - mean[key]) ** 2, keys)
     absent = size - np.bincount(key, minlength=keys)
-    return Samples(size, mean, (deviations + absent * mean**2) / (size - 1))
+    return SampleMoments(size, mean, (deviations + absent * mean**2) / (size - 1))
 
 
-def unknown_samples(keys: int) -> Samples:
+def unknown_samples(keys: int) -> SampleMoments:
     """Samples of ``keys`` things of which no step is known."""
     return moments(np.empty((keys, 0)))

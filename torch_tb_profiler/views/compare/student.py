@@ -24,7 +24,7 @@ SUREST_PCT = math.nextafter(100.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class SampleMoments:
     """Moments of several samples of one size, e.g. of per-step totals of many operators.
 
     Attributes:
@@ -38,16 +38,16 @@ class Samples:
     variance: Float64
 
 
-def moments(values: Float64) -> Samples:
+def moments(values: Float64) -> SampleMoments:
     """The moments of the columns of ``values`` (samples × values in each: rows are samples)."""
     count, size = values.shape
     if size == 0:
-        return Samples(0, np.full(count, np.nan), np.full(count, np.nan))
+        return SampleMoments(0, np.full(count, np.nan), np.full(count, np.nan))
     variance = values.var(axis=1, ddof=1) if size > 1 else np.full(count, np.nan)
-    return Samples(size, values.mean(axis=1), variance)
+    return SampleMoments(size, values.mean(axis=1), variance)
 
 
-def confidence_pct(a: Samples, b: Samples) -> Float64:
+def confidence_pct(a: SampleMoments, b: SampleMoments) -> Float64:
     """100 × (1 − p) of the two-sided test that the means differ; NaN with fewer than two values.
 
     Samples without any variance are told apart if they differ at all. It is never 100:
@@ -63,7 +63,9 @@ def confidence_pct(a: Samples, b: Samples) -> Float64:
     return np.where(np.isnan(error), np.nan, np.minimum(confidence, SUREST_PCT))
 
 
-def interval(a: Samples, b: Samples, level_pct: float = 95.0) -> tuple[Float64, Float64]:
+def interval(
+    a: SampleMoments, b: SampleMoments, level_pct: float = 95.0
+) -> tuple[Float64, Float64]:
     """Lower and upper bound of the difference of the means ``b - a`` at a confidence level."""
     error, freedom = _error(a, b)
     reach = _quantile(1.0 - level_pct / 100.0, np.where(error > 0, freedom, 1.0)) * error
@@ -71,7 +73,7 @@ def interval(a: Samples, b: Samples, level_pct: float = 95.0) -> tuple[Float64, 
     return difference - reach, difference + reach
 
 
-def _error(a: Samples, b: Samples) -> tuple[Float64, Float64]:
+def _error(a: SampleMoments, b: SampleMoments) -> tuple[Float64, Float64]:
     """Standard error of the difference and Welch's degrees of freedom."""
     if a.size < 2 or b.size < 2:
         unknown = np.full(len(a.mean), np.nan)

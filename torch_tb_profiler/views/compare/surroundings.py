@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import Aspect, can_be_one_version, surroundings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare import program, recorded
-from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Told
+from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Setting
 from torch_tb_profiler.views.compare.shared_work import shared_work
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.workload import Workload, workload
@@ -48,7 +48,7 @@ SURROUNDINGS = TableSpec(
     ),
 )
 NOT_KNOWN = "not known"
-OF_PROGRAM: dict[str, Callable[[Trace], Told]] = {
+OF_PROGRAM: dict[str, Callable[[Trace], Setting]] = {
     "processor": program.processor,
     "switches": program.switches,
     "compilation": program.compilation,
@@ -79,8 +79,8 @@ class Compared:
     """
 
     aspect: Aspect
-    baseline: Told
-    candidate: Told
+    baseline: Setting
+    candidate: Setting
     same: bool | None
     reason: str | None
     severity: str | None
@@ -96,8 +96,8 @@ class _Verdict:
     """What both sides say of an aspect; ``matters``: whether a difference is large enough, and
     ``regardless``: whether it forbids to compare times though both say the same."""
 
-    baseline: Told
-    candidate: Told
+    baseline: Setting
+    candidate: Setting
     same: bool | None
     reason: str | None = None
     matters: bool = True
@@ -193,11 +193,11 @@ def no_confidence(rows: tuple[Compared, ...]) -> str | None:
     )
 
 
-def _shown(side: Told) -> str:
+def _shown(side: Setting) -> str:
     return side.text if side.text is not None else NOT_KNOWN
 
 
-def _by_text(baseline: Told, candidate: Told, *, matters: bool = True) -> _Verdict:
+def _by_text(baseline: Setting, candidate: Setting, *, matters: bool = True) -> _Verdict:
     """Both sides by what they say; not known where one says nothing."""
     if baseline.text is not None and candidate.text is not None:
         same = baseline.text == candidate.text
@@ -205,7 +205,7 @@ def _by_text(baseline: Told, candidate: Told, *, matters: bool = True) -> _Verdi
     return _Verdict(baseline, candidate, None, _reasons(baseline, candidate))
 
 
-def _reasons(baseline: Told, candidate: Told) -> str:
+def _reasons(baseline: Setting, candidate: Setting) -> str:
     if baseline.text is candidate.text is None and baseline.reason == candidate.reason:
         return f"Both sides: {_ended(baseline.reason)}"
     sides = zip(("Baseline", "Candidate"), (baseline, candidate), strict=True)
@@ -217,8 +217,8 @@ def _ended(reason: str | None) -> str:
     return f"{(reason or recorded.NOT_RECORDED).rstrip('.')}."
 
 
-def _of_trace(tell: Callable[[Trace], Told]) -> Callable[[Bases], _Verdict]:
-    return lambda bases: _by_text(tell(bases[0].trace), tell(bases[1].trace))
+def _of_trace(read: Callable[[Trace], Setting]) -> Callable[[Bases], _Verdict]:
+    return lambda bases: _by_text(read(bases[0].trace), read(bases[1].trace))
 
 
 def _device(bases: Bases) -> _Verdict:
@@ -246,7 +246,7 @@ def _world_size(bases: Bases) -> _Verdict:
     sides = [recorded.world_size(basis.trace) for basis in bases]
     texts = [side.text for side in sides]
     if recorded.NO_JOB in (sides[0].reason, sides[1].reason) and {*texts} - {None, "1"}:
-        sides = [Told(recorded.ALONE) if side.text is None else side for side in sides]
+        sides = [Setting(recorded.ALONE) if side.text is None else side for side in sides]
     elif None not in texts and sum(str(text).startswith(recorded.AT_LEAST) for text in texts) == 1:
         least, known = sorted(texts, key=lambda text: not str(text).startswith(recorded.AT_LEAST))
         if int(str(least).removeprefix(recorded.AT_LEAST)) <= int(str(known)):
@@ -263,7 +263,7 @@ def _batch(bases: Bases) -> _Verdict:
     for basis, load in zip(bases, _loads(bases), strict=True):
         named = basis.trace.meta.info.settings.batch_size
         value = load.batch if named is None else named
-        sides.append(recorded.told(value, load.reasons.get("batch", "")))
+        sides.append(recorded.setting(value, load.reasons.get("batch", "")))
     return _by_text(*sides)
 
 
@@ -278,7 +278,7 @@ def _shapes(bases: Bases) -> _Verdict:
         lone = [key for key in own.hottest if key[0] in shared_names and key not in other.products]
         hottest = lone or [key for key in a.hottest if key in own.products] or list(own.hottest)
         text = f"{hottest[0][0]} {hottest[0][1]}" if hottest else None
-        sides.append(recorded.told(text, own.reasons.get("products", "")))
+        sides.append(recorded.setting(text, own.reasons.get("products", "")))
     if not a.products or not b.products:
         return _Verdict(sides[0], sides[1], None, _reasons(*sides))
     if not shared_names:
@@ -296,7 +296,7 @@ def _precision(bases: Bases) -> _Verdict:
         parts += [settings.matmul_precision] if settings.matmul_precision else []
         chosen.append(parts)
         parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()] + parts
-        sides.append(recorded.told(", ".join(parts), load.reasons.get("precision_pct", "")))
+        sides.append(recorded.setting(", ".join(parts), load.reasons.get("precision_pct", "")))
     if bool(loads[0].precision_pct) != bool(loads[1].precision_pct) and chosen[0] == chosen[1]:
         return _Verdict(sides[0], sides[1], None, "One side tells no element types of operators.")
     if not loads[0].precision_pct or not loads[1].precision_pct:
@@ -309,9 +309,9 @@ def _precision(bases: Bases) -> _Verdict:
 def _work(bases: Bases) -> _Verdict:
     shares = shared_work(bases[0].trace, bases[1].trace)
     if shares is None:
-        nothing = Told(None, "neither operators nor kernels")
+        nothing = Setting(None, "neither operators nor kernels")
         return _Verdict(nothing, nothing, None, "A side has neither operators nor kernels.")
-    sides = [Told(f"{100 * share:.0f} %") for share in shares]
+    sides = [Setting(f"{100 * share:.0f} %") for share in shares]
     is_all = all(side.text == "100 %" for side in sides)
     return _Verdict(sides[0], sides[1], is_all, matters=min(shares) < surroundings().work_shared)
 
@@ -337,18 +337,19 @@ def _torch(bases: Bases) -> _Verdict:
     """Versions as they are recorded; else by how the traces are written, or by the lines of
     torch's own functions."""
     traces = bases[0].trace, bases[1].trace
-    named = [recorded.told(trace.meta.info.settings.torch_version) for trace in traces]
+    named = [recorded.setting(trace.meta.info.settings.torch_version) for trace in traces]
     if all(side.text is not None for side in named):
         return _by_text(*named)
     sides = [
-        recorded.told(torch_version(trace), "nothing tells the torch version") for trace in traces
+        recorded.setting(torch_version(trace), "nothing tells the torch version")
+        for trace in traces
     ]
     lines = [recorded.torch_lines(trace) for trace in traces]
     for file, function in sorted(lines[0].keys() & lines[1].keys()):
         a, b = lines[0][file, function], lines[1][file, function]
         if not a & b:
             sides = [
-                Told(f"{side.text or NOT_KNOWN} ({function} at {file}:{min(at)})")
+                Setting(f"{side.text or NOT_KNOWN} ({function} at {file}:{min(at)})")
                 for side, at in zip(sides, (a, b), strict=True)
             ]
             return _Verdict(sides[0], sides[1], False)
@@ -366,8 +367,8 @@ def _environment(bases: Bases) -> _Verdict:
     return _by_text(*program.environments(bases[0].trace, bases[1].trace))
 
 
-def _of_basis(tell: Callable[[StepBasis], Told]) -> Callable[[Bases], _Verdict]:
-    return lambda bases: _by_text(tell(bases[0]), tell(bases[1]))
+def _of_basis(read: Callable[[StepBasis], Setting]) -> Callable[[Bases], _Verdict]:
+    return lambda bases: _by_text(read(bases[0]), read(bases[1]))
 
 
 _COMPARED: dict[str, Callable[[Bases], _Verdict]] = {
@@ -388,7 +389,7 @@ _COMPARED: dict[str, Callable[[Bases], _Verdict]] = {
     "recording": _of_trace(recorded.recording),
     "format": _of_trace(recorded.file_format),
     "cudnn_benchmark": _of_trace(recorded.cudnn_benchmark),
-    **{kind: _of_trace(tell) for kind, tell in OF_PROGRAM.items()},
+    **{kind: _of_trace(read) for kind, read in OF_PROGRAM.items()},
     "environment": _environment,
     "rank": _of_trace(recorded.rank),
     "host": _of_trace(recorded.host),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
-from torch_tb_profiler.views.compare.student import Samples, confidence_pct, interval
+from torch_tb_profiler.views.compare.student import SampleMoments, confidence_pct, interval
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, Unit
 
 SHARE = Column(
@@ -134,7 +134,7 @@ class Side:
 
     rows: int
     values: dict[str, Float64]
-    samples: dict[str, Samples] = field(default_factory=dict)
+    samples: dict[str, SampleMoments] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -155,9 +155,9 @@ class Pairing:
 
 def pair_by_key(baseline: list[Any], candidate: list[Any]) -> Pairing:
     """Rows with equal keys meet; keys are unique on each side. Baseline order, then the rest."""
-    place = {key: row for row, key in enumerate(candidate)}
-    met = [place.pop(key, -1) for key in baseline]
-    rest = list(place.values())
+    rows = {key: row for row, key in enumerate(candidate)}
+    met = [rows.pop(key, -1) for key in baseline]
+    rest = list(rows.values())
     return Pairing(
         np.array([*range(len(baseline)), *[-1] * len(rest)], np.int64),
         np.array([*met, *rest], np.int64),
@@ -257,12 +257,12 @@ def _taken(side: Side, key: str, rows: Int64, lone_is_zero: bool) -> Float64:
     return taken
 
 
-def _taken_samples(samples: Samples, rows: Int64) -> Samples:
+def _taken_samples(samples: SampleMoments, rows: Int64) -> SampleMoments:
     """The samples of ``rows``; a missing row has 0 in every step."""
     present: Bools = rows >= 0
     blank = 0.0 if samples.size > 1 else np.nan
     variance = np.where(present, np.append(samples.variance, blank)[rows], blank)
-    return Samples(
+    return SampleMoments(
         samples.size, np.where(present, np.append(samples.mean, 0.0)[rows], 0.0), variance
     )
 

@@ -45,7 +45,7 @@ ROWS = (*COSTS, "steps_per_s", "samples_per_s")
 NOT_OF_TIMERS = frozenset({"steps", "quality"})
 """Surroundings of what the profiler recorded: a timer saw the whole of both runs."""
 
-NOT_TOLD = (
+NOT_PER_STEP = (
     "A side does not tell of each step how long it waited for data, or of how many samples it is."
 )
 
@@ -90,13 +90,13 @@ def compared_throughput(baseline: Trace, candidate: Trace) -> Table:
     """The throughput of both sides; no row where neither was timed."""
     steps = tuple(_steps(trace) for trace in (baseline, candidate))
     is_timed = any(each is not None for each in steps)
-    places = np.arange(len(ROWS) if is_timed else 0)
+    rows = np.arange(len(ROWS) if is_timed else 0)
     table = compared_table(
         THROUGHPUT,
-        {"measure": [*ROWS][: len(places)]},
+        {"measure": [*ROWS][: len(rows)]},
         MEASURES,
         sides=(_side(steps[0], baseline), _side(steps[1], candidate)),
-        pairing=Pairing(places, places, lone_is_zero=False),
+        pairing=Pairing(rows, rows, lone_is_zero=False),
     )
     counts = {
         f"{name}_steps": pl.lit(None if each is None else len(each), pl.Int64)
@@ -168,7 +168,7 @@ def _side(steps: StepSet | None, trace: Trace) -> Side:
         len(ROWS),
         {key: np.array(each, np.float64) for key, each in values.items()},
         {key: moments(np.array(each)) for key, each in samples.items()},
-        dict.fromkeys(keys, NOT_TOLD) if is_silent else {},
+        dict.fromkeys(keys, NOT_PER_STEP) if is_silent else {},
     )
 
 

@@ -271,7 +271,7 @@ def _names_of_nodes(
 
 
 def _tree(side: ModuleSide) -> tuple[list[ModuleNode], tuple[int, ...]]:
-    row = {path: place for place, path in enumerate(side.frame["path"])}
+    row = {path: index for index, path in enumerate(side.frame["path"])}
     parents = [-1 if parent is None else row[parent] for parent in side.frame["parent"]]
     return tree_of(side.frame["name"].to_list(), parents)
 

@@ -146,7 +146,7 @@ def _is_telling(name: str) -> bool:
 def _batch_rank(name: str) -> int | None:
     """Place of the rule that says which input of the operator begins with the batch."""
     rules = enumerate(surroundings().batch_inputs)
-    return next((place for place, rule in rules if re.fullmatch(rule.pattern, name)), None)
+    return next((rank for rank, rule in rules if re.fullmatch(rule.pattern, name)), None)
 
 
 def _shapes(text: str | None) -> list[list[int]]:
@@ -176,10 +176,10 @@ def _precision(call: _Call) -> str | None:
 def _batch(calls: list[_Call]) -> int | None:
     """The leading dimension that most inputs have, of equally many the largest."""
     rules = surroundings().batch_inputs
-    for place, rule in enumerate(rules):
+    for rank, rule in enumerate(rules):
         sizes: Counter[int] = Counter()
         for call in calls:
-            if _batch_rank(call.name) == place and len(call.shapes) > rule.place:
+            if _batch_rank(call.name) == rank and len(call.shapes) > rule.place:
                 shape = call.shapes[rule.place]
                 if len(shape) > 1:
                     sizes[shape[0]] += call.calls

@@ -35,14 +35,14 @@ from torch_tb_profiler.views.critical_path.sums import (
     operators_table,
     part_times,
 )
-from torch_tb_profiler.views.critical_path.what_ifs import asked, what_if_table
+from torch_tb_profiler.views.critical_path.what_ifs import evaluate_what_if, what_if_table
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_TIME = "The selection holds no time."
 
-KEPT_VIEWS = 4
+CACHED_VIEWS = 4
 """Views of different steps that are kept with a trace."""
 
 
@@ -56,18 +56,18 @@ def critical_path(trace: Trace, selection: Selection, *, what_if: str | None = N
     """
     names, steps, left_out = select_steps(trace, selection)
     paths = [path_of_step(trace, step) for step in steps]
-    told = _told(trace, names, paths)
-    facts, notes = told.facts, (*told.notes, *_left_out(left_out))
+    view = _cached_view(trace, names, paths)
+    facts, notes = view.facts, (*view.notes, *_left_out(left_out))
     if what_if is not None:
         sums = name_sums(trace, paths)
-        more, why = asked(trace, paths, sums, what_if)
+        more, why = evaluate_what_if(trace, paths, sums, what_if)
         facts, notes = (*facts, *more), (*notes, *why)
     # Not kept with the trace: it holds the trace itself, to make more rows.
-    tables = {**told.tables, PIECES.name: pieces_table(trace, names, paths)}
-    return replace(told, tables=tables, facts=facts, notes=notes)
+    tables = {**view.tables, PIECES.name: pieces_table(trace, names, paths)}
+    return replace(view, tables=tables, facts=facts, notes=notes)
 
 
-class _Kept:
+class _ViewCache:
     """What was told of the last paths asked for."""
 
     def __init__(self) -> None:
@@ -76,23 +76,23 @@ class _Kept:
 
 
 @per_split
-def _kept(_trace: Trace) -> _Kept:
-    return _Kept()
+def _view_cache(_trace: Trace) -> _ViewCache:
+    return _ViewCache()
 
 
-def _told(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
+def _cached_view(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
     """The view without what was asked for beside; made once while the same paths are kept."""
-    kept = _kept(trace)
+    cache = _view_cache(trace)
     key = tuple(map(id, paths))  # their objects are kept beside, so that no other has such an id
-    with kept.lock:
-        if key not in kept.views:
-            kept.views[key] = (paths, _made(trace, names, paths))
-            while len(kept.views) > KEPT_VIEWS:
-                kept.views.popitem(last=False)
-        return kept.views[key][1]
+    with cache.lock:
+        if key not in cache.views:
+            cache.views[key] = (paths, _view(trace, names, paths))
+            while len(cache.views) > CACHED_VIEWS:
+                cache.views.popitem(last=False)
+        return cache.views[key][1]
 
 
-def _made(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
+def _view(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
     sums = name_sums(trace, paths)
     whole = sum(path.step_graph.graph.length_ns for path in paths)
     tables = (
@@ -113,7 +113,7 @@ def _facts(names: list[str], times: dict[PathPart, int], whole: int) -> tuple[Fa
     known = whole - times[PathPart.UNKNOWN]
     host = known - device - between
     main = max(times, key=lambda part: times[part])
-    said = f"{TITLES[main]}: {100 * times[main] / whole:.0f} %" if whole else None
+    text = f"{TITLES[main]}: {100 * times[main] / whole:.0f} %" if whole else None
     reason = None if whole else NO_TIME
 
     def share(part_ns: int) -> float | None:
@@ -138,7 +138,7 @@ def _facts(names: list[str], times: dict[PathPart, int], whole: int) -> tuple[Fa
             None,
             "How much of it the path explains: the rest is time of which nothing is recorded.",
         ),
-        Fact("main", "Mostly", said, None, None, "The largest category of the path.", reason),
+        Fact("main", "Mostly", text, None, None, "The largest category of the path.", reason),
         Fact(
             "host_pct",
             "Host",

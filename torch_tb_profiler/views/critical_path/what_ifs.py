@@ -47,13 +47,13 @@ _SHOWN = 60
 
 
 def saved_ns(
-    paths: list[CriticalPath], of: Callable[[CriticalPath], list[WhatIf]], count: int
+    paths: list[CriticalPath], changes_of: Callable[[CriticalPath], list[WhatIf]], count: int
 ) -> list[int]:
     """Per change what all steps together would save, ns."""
     saved = [0] * count
     for path in paths:
-        for place, time in enumerate(estimate_step_ns(path, of(path))):
-            saved[place] += path.step_graph.graph.length_ns - time
+        for index, time in enumerate(estimate_step_ns(path, changes_of(path))):
+            saved[index] += path.step_graph.graph.length_ns - time
     return saved
 
 
@@ -75,7 +75,7 @@ def what_if_table(trace: Trace, paths: list[CriticalPath], sums: NameSums) -> Ta
         {
             "name": short_texts(trace, keys, PART_TITLES),
             "path_us": sums.path_ns[: len(keys)] / NS_PER_US,
-            **{f"{way}_us": saved[:, place] / NS_PER_US for place, way in enumerate(CHANGES)},
+            **{f"{way}_us": saved[:, index] / NS_PER_US for index, way in enumerate(CHANGES)},
             "halve_pct": 100 * saved[:, 0] / whole,
             "remove_pct": 100 * saved[:, 1] / whole,
             "full_name": key_texts(trace, keys, PART_TITLES),
@@ -85,7 +85,7 @@ def what_if_table(trace: Trace, paths: list[CriticalPath], sums: NameSums) -> Ta
     return in_default_order(Table(WHAT_IF, frame))
 
 
-def asked(
+def evaluate_what_if(
     trace: Trace, paths: list[CriticalPath], sums: NameSums, text: str
 ) -> tuple[tuple[Fact, ...], tuple[Note, ...]]:
     """The facts of one change, ``ROW:halve``, ``ROW:remove`` or ``ROW:overlap``.
@@ -106,9 +106,9 @@ def asked(
 
     saved = saved_ns(paths, changes, 1)[0]
     whole = sum(path.step_graph.graph.length_ns for path in paths)
-    said = f"{row.strip()[:_SHOWN]}: {way}"
+    change = f"{row.strip()[:_SHOWN]}: {way}"
     return (
-        Fact("what_if", "What If", said, None, None, "The change that was asked for."),
+        Fact("what_if", "What If", change, None, None, "The change that was asked for."),
         Fact(
             "what_if_step_us",
             "Then (est.)",

@@ -79,14 +79,14 @@ def bottlenecks(pipeline: Pipeline) -> list[Bottleneck]:
     """The bottlenecks of a pipeline, from its end to its beginning."""
     full, empty = data_loading().full_pct, data_loading().empty_pct
     before, behind = _emptiest_before(pipeline), _fullest_behind(pipeline)
-    found = []
+    result = []
     for number, parent in pipeline.parents.items():
         emptiest, own = before.get(number), pipeline.queue_pct[number]
         if emptiest is None or emptiest < full:
             continue
         is_middle = own is not None and own < empty
         if is_middle or (parent is None and own is None and _all_full(pipeline, number, full)):
-            found.append(Bottleneck((number,), emptiest, own))
+            result.append(Bottleneck((number,), emptiest, own))
     taken = set(pipeline.parents.values())
     first = [
         number
@@ -94,8 +94,8 @@ def bottlenecks(pipeline: Pipeline) -> list[Bottleneck]:
         if number not in taken and behind.get(number, empty) < empty
     ]
     if first:
-        found.append(Bottleneck(tuple(first), None, max(behind[number] for number in first)))
-    return found
+        result.append(Bottleneck(tuple(first), None, max(behind[number] for number in first)))
+    return result
 
 
 def _emptiest_before(pipeline: Pipeline) -> dict[int, float]:
@@ -103,9 +103,9 @@ def _emptiest_before(pipeline: Pipeline) -> dict[int, float]:
     emptiest: dict[int, float] = {}
     for number, parent in list(pipeline.parents.items())[::-1]:
         own = pipeline.queue_pct[number]
-        told = emptiest.get(number) if own is None else own
-        if parent is not None and told is not None:
-            emptiest[parent] = min(told, emptiest.get(parent, told))
+        nearest = emptiest.get(number) if own is None else own
+        if parent is not None and nearest is not None:
+            emptiest[parent] = min(nearest, emptiest.get(parent, nearest))
     return emptiest
 
 
@@ -115,9 +115,9 @@ def _fullest_behind(pipeline: Pipeline) -> dict[int, float]:
     for number, parent in pipeline.parents.items():
         own = pipeline.queue_pct[number]
         above = None if parent is None else fullest.get(parent)
-        told = [pct for pct in (own, above) if pct is not None]
-        if told:
-            fullest[number] = max(told)
+        known = [pct for pct in (own, above) if pct is not None]
+        if known:
+            fullest[number] = max(known)
     return fullest
 
 

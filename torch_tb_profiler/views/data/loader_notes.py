@@ -22,7 +22,7 @@ TRANSFER_CODE = "data_transfer_unpinned"
 
 def loader_notes(judged: Judged) -> tuple[Note, ...]:
     """One note per loader: advice where it holds up its steps, else that it does not."""
-    return tuple(_note(loading, found) for loading, found in judged)
+    return tuple(_note(loading, result) for loading, result in judged)
 
 
 def transfer_notes(
@@ -56,16 +56,16 @@ def _evidence(measured: float, **more: object) -> dict[str, object]:
     }
 
 
-def _note(loading: Loading, found: Diagnosis) -> Note:
-    is_slow = found.kind != MODEL or bool(crowded_text(loading))
+def _note(loading: Loading, result: Diagnosis) -> Note:
+    is_slow = result.kind != MODEL or bool(crowded_text(loading))
     evidence = _evidence(
         loading.wait_pct,
-        kind=found.kind,
-        stage=found.stage,
+        kind=result.kind,
+        stage=result.stage,
         loader=loading.loader,
         phase=loading.phase,
-        needed_workers=found.needed,
-        estimated_step_us=found.step_us,
+        needed_workers=result.needed,
+        estimated_step_us=result.step_us,
     )
-    text = describe_diagnosis(loading, found).text
+    text = describe_diagnosis(loading, result).text
     return Note("advice", CODE, "warning" if is_slow else "info", text, evidence)

@@ -23,7 +23,7 @@ NO_WORKERS = (
 def loader_pipeline_table(judged: Judged) -> Table:
     """A chain per loader: the steps it feeds, and the stages before them, last one first."""
     rows: list[dict[str, object]] = []
-    for loading, found in judged:
+    for loading, result in judged:
         name = f"loader {loading.loader}, {phase_title(loading.phase)}"
         parent = f"{name}: steps"
         rows.append(
@@ -33,7 +33,7 @@ def loader_pipeline_table(judged: Judged) -> Table:
                 None,
                 time_mean_us=max(loading.model_us, 0.0),
                 busy_pct=100 - loading.wait_pct,
-                bottleneck=found.kind == MODEL,
+                bottleneck=result.kind == MODEL,
             )
         )
         stages = [*(["pin"] if "pin" in loading.stages else []), *reversed(IN_WORKER)]
@@ -50,7 +50,7 @@ def loader_pipeline_table(judged: Judged) -> Table:
                     workers=loading.workers_of(stage),
                     time_mean_us=times.mean_us,
                     busy_pct=loading.busy_pct(stage),
-                    bottleneck=is_slow(found, stage),
+                    bottleneck=is_slow(result, stage),
                     **queue,
                 )
             )

@@ -37,13 +37,13 @@ def loader_waits_table(trace: Trace, batches: pl.DataFrame) -> Table:
 
 def ready_series(batches: pl.DataFrame) -> dict[str, Series]:
     """Per loader and phase that has a queue: what was ready at each batch, and which waited."""
-    found: dict[str, Series] = {}
-    told = batches.filter(pl.col("ready").is_not_null())
-    for (phase, loader), rows in told.group_by("phase", "loader", maintain_order=True):
+    charts: dict[str, Series] = {}
+    known = batches.filter(pl.col("ready").is_not_null())
+    for (phase, loader), rows in known.group_by("phase", "loader", maintain_order=True):
         kind = phase_title(str(phase))
-        x_title, x = _places(rows)
+        x_title, x = _positions(rows)
         ready = [float(each) for each in rows["ready"].to_list()]
-        lines = [Line("Ready", *_thinned(x, ready))]
+        lines = [Line("Ready", *_downsampled(x, ready))]
         capacity = rows["capacity"].max()
         if isinstance(capacity, int) and len(x) > 1:
             lines.append(Line("Prefetch limit", [x[0], x[-1]], [float(capacity)] * 2))
@@ -52,38 +52,38 @@ def ready_series(batches: pl.DataFrame) -> dict[str, Series]:
             lines.append(Line("Waited for", *_points(x, ready, is_waited)))
         title = f"Batches ready when one was asked for: loader {loader}, {kind}"
         one = Series(title, "stair", x_title, None, "Batches", "count", tuple(lines))
-        found[f"ready_{kind}_{loader}"] = one
-    return found
+        charts[f"ready_{kind}_{loader}"] = one
+    return charts
 
 
 def loader_wait_series(batches: pl.DataFrame) -> dict[str, Series]:
     """Per phase the wait for each batch."""
-    found: dict[str, Series] = {}
+    charts: dict[str, Series] = {}
     for (phase,), rows in batches.group_by("phase", maintain_order=True):
         kind = phase_title(str(phase))
         lines = []
         x_title = "Batch"
         for (loader,), mine in rows.group_by("loader", maintain_order=True):
-            x_title, x = _places(mine)
-            lines.append(Line(f"Loader {loader}", *_thinned(x, mine["wait_us"].to_list())))
+            x_title, x = _positions(mine)
+            lines.append(Line(f"Loader {loader}", *_downsampled(x, mine["wait_us"].to_list())))
         title = f"Wait for each batch: {kind}"
-        found[f"wait_{kind}"] = Series(title, "bar", x_title, None, "Time", "us", tuple(lines))
-    return found
+        charts[f"wait_{kind}"] = Series(title, "bar", x_title, None, "Time", "us", tuple(lines))
+    return charts
 
 
 _WORDS = {phase: phase_title(phase) for phase in ("train", "evaluation")}
 
 
-def _places(rows: pl.DataFrame) -> tuple[str, list[float]]:
+def _positions(rows: pl.DataFrame) -> tuple[str, list[float]]:
     """Where batches stand: at their steps where each has its own, else one after the other."""
     steps = rows["step"]
     is_of_steps = rows["phase"][0] == TRAIN and not steps.null_count()
     if is_of_steps and bool((steps.diff().drop_nulls() > 0).all()):
         return "Step", [float(step) for step in steps.to_list()]
-    return "Batch", [float(place) for place in range(rows.height)]
+    return "Batch", [float(position) for position in range(rows.height)]
 
 
-def _thinned(x: list[float], y: list[float]) -> tuple[list[float], list[float | None]]:
+def _downsampled(x: list[float], y: list[float]) -> tuple[list[float], list[float | None]]:
     every = max(1, -(-len(x) // MAX_POINTS))
     return x[::every], list(y[::every])
 
@@ -92,6 +92,6 @@ def _points(
     x: list[float], y: list[float], shown: list[bool]
 ) -> tuple[list[float], list[float | None]]:
     """Of the values those that are shown, each alone: a gap follows it."""
-    places = [place for place, is_shown in enumerate(shown) if is_shown][: MAX_POINTS // 2]
-    at = [each for place in places for each in (x[place], x[place] + 0.5)]
-    return at, [each for place in places for each in (y[place], None)]
+    rows = [row for row, is_shown in enumerate(shown) if is_shown][: MAX_POINTS // 2]
+    at = [each for row in rows for each in (x[row], x[row] + 0.5)]
+    return at, [each for row in rows for each in (y[row], None)]

@@ -58,21 +58,21 @@ def transfers(trace: Trace, selection: Selection) -> StageTimes | None:
     return times_of(sent["dur_ns"] / NS_PER_US)
 
 
-def is_slow(found: Diagnosis, stage: str) -> bool:
+def is_slow(result: Diagnosis, stage: str) -> bool:
     """Whether a stage holds up the steps."""
-    if found.kind in (MODEL, START, HANDOVER):
+    if result.kind in (MODEL, START, HANDOVER):
         return False
-    return stage == (PIN if found.kind == PIN else found.stage)
+    return stage == (PIN if result.kind == PIN else result.stage)
 
 
 def loader_stages_table(trace: Trace, judged: Judged, sent: StageTimes | None) -> Table:
     """A row per stage of each loader; ``sent``: copies to devices, those of training."""
     source = source_of(trace)
     rows = []
-    for place, (loading, found) in enumerate(judged):
+    for index, (loading, result) in enumerate(judged):
         for stage in STAGES_OF_LOADER:
             times = loading.wait if stage == "wait" else loading.stages.get(stage)
-            is_sent = stage == "transfer" and times is None and place == 0
+            is_sent = stage == "transfer" and times is None and index == 0
             if is_sent and loading.phase == TRAIN:
                 times = sent
             in_worker = stage in IN_WORKER and times is not None and loading.work_us > 0
@@ -91,7 +91,7 @@ def loader_stages_table(trace: Trace, judged: Judged, sent: StageTimes | None) -
                     "work_pct": times.mean_us / loading.work_us * 100
                     if in_worker and times is not None
                     else None,
-                    "bottleneck": is_slow(found, stage),
+                    "bottleneck": is_slow(result, stage),
                     "source": None if times is None else (IN_TRACE if is_sent else source),
                 }
             )
@@ -117,7 +117,7 @@ def loaders_table(judged: Judged) -> Table:
         {
             "loader": loader_name(loading),
             "phase": phase_title(loading.phase),
-            "bottleneck": bottleneck_word(found),
+            "bottleneck": bottleneck_word(result),
             "batches": loading.batches,
             "waited": loading.waited,
             "wait_us": loading.wait.mean_us,
@@ -132,7 +132,7 @@ def loaders_table(judged: Judged) -> Table:
             "samples": loading.samples,
             **{key: loading.settings.get(key) for key in settings},
         }
-        for loading, found in judged
+        for loading, result in judged
     ]
     frame = pl.DataFrame(rows, schema=LOADERS.polars_schema())
     reasons = dict.fromkeys((*settings, "workers"), NO_SETTING)
@@ -141,7 +141,7 @@ def loaders_table(judged: Judged) -> Table:
     return Table(LOADERS, frame, needed(frame, reasons))
 
 
-def bottleneck_word(found: Diagnosis) -> str:
+def bottleneck_word(result: Diagnosis) -> str:
     """What holds up the steps, in a word or two."""
     words = {
         MODEL: "the model",
@@ -149,4 +149,4 @@ def bottleneck_word(found: Diagnosis) -> str:
         HANDOVER: "taking batches over",
         PIN: "pinning",
     }
-    return words.get(found.kind) or (f"loading: {found.stage}" if found.stage else "loading")
+    return words.get(result.kind) or (f"loading: {result.stage}" if result.stage else "loading")

@@ -40,41 +40,41 @@ def queue_notes(queues: pl.DataFrame) -> tuple[Note, ...]:
 
 
 def bottleneck_notes(
-    pipeline: Pipeline, found: list[Bottleneck], host_empty_pct: float | None
+    pipeline: Pipeline, bottlenecks: list[Bottleneck], host_empty_pct: float | None
 ) -> tuple[Note, ...]:
     """One note per bottleneck, with what to do about operations of its kind. Where the queue behind
     the pipeline is told and is seldom empty, it costs nothing now, and is no warning."""
     limit = data_loading().empty_batches_pct
     is_felt = host_empty_pct is None or host_empty_pct > limit
-    return tuple(_bottleneck_note(pipeline, each, is_felt=is_felt) for each in found)
+    return tuple(_bottleneck_note(pipeline, each, is_felt=is_felt) for each in bottlenecks)
 
 
-def _bottleneck_note(pipeline: Pipeline, found: Bottleneck, *, is_felt: bool) -> Note:
-    names = [f"{pipeline.types[number]} ({number})" for number in found.operations]
+def _bottleneck_note(pipeline: Pipeline, bottleneck: Bottleneck, *, is_felt: bool) -> Note:
+    names = [f"{pipeline.types[number]} ({number})" for number in bottleneck.operations]
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     is_one = len(names) == 1
     why = " and ".join(
         part
         for part in (
             None
-            if found.before_pct is None
-            else f"the queue before it is {found.before_pct:.0f} % full",
+            if bottleneck.before_pct is None
+            else f"the queue before it is {bottleneck.before_pct:.0f} % full",
             None
-            if found.behind_pct is None
+            if bottleneck.behind_pct is None
             else f"no queue behind {'it' if is_one else 'them'} is more than "
-            f"{found.behind_pct:.0f} % full"
-            if found.before_pct is None
-            else f"the one behind it {found.behind_pct:.0f} %",
+            f"{bottleneck.behind_pct:.0f} % full"
+            if bottleneck.before_pct is None
+            else f"the one behind it {bottleneck.behind_pct:.0f} %",
         )
         if part is not None
     )
-    advice = operation_of(pipeline.types[found.operations[0]]).advice
+    advice = operation_of(pipeline.types[bottleneck.operations[0]]).advice
     verb = "is the bottleneck" if is_one else "are the bottleneck"
     text = f"{shown} {verb} of the data pipeline: {why}. {advice}"
-    measured = found.before_pct if found.behind_pct is None else found.behind_pct
-    limit = data_loading().full_pct if found.behind_pct is None else data_loading().empty_pct
+    measured = bottleneck.before_pct if bottleneck.behind_pct is None else bottleneck.behind_pct
+    limit = data_loading().full_pct if bottleneck.behind_pct is None else data_loading().empty_pct
     evidence = _evidence("Data pipeline", measured or 0.0, limit)
-    evidence["operations"] = list(found.operations)
+    evidence["operations"] = list(bottleneck.operations)
     return Note("advice", "data_bottleneck", "warning" if is_felt else "info", text, evidence)
 
 

@@ -29,15 +29,15 @@ def pipeline_rows(trace: Trace) -> pl.DataFrame:
     return pl.DataFrame(schema=SIDE_SCHEMAS["pipeline"]) if side is None else side.frame
 
 
-def pipeline_table(frame: pl.DataFrame, pipeline: Pipeline, found: list[Bottleneck]) -> Table:
+def pipeline_table(frame: pl.DataFrame, pipeline: Pipeline, bottlenecks: list[Bottleneck]) -> Table:
     """The operations, from the last to the first."""
-    slow = {number for each in found for number in each.operations}
-    is_told = any(pct is not None for pct in pipeline.queue_pct.values())
+    slow = {number for each in bottlenecks for number in each.operations}
+    has_queues = any(pct is not None for pct in pipeline.queue_pct.values())
     order = pl.DataFrame(
         {
             "operation": list(pipeline.parents),
             "above": list(pipeline.parents.values()),
-            "bottleneck": [number in slow if is_told else None for number in pipeline.parents],
+            "bottleneck": [number in slow if has_queues else None for number in pipeline.parents],
         },
         schema={"operation": pl.Int64, "above": pl.Int64, "bottleneck": pl.Boolean},
     )

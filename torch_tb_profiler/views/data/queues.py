@@ -98,19 +98,19 @@ def _step_lengths(trace: Trace) -> pl.DataFrame:
     """Length of each step by name: as the files tell it, else as the timeline does."""
     side = trace.side.get("recorded_step_trace")
     if side is not None:
-        told = side.frame.select("step", step_us="total_us")
+        lengths = side.frame.select("step", step_us="total_us")
     else:
-        told = trace.steps.select(
+        lengths = trace.steps.select(
             step="name", step_us=(pl.col("end_ns") - pl.col("start_ns")) / NS_PER_US
         )
-    return told.unique("step", keep="first", maintain_order=True)
+    return lengths.unique("step", keep="first", maintain_order=True)
 
 
 def wait_series(waits: LoaderWaits) -> Series:
     """The wait of each step."""
     every = max(1, -(-len(waits.steps) // MAX_POINTS))
-    numbered = all(name.isdecimal() for name in waits.steps)
-    x = [float(name) if numbered else float(place) for place, name in enumerate(waits.steps)]
+    are_numbers = all(name.isdecimal() for name in waits.steps)
+    x = [float(name) if are_numbers else float(index) for index, name in enumerate(waits.steps)]
     y = [float(ns) / NS_PER_US for ns in waits.wait_ns.tolist()]
     line = Line("Wait", x[::every], list(y[::every]))
     return Series("Wait for data per step", "bar", "Step", None, "Time", "us", (line,))

@@ -52,10 +52,10 @@ def recorded_loaders(trace: Trace, selection: Selection) -> View:
     )
 
 
-def _facts(found: list[Loading]) -> tuple[Fact, ...]:
+def _facts(recorded: list[Loading]) -> tuple[Fact, ...]:
     facts: list[Fact] = []
-    for phase in dict.fromkeys(each.phase for each in found):
-        mine = [each for each in found if each.phase == phase]
+    for phase in dict.fromkeys(each.phase for each in recorded):
+        mine = [each for each in recorded if each.phase == phase]
         suffix = "" if phase == TRAIN else f"_{phase}"
         scope = phase_title(phase)
         elapsed_us = sum(each.elapsed_us for each in mine)

@@ -31,16 +31,20 @@ def stages_table(trace: Trace, queues: pl.DataFrame, waits: LoaderWaits | None) 
         sources = dict.fromkeys(workers, trace.side["pipeline"].source) | sources
     rows = []
     for stage in STAGE_NAMES:
-        told = times.get(stage)
-        has_calls = told is not None and len(told) > 0
+        stage_times = times.get(stage)
+        has_calls = stage_times is not None and len(stage_times) > 0
         rows.append(
             {
                 "stage": stage,
-                "calls": None if told is None else len(told),
-                "time_total_us": told.sum() if told is not None and has_calls else None,
-                "time_mean_us": told.mean() if told is not None and has_calls else None,
-                "time_min_us": told.min() if told is not None and has_calls else None,
-                "time_max_us": told.max() if told is not None and has_calls else None,
+                "calls": None if stage_times is None else len(stage_times),
+                "time_total_us": stage_times.sum()
+                if stage_times is not None and has_calls
+                else None,
+                "time_mean_us": stage_times.mean()
+                if stage_times is not None and has_calls
+                else None,
+                "time_min_us": stage_times.min() if stage_times is not None and has_calls else None,
+                "time_max_us": stage_times.max() if stage_times is not None and has_calls else None,
                 "loader": None,
                 "phase": None,
                 "workers": workers.get(stage),
@@ -68,7 +72,7 @@ def _times_of_queues(queues: pl.DataFrame) -> dict[str, pl.Series]:
     times = {"transfer": pushed, "wait": of_device, "pipeline": got}
     if not len(pushed) and not len(of_device):
         times = {"wait": got}
-    return {stage: told for stage, told in times.items() if len(told)}
+    return {stage: series for stage, series in times.items() if len(series)}
 
 
 def _workers(trace: Trace) -> dict[str, int]:

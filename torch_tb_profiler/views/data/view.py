@@ -56,10 +56,10 @@ def data(trace: Trace, selection: Selection) -> View:
     waits = loader_waits(trace, selection)
     operations = pipeline_rows(trace)
     pipeline = pipeline_of(operations)
-    found = bottlenecks(pipeline)
+    slow = bottlenecks(pipeline)
     tables: list[Table] = [stages_table(trace, queues, waits)]
     if operations.height:
-        tables.append(pipeline_table(operations, pipeline, found))
+        tables.append(pipeline_table(operations, pipeline, slow))
     if recorded.height:
         tables.append(queue_table(queues))
     tables.append(waits_table(trace, queues, waits))
@@ -73,7 +73,7 @@ def data(trace: Trace, selection: Selection) -> View:
     series |= {name: one for name, one in curves.items() if one.lines}
     notes = (
         *queue_notes(queues),
-        *bottleneck_notes(pipeline, found, empty_pct(queues.filter(queue="host"))),
+        *bottleneck_notes(pipeline, slow, empty_pct(queues.filter(queue="host"))),
         *_not_narrowed(trace, selection, recorded, operations),
         *quality_notes(trace, STEP_ISSUES | {"side_file_unreadable", "side_row_left_out"}),
     )
@@ -97,17 +97,17 @@ def _not_narrowed(
 
 
 def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tuple[Fact, ...]:
-    is_told = waits is not None or queues["size"].is_not_null().any()
+    is_known = waits is not None or queues["size"].is_not_null().any()
     facts = [
         Fact(
             "steps_waited",
             "Steps that waited",
-            waited.frame.height if is_told else None,
+            waited.frame.height if is_known else None,
             "count",
             None,
             "Steps for which the queue before the model was empty; with a timeline, in which a "
             "data loader took a good part.",
-            None if is_told else NO_WAITS,
+            None if is_known else NO_WAITS,
         )
     ]
     if waits is not None:
@@ -140,8 +140,10 @@ def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tu
 
 
 def _missing(trace: Trace) -> str | None:
-    is_told = "pipeline" in trace.side or "queues" in trace.side or len(loader_slices(trace)) > 0
-    if is_told or batch_rows(trace).height:
+    is_recorded = (
+        "pipeline" in trace.side or "queues" in trace.side or len(loader_slices(trace)) > 0
+    )
+    if is_recorded or batch_rows(trace).height:
         return None
     return recorded_reason(trace, "data_loading") or NOTHING
 

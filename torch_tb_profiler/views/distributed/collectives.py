@@ -26,7 +26,7 @@ NO_BANDWIDTH = (
 )
 ONE_RANK = "In a group of one rank nothing crosses a link."
 
-_PLACE = ("worker", "record")
+_RECORD_KEY = ("worker", "record")
 
 
 def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
@@ -35,7 +35,7 @@ def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     of_sizes = dict.fromkeys(("total_bytes", "mean_bytes"), no_size)
     calls = _in_groups(_with_own_times(matching))
     groups = _summed(calls)
-    ranges = matching.ranges.join(calls.select(*_PLACE, "row"), on=list(_PLACE))
+    ranges = matching.ranges.join(calls.select(*_RECORD_KEY, "row"), on=list(_RECORD_KEY))
     total_ns, _ = covered_with_transfer(ranges, ranges["row"], groups.height)
     matched = ranges.filter(pl.col("transfer_ns").is_not_null())
     _, transfer_ns = covered_with_transfer(matched, matched["row"], groups.height)
@@ -127,12 +127,12 @@ def _in_groups(calls: pl.DataFrame) -> pl.DataFrame:
 def _with_own_times(matching: Matching) -> pl.DataFrame:
     """Calls with ``duration_ns`` (from first start to last end), ``transfer_ns`` (summed) and
     ``transfer_known``; nulls for calls without a range."""
-    times = matching.ranges.group_by(_PLACE).agg(
+    times = matching.ranges.group_by(_RECORD_KEY).agg(
         (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns"),
         pl.col("transfer_ns").sum(),
         pl.col("transfer_ns").is_not_null().all().alias("transfer_known"),
     )
-    return matching.calls.join(times, on=list(_PLACE), how="left")
+    return matching.calls.join(times, on=list(_RECORD_KEY), how="left")
 
 
 def _bandwidth_parts() -> list[pl.Expr]:

@@ -27,7 +27,7 @@ def devices_table(traces: Mapping[str, Trace]) -> Table:
     """The ``devices`` table, in the order of the workers."""
     rows, used = [], []
     for worker, trace in traces.items():
-        node, process = _place(worker, trace)
+        node, process = _node_and_process(worker, trace)
         for device in trace.devices.iter_rows(named=True):
             if not device["used"]:
                 continue
@@ -47,7 +47,7 @@ def devices_table(traces: Mapping[str, Trace]) -> Table:
     return Table(DEVICES, frame, {**property_reasons(used), **needed(frame, _REASONS)})
 
 
-def _place(worker: str, trace: Trace) -> tuple[str | None, str | None]:
+def _node_and_process(worker: str, trace: Trace) -> tuple[str | None, str | None]:
     """Machine and process of a worker, as the header says; where it says neither, from a name of
     the form host_process."""
     host, rank = trace.meta.info.host_name or None, own_rank(trace)

@@ -110,21 +110,21 @@ def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:
 
 
 def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:
-    place = pl.col("step").replace_strict(steps.order, default=None, return_dtype=pl.Int64)
-    return frame.sort(place, maintain_order=True)
+    position = pl.col("step").replace_strict(steps.order, default=None, return_dtype=pl.Int64)
+    return frame.sort(position, maintain_order=True)
 
 
 def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
     """The ``wait`` table. Ranges are not cut at the edges of the step they were called in."""
-    place, calls = _placed(matching, steps)
+    windows, calls = _windows_and_calls(matching, steps)
     ranges = matching.ranges.join(
         calls.select("worker", "record", "place"), on=["worker", "record"], how="inner"
     ).filter(pl.col("transfer_ns").is_not_null())
-    all_ns, transfer_ns = covered_with_transfer(ranges, ranges["place"], place.height)
+    all_ns, transfer_ns = covered_with_transfer(ranges, ranges["place"], windows.height)
     unmatched = calls.group_by("place").agg(pl.col("match").is_null().sum().alias("unmatched"))
-    known = np.isin(np.arange(place.height), ranges["place"].to_numpy())
+    known = np.isin(np.arange(windows.height), ranges["place"].to_numpy())
     rows = (
-        place.join(unmatched, on="place", how="inner")
+        windows.join(unmatched, on="place", how="inner")
         .sort("place")
         .with_columns(
             transfer_ns=_where(known, transfer_ns).gather(pl.col("place")),
@@ -142,7 +142,7 @@ def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
     return Table(WAIT, frame, needed(frame, reasons))
 
 
-_PLACE = {
+_WINDOW_SCHEMA = {
     "worker": pl.Int64,
     "window": pl.Int64,
     "step_name": pl.String,
@@ -150,7 +150,7 @@ _PLACE = {
 }
 
 
-def _placed(matching: Matching, steps: WorkerSteps) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _windows_and_calls(matching: Matching, steps: WorkerSteps) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The windows of all workers, numbered by ``place``, and the calls in them with theirs.
 
     By window, not by name: a file of several processes may have steps of one number twice.
@@ -160,30 +160,32 @@ def _placed(matching: Matching, steps: WorkerSteps) -> tuple[pl.DataFrame, pl.Da
         for number, worker in enumerate(matching.workers)
         if worker in steps.windows
     ]
-    place = pl.DataFrame(
+    all_windows = pl.DataFrame(
         [
             (number, window, windows.names[window], averaged)
             for number, windows in chosen
             for window, averaged in enumerate(windows.averaged.tolist())
         ],
-        schema=_PLACE,
+        schema=_WINDOW_SCHEMA,
         orient="row",
     ).with_row_index("place")
     of_steps = [windows.of_step for _, windows in chosen]
     window_of_step = pl.DataFrame(
         {
-            "worker": np.repeat([number for number, _ in chosen], [len(of) for of in of_steps]),
+            "worker": np.repeat(
+                [number for number, _ in chosen], [len(step_count) for step_count in of_steps]
+            ),
             "step": np.concatenate(
-                [np.empty(0, np.int64), *(np.arange(len(of)) for of in of_steps)]
+                [np.empty(0, np.int64), *(np.arange(len(step_count)) for step_count in of_steps)]
             ),
             "window": np.concatenate([np.empty(0, np.int64), *of_steps]),
         },
         schema={"worker": pl.Int64, "step": pl.Int32, "window": pl.Int64},
     )
     calls = matching.calls.join(window_of_step, on=["worker", "step"], how="inner").join(
-        place.drop("step_name"), on=["worker", "window"], how="inner"
+        all_windows.drop("step_name"), on=["worker", "window"], how="inner"
     )
-    return place, calls
+    return all_windows, calls
 
 
 def covered_with_transfer(
@@ -191,12 +193,12 @@ def covered_with_transfer(
 ) -> tuple[Int64, Int64]:
     """Per group in ns the time its ranges cover, and the time the last ``transfer_ns`` of each
     cover; ``group`` is the group of each row."""
-    of = group.cast(pl.Int64).to_numpy()
+    group_of_range = group.cast(pl.Int64).to_numpy()
     start, end = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
     transfer = ranges["transfer_ns"].fill_null(0).to_numpy()
     return (
-        union_lengths(of, start, end, groups),
-        union_lengths(of, end - transfer, end, groups),
+        union_lengths(group_of_range, start, end, groups),
+        union_lengths(group_of_range, end - transfer, end, groups),
     )
 
 

@@ -40,11 +40,11 @@ def totals_ns(measure: Measured, of_node: Int64, count: int) -> Int64:
 
 def _pairs(measure: Measured, of_node: Int64, iterations: int) -> tuple[Int64, Int64]:
     """Row and iteration as one key, each once and ascending, and the time there."""
-    keys, place = np.unique(
+    keys, pair = np.unique(
         of_node[measure.node] * iterations + measure.iteration, return_inverse=True
     )
     ns = np.zeros(len(keys), np.int64)
-    np.add.at(ns, place.reshape(-1), measure.ns)
+    np.add.at(ns, pair.reshape(-1), measure.ns)
     return keys, ns
 
 

@@ -79,14 +79,14 @@ class Measures:
         return rows
 
 
-def measures(trace: Trace, kept: TimedHierarchy, selection: Selection) -> Measures:
+def measures(trace: Trace, timed: TimedHierarchy, selection: Selection) -> Measures:
     """What the hierarchy took in the iterations of ``selection``.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    times = node_times(trace, kept, selection)
-    hierarchy = kept.hierarchy
+    times = node_times(trace, timed, selection)
+    hierarchy = timed.hierarchy
     ranges = np.flatnonzero(hierarchy.is_call)
     slices = hierarchy.range_slice[ranges]
     in_one = np.append(times.windows.of_step, -1)[slice_steps(trace)[slices]] >= 0
@@ -123,34 +123,34 @@ def _unknown(trace: Trace) -> dict[str, str]:
     return unknown
 
 
-def groups_table(found: Measures, folded: Folded, shown: Int64) -> Table:
+def groups_table(measures: Measures, folded: Folded, shown: Int64) -> Table:
     """One row per node of ``shown``."""
-    nodes = found.hierarchy.nodes
-    frame = _frame(found, np.arange(nodes.count), nodes.count)
+    nodes = measures.hierarchy.nodes
+    frame = _frame(measures, np.arange(nodes.count), nodes.count)
     pairs = nodes.parent * folded.count + folded.of_node
-    _, place, times = np.unique(pairs, return_inverse=True, return_counts=True)
-    siblings = times[place.reshape(-1)]
+    _, pair, times = np.unique(pairs, return_inverse=True, return_counts=True)
+    siblings = times[pair.reshape(-1)]
     frame = frame.with_columns(
         path=pl.Series(nodes.path, dtype=pl.String),
         parent=_parents(nodes.path, nodes.parent),
         name=pl.Series(nodes.name, dtype=pl.String),
         equal_siblings=pl.Series(siblings.astype(np.int64)),
     )
-    return _table(GROUPS, frame[shown], found)
+    return _table(GROUPS, frame[shown], measures)
 
 
-def folded_table(found: Measures, folded: Folded, shown: Int64) -> Table:
+def folded_table(measures: Measures, folded: Folded, shown: Int64) -> Table:
     """One row per folded node of the nodes of ``shown``."""
-    frame = _frame(found, folded.of_node, folded.count)
+    frame = _frame(measures, folded.of_node, folded.count)
     frame = frame.with_columns(
         path=pl.Series(folded.path, dtype=pl.String),
         parent=_parents(folded.path, folded.parent),
         name=pl.Series(folded.name, dtype=pl.String),
         members=pl.Series(folded.members.astype(np.int64)),
-        **_compared(found, folded),
+        **_compared(measures, folded),
     )
     rows = np.unique(folded.of_node[shown])
-    table = _table(FOLDED, frame[rows], found)
+    table = _table(FOLDED, frame[rows], measures)
     reasons = dict.fromkeys(("odd_one", "odd_one_pct"), NO_ODD_ONE)
     return Table(table.spec, table.frame, table.null_reasons | needed(table.frame, reasons))
 
@@ -159,7 +159,7 @@ def _parents(paths: list[str], parent: Int64) -> pl.Series:
     return pl.Series([paths[above] if above >= 0 else None for above in parent], dtype=pl.String)
 
 
-def _frame(found: Measures, of_node: Int64, count: int) -> pl.DataFrame:
+def _frame(measures: Measures, of_node: Int64, count: int) -> pl.DataFrame:
     """The columns that both tables share, one row per row that ``of_node`` names."""
 
     def added(values: Int64) -> pl.Series:
@@ -167,19 +167,19 @@ def _frame(found: Measures, of_node: Int64, count: int) -> pl.DataFrame:
         np.add.at(total, of_node, values)
         return pl.Series(total)
 
-    hierarchy, counts = found.hierarchy, found.counts
+    hierarchy, counts = measures.hierarchy, measures.counts
     outside = np.zeros(count, np.bool_)
     outside[of_node[hierarchy.first_outside :]] = True
-    frame = figures(found.times, of_node, count).with_columns(
+    frame = figures(measures.times, of_node, count).with_columns(
         operator_calls=added(counts.calls),
         tensor_core_eligible_operators=added(counts.eligible),
         tensor_core_using_operators=added(counts.using),
-        calls=added(found.calls),
+        calls=added(measures.calls),
         kind=pl.select(
             pl.when(pl.Series(outside)).then(pl.lit("outside")).otherwise(pl.lit("group"))
         ).to_series(),
         gpu_pct=of_whole(
-            pl.Series(totals_ns(found.times.measures["gpu"], of_node, count)), found.busy_ns
+            pl.Series(totals_ns(measures.times.measures["gpu"], of_node, count)), measures.busy_ns
         ),
     )
     of_host = [f"{key}_{figure}_us" for key in ("cpu", "cpu_overhead") for figure in FIGURES]
@@ -197,16 +197,16 @@ def _without_range(hierarchy: Hierarchy, of_node: Int64, count: int) -> Bools:
     return rows
 
 
-def _compared(found: Measures, folded: Folded) -> dict[str, pl.Series]:
+def _compared(measures: Measures, folded: Folded) -> dict[str, pl.Series]:
     """The columns of folded rows about their members."""
-    nodes = found.hierarchy.nodes
-    key = "cpu" if "gpu_pct" in found.unknown else "gpu"
-    measure = found.times.measures[key]
-    iterations = max(len(found.times.windows.names), 1)
+    nodes = measures.hierarchy.nodes
+    key = "cpu" if "gpu_pct" in measures.unknown else "gpu"
+    measure = measures.times.measures[key]
+    iterations = max(len(measures.times.windows.names), 1)
     mean = totals_ns(measure, np.arange(nodes.count), nodes.count) / iterations
     known = np.zeros(nodes.count, np.bool_)
     for each in ("cpu", "gpu"):
-        known[found.times.measures[each].node] = True
+        known[measures.times.measures[each].node] = True
     mean[~known] = np.nan
     order = np.argsort(folded.of_node, kind="stable")
     bounds = np.searchsorted(folded.of_node[order], np.arange(folded.count + 1))
@@ -231,10 +231,10 @@ def _compared(found: Measures, folded: Folded) -> dict[str, pl.Series]:
     }
 
 
-def _table(spec: TableSpec, frame: pl.DataFrame, found: Measures) -> Table:
+def _table(spec: TableSpec, frame: pl.DataFrame, measures: Measures) -> Table:
     frame = frame.with_columns(
-        pl.lit(None, spec.polars_schema()[key]).alias(key) for key in found.unknown
+        pl.lit(None, spec.polars_schema()[key]).alias(key) for key in measures.unknown
     ).select(list(spec.polars_schema()))
     of_host = {f"{key}_{f}_us": NO_RANGE for key in ("cpu", "cpu_overhead") for f in FIGURES}
-    reasons = of_host | {"gpu_pct": NO_GPU} | found.unknown
+    reasons = of_host | {"gpu_pct": NO_GPU} | measures.unknown
     return Table(spec, frame, needed(frame, reasons))

@@ -65,44 +65,44 @@ def groups(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
     """
     available = _available(trace)
     choice = _choice(selection, domain, available)
-    kept = _kept(trace, choice)
-    found = measures(trace, kept, selection)
-    hierarchy, shown = found.hierarchy, found.shown
+    timed = _timed_hierarchy(trace, choice)
+    node_measures = measures(trace, timed, selection)
+    hierarchy, shown = node_measures.hierarchy, node_measures.shown
     equals = folded(hierarchy.nodes, hierarchy.first_outside, _SEPARATORS[choice.kind])
-    table = groups_table(found, equals, shown)
+    table = groups_table(node_measures, equals, shown)
     return View(
         tables={
             "groups": table,
-            "folded_groups": folded_table(found, equals, shown),
+            "folded_groups": folded_table(node_measures, equals, shown),
             "group_flame": _flame(table),
             "hierarchies": _hierarchies(available, choice),
         },
-        facts=_facts(found, choice),
-        notes=(*quality_notes(trace, MODULE_ISSUES), *_notes(found, len(shown))),
+        facts=_facts(node_measures, choice),
+        notes=(*quality_notes(trace, MODULE_ISSUES), *_notes(node_measures, len(shown))),
     )
 
 
 def _available(trace: Trace) -> dict[tuple[Kind, str], int]:
     """The hierarchies a trace has, with the calls of each, the default first."""
     modules = module_tree(trace).count
-    found: dict[tuple[Kind, str], int] = {("modules", ""): modules} if modules else {}
+    available: dict[tuple[Kind, str], int] = {("modules", ""): modules} if modules else {}
     for domain, ids in domains_of_ranges(trace).items():
-        found["ranges", domain] = len(ids)
+        available["ranges", domain] = len(ids)
     frames = trace.slices["category"].is_in([int(each) for each in PYTHON_CATEGORIES]).sum()
     stacks = int(frames) or trace.operators["call_stack_code"].is_not_null().sum()
     if stacks:
-        found["call_stacks", ""] = int(stacks)
-    return found
+        available["call_stacks", ""] = int(stacks)
+    return available
 
 
 def _choice(
     selection: Selection, domain: str | None, available: dict[tuple[Kind, str], int]
 ) -> _Choice:
     kinds = list(dict.fromkeys(kind for kind, _ in available))
-    asked = chosen_group_by(selection, KINDS) if selection.group_by is not None else None
-    if asked is None and domain is not None:
-        asked = "ranges"
-    kind = next((each for each in KINDS if each == asked), kinds[0] if kinds else "modules")
+    requested = chosen_group_by(selection, KINDS) if selection.group_by is not None else None
+    if requested is None and domain is not None:
+        requested = "ranges"
+    kind = next((each for each in KINDS if each == requested), kinds[0] if kinds else "modules")
     domains = [each for of_kind, each in available if of_kind == kind]
     if kind != "ranges" or domain is None:
         return _Choice(kind, domains[0] if domains else "")
@@ -114,7 +114,7 @@ def _choice(
     return _Choice(kind, domain)
 
 
-def _kept(trace: Trace, choice: _Choice) -> TimedHierarchy:
+def _timed_hierarchy(trace: Trace, choice: _Choice) -> TimedHierarchy:
     if choice.kind == "ranges" and choice.domain:
         return timed_ranges(trace)[choice.domain]
     return timed_call_stacks(trace) if choice.kind == "call_stacks" else timed_modules(trace)
@@ -150,9 +150,9 @@ def _hierarchies(available: dict[tuple[Kind, str], int], choice: _Choice) -> Tab
     return Table(HIERARCHIES, frame)
 
 
-def _facts(found: Measures, choice: _Choice) -> tuple[Fact, ...]:
-    times = found.times
-    no_gpu = found.unknown.get("gpu_pct")
+def _facts(node_measures: Measures, choice: _Choice) -> tuple[Fact, ...]:
+    times = node_measures.times
+    no_gpu = node_measures.unknown.get("gpu_pct")
     share = None
     if no_gpu is None and times.work_ns:
         share = times.outside_ns / times.work_ns * 100
@@ -178,11 +178,11 @@ def _facts(found: Measures, choice: _Choice) -> tuple[Fact, ...]:
     )
 
 
-def _notes(found: Measures, shown: int) -> tuple[Note, ...]:
+def _notes(node_measures: Measures, shown: int) -> tuple[Note, ...]:
     notes: list[Note] = []
-    lost_ns = found.times.left_out_ns
+    lost_ns = node_measures.times.left_out_ns
     if lost_ns:
-        whole = lost_ns + found.times.work_ns
+        whole = lost_ns + node_measures.times.work_ns
         notes.append(
             Note(
                 "quality",
@@ -193,7 +193,7 @@ def _notes(found: Measures, shown: int) -> tuple[Note, ...]:
                 {"device_us": lost_ns / NS_PER_US},
             )
         )
-    left_out = int(_with_time(found) - shown)
+    left_out = int(_with_time(node_measures) - shown)
     if left_out > 0:
         notes.append(
             Note(
@@ -208,9 +208,9 @@ def _notes(found: Measures, shown: int) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _with_time(found: Measures) -> int:
+def _with_time(node_measures: Measures) -> int:
     keys = ("cpu", "gpu")
-    return len(np.unique(np.concatenate([found.times.measures[key].node for key in keys])))
+    return len(np.unique(np.concatenate([node_measures.times.measures[key].node for key in keys])))
 
 
 def _missing(trace: Trace) -> str | None:

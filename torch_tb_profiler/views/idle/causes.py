@@ -36,7 +36,7 @@ def titles() -> dict[str, str]:
     return {cause.key: cause.title for cause in idle_file().causes}
 
 
-def tells_collections(trace: Trace) -> bool:
+def records_collections(trace: Trace) -> bool:
     """Whether the recording holds any collection of garbage."""
     return len(garbage_collection(trace).start_ns) > 0
 
@@ -54,12 +54,12 @@ def causes_table(
     words = {cause.key: cause for cause in idle_file().causes}
     time = int((end_ns - start_ns).sum())
     rows = []
-    for gpu, of in idle.items():
-        parts = [_measured(of, cause, start_ns, end_ns) for cause in GPU_CAUSES]
+    for gpu, gpu_idle in idle.items():
+        parts = [_measured(gpu_idle, cause, start_ns, end_ns) for cause in GPU_CAUSES]
         whole = sum(total_ns for total_ns, _, _ in parts)
         for cause, (total_ns, gaps, longest_ns) in zip(GPU_CAUSES, parts, strict=True):
             word = words[cause]
-            known = cause != "garbage_collection" or tells_collections(trace)
+            known = cause != "garbage_collection" or records_collections(trace)
             if known and not total_ns:
                 continue
             rows.append(
@@ -86,12 +86,14 @@ def causes_table(
     return in_default_order(Table(CAUSES, frame, needed(frame, reasons)))
 
 
-def _measured(of: GpuIdle, cause: str, start_ns: Int64, end_ns: Int64) -> tuple[int, int, int]:
+def _measured(
+    gpu_idle: GpuIdle, cause: str, start_ns: Int64, end_ns: Int64
+) -> tuple[int, int, int]:
     """Time of a cause in windows, in how many gaps it holds, and its longest stretch."""
-    pieces = split_at_windows(of.causes[cause], start_ns, end_ns)
+    pieces = split_at_windows(gpu_idle.causes[cause], start_ns, end_ns)
     if not len(pieces.row):
         return 0, 0, 0
-    gap = np.searchsorted(of.gaps.start_ns, pieces.start_ns, "right")
+    gap = np.searchsorted(gpu_idle.gaps.start_ns, pieces.start_ns, "right")
     gaps = 1 + np.count_nonzero((np.diff(gap) != 0) | (np.diff(pieces.window) != 0))
     length = pieces.length_ns
     return int(length.sum()), int(gaps), int(length.max())
@@ -101,16 +103,16 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
     """Of each GPU how much of the time it ran nothing, and why most of it."""
     time = int((end_ns - start_ns).sum())
     facts: list[Fact] = []
-    for gpu, of in idle.items():
+    for gpu, gpu_idle in idle.items():
         spent = {
-            cause: int(total_within(of.causes[cause], start_ns, end_ns).sum())
+            cause: int(total_within(gpu_idle.causes[cause], start_ns, end_ns).sum())
             for cause in GPU_CAUSES
         }
         whole = sum(spent.values())
         main = max(spent, key=lambda cause: spent[cause])
         scope = f"GPU {gpu}" if gpu >= 0 else "GPU"
         no_time = None if time else NO_TIME
-        said = f"{titles()[main]}: {100 * spent[main] / whole:.0f} %" if whole else None
+        text = f"{titles()[main]}: {100 * spent[main] / whole:.0f} %" if whole else None
         facts += [
             Fact(
                 "idle_pct",
@@ -124,7 +126,7 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
             Fact(
                 "main_cause",
                 "Mostly",
-                said,
+                text,
                 None,
                 scope,
                 "The cause of most of its idle time, and its share of that.",
@@ -162,8 +164,8 @@ def idle_by_step(
     lines = []
     for cause in GPU_CAUSES:
         spent = np.zeros(count, np.float64)
-        for of in idle.values():
-            spent += total_within(of.causes[cause], start_ns, end_ns)
+        for gpu_idle in idle.values():
+            spent += total_within(gpu_idle.causes[cause], start_ns, end_ns)
         if not spent.any():
             continue
         sums = np.add.reduceat(spent, first) / np.diff(np.append(first, count))

@@ -43,7 +43,7 @@ _REASONS = {
 
 def gaps_table(trace: Trace, idle: Mapping[int, GpuIdle], windows: StepWindows) -> Table:
     """The rows of ``GAPS``."""
-    pieces = {gpu: _longest(of, windows) for gpu, of in idle.items()}
+    pieces = {gpu: _longest(gpu_idle, windows) for gpu, gpu_idle in idle.items()}
     lengths = [piece.length_ns for piece in pieces.values()]
     least = _least(np.concatenate(lengths)) if lengths else 0
     parts = [
@@ -56,9 +56,9 @@ def gaps_table(trace: Trace, idle: Mapping[int, GpuIdle], windows: StepWindows) 
     return Table(GAPS, frame, needed(frame, _REASONS))
 
 
-def _longest(of: GpuIdle, windows: StepWindows) -> IntervalPieces:
+def _longest(gpu_idle: GpuIdle, windows: StepWindows) -> IntervalPieces:
     """The gaps of a GPU in the windows, of many only the longest."""
-    gaps = Intervals(of.gaps.start_ns, of.gaps.end_ns)
+    gaps = Intervals(gpu_idle.gaps.start_ns, gpu_idle.gaps.end_ns)
     pieces = split_at_windows(gaps, windows.start_ns, windows.end_ns)
     return _chosen(pieces, _least(pieces.length_ns))
 
@@ -74,19 +74,19 @@ def _chosen(pieces: IntervalPieces, least_ns: int) -> IntervalPieces:
     long = np.flatnonzero(pieces.length_ns >= least_ns)
     if len(long) > MAX_GAPS:  # equals: the first ones
         long = long[np.argsort(-pieces.length_ns[long], kind="stable")[:MAX_GAPS]]
-    return IntervalPieces(*(of[long] for of in pieces))
+    return IntervalPieces(*(values[long] for values in pieces))
 
 
 def _of_gpu(
-    trace: Trace, gpu: int, of: GpuIdle, pieces: IntervalPieces, windows: StepWindows
+    trace: Trace, gpu: int, gpu_idle: GpuIdle, pieces: IntervalPieces, windows: StepWindows
 ) -> pl.DataFrame:
     start, end, row = pieces.start_ns, pieces.end_ns, pieces.row
-    explained = np.stack([total_within(of.causes[cause], start, end) for cause in GPU_CAUSES])
+    explained = np.stack([total_within(gpu_idle.causes[cause], start, end) for cause in GPU_CAUSES])
     keys = list(GPU_CAUSES)
     causes = [keys[row] for row in explained.argmax(axis=0).tolist()]
     # What lies behind an edge of the step is not beside the gap.
-    before = np.where(start == of.gaps.start_ns[row], of.before[row], -1)
-    after = np.where(end == of.gaps.end_ns[row], of.after[row], -1)
+    before = np.where(start == gpu_idle.gaps.start_ns[row], gpu_idle.before[row], -1)
+    after = np.where(end == gpu_idle.gaps.end_ns[row], gpu_idle.after[row], -1)
     work, slices = trace.device_work, trace.slices
     launch = _at(work["launch"], after)
     track = _at(slices["track"], launch)
@@ -111,9 +111,9 @@ def _of_gpu(
 
 def _work_names(trace: Trace, rows: Int64) -> pl.Series:
     """Short names of kernels, names of all else."""
-    found = _codes(_at(trace.device_work["name_code"], rows))
-    short = kernel_names(trace).short(found)
-    return pl.select(pl.coalesce(short, codes.texts(trace, found))).to_series()
+    name_codes = _codes(_at(trace.device_work["name_code"], rows))
+    short = kernel_names(trace).short(name_codes)
+    return pl.select(pl.coalesce(short, codes.texts(trace, name_codes))).to_series()
 
 
 def _names(trace: Trace, slices: Int64) -> pl.Series:
@@ -121,8 +121,8 @@ def _names(trace: Trace, slices: Int64) -> pl.Series:
     return codes.texts(trace, _codes(_at(trace.slices["name_code"], slices)))
 
 
-def _codes(found: Int64) -> pl.Series:
-    known = pl.Series("code", found, dtype=pl.Int64)
+def _codes(values: Int64) -> pl.Series:
+    known = pl.Series("code", values, dtype=pl.Int64)
     return known.set(known < 0, None)
 
 

@@ -37,15 +37,15 @@ def selected_launches(trace: Trace, selection: Selection) -> tuple[Launches, Boo
 
 def launches_table(trace: Trace, calls: Launches, chosen: Bools) -> Table:
     """The rows of ``LAUNCHES``."""
-    kept = slice(None) if chosen.all() else np.flatnonzero(chosen)
+    selected = slice(None) if chosen.all() else np.flatnonzero(chosen)
     frame = pl.DataFrame(
         {
-            "name_code": calls.name_code[kept],
-            "work_class": calls.work_class[kept],
-            "call_ns": calls.call_ns[kept],
-            "delay_ns": calls.delay_ns[kept],
-            "work_ns": calls.work_ns[kept],
-            "is_short": calls.is_short[kept],
+            "name_code": calls.name_code[selected],
+            "work_class": calls.work_class[selected],
+            "call_ns": calls.call_ns[selected],
+            "delay_ns": calls.delay_ns[selected],
+            "work_ns": calls.work_ns[selected],
+            "is_short": calls.is_short[selected],
         }
     )
     groups = frame.group_by("name_code", "work_class", maintain_order=True).agg(
@@ -58,15 +58,15 @@ def launches_table(trace: Trace, calls: Launches, chosen: Bools) -> Table:
         **{key: pl.col("delay_ns").quantile(share, "nearest") for key, share in _QUANTILES.items()},
     )
     times = ("call_max_us", "longest_delay_us", "short_us", *_QUANTILES)
-    told = groups.with_columns(
+    rows = groups.with_columns(
         host_call=codes.texts(trace, groups["name_code"]),
         work=pl.col("work_class").replace_strict(_TITLES, return_dtype=pl.String),
         call_mean_us=microseconds(groups["call_ns"], groups["calls"]),
         short_pct=100 * pl.col("short") / pl.col("calls"),
         **{key: microseconds(groups[key]) for key in times},
     )
-    told = told.select(pl.col(key).cast(dtype) for key, dtype in LAUNCHES.polars_schema().items())
-    return in_default_order(Table(LAUNCHES, told))
+    rows = rows.select(pl.col(key).cast(dtype) for key, dtype in LAUNCHES.polars_schema().items())
+    return in_default_order(Table(LAUNCHES, rows))
 
 
 def launch_facts(

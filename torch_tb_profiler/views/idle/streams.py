@@ -42,7 +42,7 @@ def streams_table(trace: Trace, start_ns: Int64, end_ns: Int64) -> Table:
         busy = int(total_within(stream.working, start_ns, end_ns).sum())
         if not busy:
             continue
-        beside = int(total_within(stream.overlapped, start_ns, end_ns).sum())
+        shared = int(total_within(stream.overlapped, start_ns, end_ns).sum())
         rows.append(
             {
                 "gpu": gpu_number(stream.device),
@@ -51,8 +51,8 @@ def streams_table(trace: Trace, start_ns: Int64, end_ns: Int64) -> Table:
                 "copies": _count(begun[stream.rows[~is_kernel[stream.rows]]], start_ns, end_ns),
                 "busy_us": exact_microseconds(busy),
                 "busy_pct": 100 * busy / time,
-                "shared_us": exact_microseconds(beside),
-                "shared_pct": 100 * beside / busy,
+                "shared_us": exact_microseconds(shared),
+                "shared_pct": 100 * shared / busy,
                 **_queue(stream, start_ns, end_ns, time),
                 **_waits(stream, start_ns, end_ns),
             }
@@ -83,8 +83,8 @@ def _highest(edges: Int64, level: Float64, start_ns: Int64, end_ns: Int64) -> fl
     if not some.any():
         return 0.0
     # Each pair of borders makes a part to look at and a part between two windows to leave out.
-    borders = np.stack((first[some], last[some]), axis=1).ravel()
-    highest = np.maximum.reduceat(np.append(level, 0.0), borders)[::2]
+    boundaries = np.stack((first[some], last[some]), axis=1).ravel()
+    highest = np.maximum.reduceat(np.append(level, 0.0), boundaries)[::2]
     return float(highest.max())
 
 

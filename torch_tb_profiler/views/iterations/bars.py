@@ -44,18 +44,18 @@ _OF_DEVICE = (
 )
 
 
-def iterations_table(trace: Trace, found: Iterations) -> Table:
+def iterations_table(trace: Trace, selected: Iterations) -> Table:
     """One row per iteration."""
-    windows = found.windows
+    windows = selected.windows
     length = (windows.end_ns - windows.start_ns).astype(np.float64)
     unknown = unknown_resources(trace)
     columns: dict[str, object] = {
         "iteration": iteration_numbers(trace),
         "start_us": windows.start_ns / NS_PER_US,
         "duration_us": length / NS_PER_US,
-        "selected": found.selected,
+        "selected": selected.selected,
     }
-    columns |= _device_columns(trace, found, length)
+    columns |= _device_columns(trace, selected, length)
     parts = mean_resource_times(trace, windows.start_ns, windows.end_ns) / NS_PER_US
     columns |= {key: parts[:, resource] for resource, key in RESOURCE_KEYS.items()}
     nulls = {RESOURCE_KEYS[resource]: reason for resource, reason in unknown.items()}
@@ -71,9 +71,9 @@ def iterations_table(trace: Trace, found: Iterations) -> Table:
     return Table(ITERATIONS, frame, needed(frame, no_time | nulls))
 
 
-def _device_columns(trace: Trace, found: Iterations, length_ns: Float64) -> dict[str, object]:
+def _device_columns(trace: Trace, selected: Iterations, length_ns: Float64) -> dict[str, object]:
     """What was launched in each iteration."""
-    window = np.append(found.windows.of_step, -1)[device_work_steps(trace)]
+    window = np.append(selected.windows.of_step, -1)[device_work_steps(trace)]
     kinds = kernel_kinds(trace)
     uses = kinds.tensor_core == codes.YES
     duration = trace.device_work["dur_ns"].to_numpy()
@@ -113,7 +113,7 @@ def iteration_series(table: Table) -> Series:
         pl.col("iteration").first(), pl.col(*RESOURCE_KEYS.values()).mean()
     )
     x = [
-        float(place if number is None else number) for place, number in enumerate(bars["iteration"])
+        float(index if number is None else number) for index, number in enumerate(bars["iteration"])
     ]
     titles = {column.key: column.title for column in table.spec.columns}
     lines = tuple(

@@ -42,8 +42,8 @@ def iterations_view(
         SelectionError: steps that are malformed or not in this trace, or no such iteration or
             operator.
     """
-    found = iterations(trace, selection)
-    table = iterations_table(trace, found)
+    selected = iterations(trace, selection)
+    table = iterations_table(trace, selected)
     steady = steadiness(trace, selection)
     return View(
         tables={
@@ -71,14 +71,14 @@ def _key_nodes_table(trace: Trace) -> Table:
 
 
 NO_EVENTS = "The recording holds no events, and thus no iterations."
-FILES_TELL = "What its files tell of steps is in the view of phases."
+STEPS_IN_FILES = "What its files tell of steps is in the view of phases."
 
 
 def _missing(trace: Trace) -> str | None:
     if trace.slices.height:
         return None
     has_files = any(trace.side.get(name) for name in ("recorded_steps", "recorded_step_trace"))
-    return f"{NO_EVENTS} {FILES_TELL}" if has_files else NO_EVENTS
+    return f"{NO_EVENTS} {STEPS_IN_FILES}" if has_files else NO_EVENTS
 
 
 SPEC = ViewSpec(

@@ -218,8 +218,8 @@ def _paths(trace: Trace, operator: Int64) -> dict[int, str | None]:
 def _argument_texts(trace: Trace, slices: Int64) -> dict[str, pl.Series]:
     """What is recorded of the arguments of operators; of -1 nothing."""
     arguments = trace.operators
-    place = positions_in(arguments["slice"].to_numpy(), slices)
-    at = pl.Series(place, dtype=pl.Int64).set(pl.Series(place < 0), None)
+    position = positions_in(arguments["slice"].to_numpy(), slices)
+    at = pl.Series(position, dtype=pl.Int64).set(pl.Series(position < 0), None)
     texts = {}
     for key in ("input_type", "input_shape", "concrete_inputs"):
         texts[key] = codes.texts(trace, arguments[f"{key}_code"].gather(at))

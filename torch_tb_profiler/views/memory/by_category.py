@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.memory.curve import thinned
+from torch_tb_profiler.views.memory.curve import downsampled
 from torch_tb_profiler.views.schema import Column, Line, Series, TableSpec
 
 MAX_POINTS = 2_000
@@ -86,7 +86,7 @@ def category_series(trace: Trace, curves: list[Curve], stretches: Intervals) -> 
     if not records.has_addresses:
         return None
     for device, points in enumerate(curves):
-        drawn = thinned(points, MAX_POINTS)
+        drawn = downsampled(points, MAX_POINTS)
         if not len(drawn):
             continue
         label = records.devices[device].label
@@ -111,13 +111,13 @@ def _known(values: Int64) -> list[float | None]:
 
 def _marks(trace: Trace, stretches: Intervals, highest: float) -> list[Line]:
     """Upright strokes where forward passes begin and backward passes end."""
-    found = passes(trace).get(-1)
-    if found is None:
+    of_process = passes(trace).get(-1)
+    if of_process is None:
         return []
     lines: list[Line] = []
     for name, times in (
-        ("forward start", found.starts(Phase.FORWARD)),
-        ("backward end", found.backward_end_ns),
+        ("forward start", of_process.starts(Phase.FORWARD)),
+        ("backward end", of_process.backward_end_ns),
     ):
         at = np.searchsorted(stretches.start_ns, times, side="right") - 1
         inside = times[(at >= 0) & (times <= stretches.end_ns[at])]
@@ -143,7 +143,7 @@ def fragmentation_series(
         if not (gap != ABSENT).any():
             continue
         # What is thinned keeps the largest of what is looked at: here the gap.
-        drawn = thinned(Curve(points.record, points.time_ns, gap, gap), MAX_POINTS)
+        drawn = downsampled(Curve(points.record, points.time_ns, gap, gap), MAX_POINTS)
         x = ((points.time_ns[drawn] - origin_ns) / NS_PER_US).tolist()
         lines.append(Line(device.label, x, _known(gap[drawn])))
     if not lines:

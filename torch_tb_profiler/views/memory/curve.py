@@ -58,7 +58,7 @@ PEAKS = TableSpec(
 )
 
 
-def thinned(points: Curve, limit: int = MAX_POINTS) -> Int64:
+def downsampled(points: Curve, limit: int = MAX_POINTS) -> Int64:
     """Which points to draw, ascending: all of at most ``limit``; else of each of equally long
     stretches of time the first and last, the lowest and highest allocated, the highest reserved.
     """
@@ -71,20 +71,20 @@ def thinned(points: Curve, limit: int = MAX_POINTS) -> Int64:
     bucket = np.searchsorted(edges, points.time_ns, side="right")
     first = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
     last = np.append(first[1:], count) - 1
-    kept = [first, last]
+    selected = [first, last]
     for values in (points.allocated_bytes, -points.allocated_bytes, points.reserved_bytes):
         # Of equal values the first point is kept, as that is where the peak is said to be.
         highest = np.repeat(np.maximum.reduceat(values, first), last - first + 1)
         reached = np.flatnonzero(values == highest)
-        kept.append(reached[np.searchsorted(reached, first)])
-    return np.unique(np.concatenate(kept))
+        selected.append(reached[np.searchsorted(reached, first)])
+    return np.unique(np.concatenate(selected))
 
 
 def curve_series(devices: list[MemoryDevice], curves: list[Curve], origin_ns: int) -> Series | None:
     """The chart of all curves; None when no record tells a total."""
     lines: list[Line] = []
     for device, points in zip(devices, curves, strict=True):
-        drawn = thinned(points)
+        drawn = downsampled(points)
         if not len(drawn):
             continue
         x = ((points.time_ns[drawn] - origin_ns) / NS_PER_US).tolist()

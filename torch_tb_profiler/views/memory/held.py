@@ -94,10 +94,10 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
     stayed = pl.col("size").filter("stays")
     grows = pl.col("made_in").filter("stays").n_unique() >= 2
     summed = frame.group_by("device", "name", "module", "category", maintain_order=True).agg(
+        pl.col("made_in").n_unique().cast(pl.Int64).alias("made_in_passes"),
         blocks=pl.len().cast(pl.Int64),
         size_bytes=pl.col("size").sum(),
         unreleased_blocks=pl.col("stays").sum().cast(pl.Int64),
-        made_in_passes=pl.col("made_in").n_unique().cast(pl.Int64),
         held_passes=pl.col("over").mean(),
         grows=grows,
         growth_per_pass_bytes=pl.when(grows)
@@ -110,11 +110,11 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
 def growth(trace: Trace, device: int) -> Float64:
     """What the allocator of a device held at the start of each forward pass but the first, in
     bytes; empty where passes or totals are not told."""
-    records, found = memory_records(trace), passes(trace).get(-1)
+    records, of_process = memory_records(trace), passes(trace).get(-1)
     rows = np.flatnonzero((records.device == device) & records.has_totals)
-    if found is None or not len(rows):
+    if of_process is None or not len(rows):
         return np.empty(0)
-    starts = found.starts(Phase.FORWARD)[1:]
+    starts = of_process.starts(Phase.FORWARD)[1:]
     at = np.searchsorted(records.time_ns[rows], starts, side="right") - 1
     held: Float64 = records.allocated_bytes[rows[at[at >= 0]]].astype(np.float64)
     return held
@@ -130,17 +130,17 @@ def growth_facts(trace: Trace, peaks: list[int | None]) -> tuple[list[Fact], lis
     facts: list[Fact] = []
     notes: list[Note] = []
     least = memory_file().growth
-    for place, (device, peak) in enumerate(zip(memory_records(trace).devices, peaks, strict=True)):
+    for index, (device, peak) in enumerate(zip(memory_records(trace).devices, peaks, strict=True)):
         if peak is None:
             continue
-        held = growth(trace, place)
-        is_told = len(held) >= least.least_passes
-        slope = _slope(held) if is_told else None
+        held = growth(trace, index)
+        has_enough_passes = len(held) >= least.least_passes
+        slope = _slope(held) if has_enough_passes else None
         text = (
             "Slope of what is allocated at the starts of forward passes, the first left out "
             "(least squares). 0 is a program that keeps nothing."
         )
-        reason = None if is_told else FEW_PASSES
+        reason = None if has_enough_passes else FEW_PASSES
         facts.append(
             Fact(
                 "growth_per_pass_bytes",
@@ -152,8 +152,12 @@ def growth_facts(trace: Trace, peaks: list[int | None]) -> tuple[list[Fact], lis
                 reason,
             )
         )
-        grown = float(held[-1] - held[0]) if is_told else 0.0
-        if is_told and (np.diff(held) > 0).all() and 100 * grown >= least.least_share_pct * peak:
+        grown = float(held[-1] - held[0]) if has_enough_passes else 0.0
+        if (
+            has_enough_passes
+            and (np.diff(held) > 0).all()
+            and 100 * grown >= least.least_share_pct * peak
+        ):
             notes.append(_growth_note(device.label, int(grown), len(held), slope or 0.0))
     return facts, notes
 

@@ -30,11 +30,11 @@ NO_RESERVED = "The allocator of this device reserves nothing, or the trace does 
 
 def peak_phase(trace: Trace, points: Curve) -> str | None:
     """The phase in which the peak of a curve is reached, None where nothing tells."""
-    peak, found = points.peak(), passes(trace).get(-1)
-    if peak is None or found is None:
+    peak, of_process = points.peak(), passes(trace).get(-1)
+    if peak is None or of_process is None:
         return None
     time = points.time_ns[[peak]]
-    return Phase(int(phase_at(found.stretches, time, Phase.OTHER)[0])).name.lower()
+    return Phase(int(phase_at(of_process.stretches, time, Phase.OTHER)[0])).name.lower()
 
 
 def peak_details(
@@ -74,9 +74,9 @@ def peak_details(
 
 def _fragmentation_facts(device: MemoryDevice, points: Curve, peak: int) -> list[Fact]:
     gap = points.fragmentation_bytes
-    told = gap[gap != ABSENT]
+    known = gap[gap != ABSENT]
     at_peak = None if gap[peak] == ABSENT else int(gap[peak])
-    largest = int(told.max()) if len(told) else None
+    largest = int(known.max()) if len(known) else None
     return [
         Fact(key, title, value, "bytes", device.label, text, None if value is not None else reason)
         for key, title, value, text, reason in (

@@ -46,11 +46,11 @@ def composition_frame(records: MemoryRecords, curves: list[Curve]) -> pl.DataFra
         peak = points.peak()
         if peak is None or not records.has_addresses:
             continue
-        alive = np.flatnonzero(live_after(records, index, int(points.record[peak])))
+        live = np.flatnonzero(live_after(records, index, int(points.record[peak])))
         total = int(points.allocated_bytes[peak])
         for grouping, labels in (("operator", records.operators), ("module", records.modules)):
             label = records.devices[index].label
-            grouped = _grouped(labels.code[alive], records.size_bytes[alive], total)
+            grouped = _grouped(labels.code[live], records.size_bytes[live], total)
             rows += [
                 (label, grouping, EARLIER if code is None else labels.texts[code], size, count, pct)
                 for code, size, count, pct in grouped
@@ -88,10 +88,10 @@ def composition_notes(
     whose release was not recorded count as alive.
     """
     sizes = composition.filter(pl.col("grouping") == "operator").group_by("device")
-    alive = dict(sizes.agg(pl.col("size_bytes").sum()).rows())
+    live_bytes = dict(sizes.agg(pl.col("size_bytes").sum()).rows())
     notes: list[Note] = []
     for device, total in zip(devices, totals, strict=True):
-        excess = int(alive.get(device, 0)) - total
+        excess = int(live_bytes.get(device, 0)) - total
         if excess > 0:
             text = (
                 f"{device}: what is alive at the peak adds up to {excess} bytes more than the "

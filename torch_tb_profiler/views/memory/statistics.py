@@ -91,7 +91,7 @@ def statistics_frame(
     operator = records.operator[rows]
     name = np.where(operator >= 0, gather(known.row, operator), nobody)
     sums.add(sums.own, records, rows, name)
-    sums.add_alive(records, rows, name)
+    sums.add_live(records, rows, name)
     outside = operator < 0
     sums.add(sums.inclusive, records, rows[outside], name[outside])
     rows, operator = rows[~outside], operator[~outside]
@@ -106,7 +106,7 @@ def statistics_frame(
     frame = sums.frame([one.label for one in records.devices], [*names, UNKNOWN_OPERATOR], calls)
     if records.has_addresses:
         return frame
-    return frame.with_columns(alive_bytes=pl.lit(None, pl.Int64))
+    return frame.with_columns(pl.lit(None, pl.Int64).alias("alive_bytes"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,21 +160,21 @@ class _Sums:
         self._names = names
         self.own = np.zeros((3, devices * names), np.int64)
         self.inclusive = np.zeros((3, devices * names), np.int64)
-        self._alive = np.zeros(devices * names, np.int64)
+        self._live = np.zeros(devices * names, np.int64)
 
     def add(self, into: Int64, records: MemoryRecords, rows: Int64, name: Int64) -> None:
         """Add records ``rows``, each to operator name number ``name``."""
-        place = records.device[rows] * self._names + name
+        group = records.device[rows] * self._names + name
         size = records.size_bytes[rows]
-        np.add.at(into[0], place, size)
-        np.add.at(into[1], place, (size > 0).astype(np.int64))
-        np.add.at(into[2], place, np.maximum(size, 0))
+        np.add.at(into[0], group, size)
+        np.add.at(into[1], group, (size > 0).astype(np.int64))
+        np.add.at(into[2], group, np.maximum(size, 0))
 
-    def add_alive(self, records: MemoryRecords, rows: Int64, name: Int64) -> None:
+    def add_live(self, records: MemoryRecords, rows: Int64, name: Int64) -> None:
         """Add to each name what is alive after the last of ``rows``."""
-        place = records.device[rows] * self._names + name
-        is_alive = records.pairs.end[rows] > rows.max(initial=-1)
-        np.add.at(self._alive, place, np.maximum(records.size_bytes[rows], 0) * is_alive)
+        group = records.device[rows] * self._names + name
+        is_live = records.pairs.end[rows] > rows.max(initial=-1)
+        np.add.at(self._live, group, np.maximum(records.size_bytes[rows], 0) * is_live)
 
     def frame(
         self, devices: list[str], names: list[str | None], calls: list[int | None]
@@ -188,7 +188,7 @@ class _Sums:
                 "device": [devices[index] for index in device],
                 "name": [names[index] for index in name],
                 "calls": [calls[index] for index in name],
-                "alive_bytes": self._alive[touched],
+                "alive_bytes": self._live[touched],
                 "size_increase_bytes": inclusive[0],
                 "self_size_increase_bytes": own[0],
                 "allocation_count": inclusive[1],

@@ -20,12 +20,6 @@ from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.memory import PARAMETERS
-from torch_tb_profiler.views.memory.alive import (
-    ALIVE,
-    alive_frame,
-    moment_facts,
-    moments,
-)
 from torch_tb_profiler.views.memory.by_category import (
     CATEGORIES,
     categories_frame,
@@ -36,6 +30,12 @@ from torch_tb_profiler.views.memory.curve import PEAKS, curve_series, peaks_fram
 from torch_tb_profiler.views.memory.events import EVENTS, events_frame
 from torch_tb_profiler.views.memory.held import HELD, growth_facts, held_frame
 from torch_tb_profiler.views.memory.largest import NO_RESERVED, peak_details
+from torch_tb_profiler.views.memory.live_blocks import (
+    LIVE_BLOCKS,
+    live_blocks_frame,
+    moment_facts,
+    moments,
+)
 from torch_tb_profiler.views.memory.peak import COMPOSITION, composition_frame, composition_notes
 from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_frame
 from torch_tb_profiler.views.null_reasons import missing_reason, needed
@@ -96,7 +96,7 @@ def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) 
             _peak_reasons(records, curves),
         ),
         _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
-        _with_reasons(ALIVE, alive_frame(trace, at), _alive_reasons(trace)),
+        _with_reasons(LIVE_BLOCKS, live_blocks_frame(trace, at), _live_blocks_reasons(trace)),
         Table(CATEGORIES, categories),
         Table(HELD, held_frame(trace, chosen)),
     )
@@ -124,12 +124,12 @@ def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) 
 
 def _series(trace: Trace, curves: list[Curve], stretches: Intervals) -> dict[str, Series]:
     records, origin_ns = memory_records(trace), trace.meta.start_ns
-    made = {
+    candidates = {
         "memory_curve": curve_series(records.devices, curves, origin_ns),
         "memory_by_category": category_series(trace, curves, stretches),
         "memory_fragmentation": fragmentation_series(records, curves, origin_ns),
     }
-    return {name: series for name, series in made.items() if series is not None}
+    return {name: series for name, series in candidates.items() if series is not None}
 
 
 def _peak_bytes(points: Curve) -> int | None:
@@ -137,7 +137,7 @@ def _peak_bytes(points: Curve) -> int | None:
     return None if peak is None else int(points.allocated_bytes[peak])
 
 
-def _alive_reasons(trace: Trace) -> dict[str, str]:
+def _live_blocks_reasons(trace: Trace) -> dict[str, str]:
     no_shape = missing_reason(trace, "input_shapes", NO_SHAPE)
     return {
         "module": EARLIER_BLOCK,
@@ -170,8 +170,8 @@ def _no_peak(records: MemoryRecords, device: int) -> str:
 
 
 def _peak_reasons(records: MemoryRecords, curves: list[Curve]) -> dict[str, str]:
-    without = [place for place, points in enumerate(curves) if points.peak() is None]
-    unknown = " ".join(sorted({_no_peak(records, place) for place in without}))
+    without = [index for index, points in enumerate(curves) if points.peak() is None]
+    unknown = " ".join(sorted({_no_peak(records, index) for index in without}))
     return {
         "peak_allocated_bytes": unknown,
         "peak_us": unknown,
@@ -193,10 +193,10 @@ def _origin_fact(origin_ns: int) -> Fact:
 
 def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
     facts: list[Fact] = []
-    for place, (device, points) in enumerate(zip(records.devices, curves, strict=True)):
+    for index, (device, points) in enumerate(zip(records.devices, curves, strict=True)):
         peak = points.peak()
         value = None if peak is None else int(points.allocated_bytes[peak])
-        reason = None if value is not None else _no_peak(records, place)
+        reason = None if value is not None else _no_peak(records, index)
         text = "Largest total of live allocations in the selection."
         scope = device.label
         facts.append(
@@ -285,7 +285,7 @@ SPEC = ViewSpec(
     help="Which operators and modules allocate the memory, and what is alive at the peak?",
     scope="trace",
     parameters=PARAMETERS,
-    tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION, ALIVE, CATEGORIES, HELD),
+    tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION, LIVE_BLOCKS, CATEGORIES, HELD),
     function=memory,
     missing=_missing,
 )

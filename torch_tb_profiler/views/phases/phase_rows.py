@@ -141,10 +141,10 @@ def _durations(trace: Trace, calls: PhaseCalls, work: PhaseWork) -> tuple[list[I
     gpu = np.zeros(len(duration), np.int64)
     called = work.call >= 0
     np.add.at(gpu, work.call[called], trace.device_work["dur_ns"].to_numpy()[work.row[called]])
-    told = [phase for phase in Phase if phase is not Phase.OTHER]
+    detected = [phase for phase in Phase if phase is not Phase.OTHER]
     return (
-        [duration[calls.phase == phase] for phase in told],
-        [gpu[calls.phase == phase] for phase in told],
+        [duration[calls.phase == phase] for phase in detected],
+        [gpu[calls.phase == phase] for phase in detected],
     )
 
 
@@ -152,19 +152,19 @@ def _reasons(trace: Trace, steps: HostSteps, unknown: Mapping[Phase, str]) -> di
     """Why cells are null, by column."""
     distinct = set(unknown.values())
     if not len(steps.row):
-        told = NO_STEPS
+        of_phases = NO_STEPS
     elif len(distinct) == 1:
-        told = distinct.pop()
+        of_phases = distinct.pop()
     else:
         names = ", ".join(phase.name.lower() for phase in unknown)
-        told = f"Nothing in the recording tells of {names}." if names else ""
+        of_phases = f"Nothing in the recording tells of {names}." if names else ""
     of_times = time_reasons(trace)
     if "gpu_total_us" in of_times:
         of_times["gpu_busy_us"] = of_times["gpu_total_us"]
     of_calls = {key for key in _KEYS if key.endswith(("calls", "mean_us", "max_us", "min_us"))}
     return {
         key: " ".join(
-            filter(None, (told, of_times.get(key, NOT_CALLED if key in of_calls else "")))
+            filter(None, (of_phases, of_times.get(key, NOT_CALLED if key in of_calls else "")))
         )
         for key in _KEYS
     }

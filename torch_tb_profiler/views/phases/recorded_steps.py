@@ -129,8 +129,8 @@ def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -
         frame = recorded_frame(trace, spec.name)
         if frame is None:
             continue
-        told = rows_of_steps(trace, selection, frame, "step")
-        joined = _joined(told, own)
+        recorded = rows_of_steps(trace, selection, frame, "step")
+        joined = _joined(recorded, own)
         of_passes = no_phases(trace) or f"{NOT_OURS} {NO_PASS}"
         reasons = {key: of_passes if key in _OF_PASSES else NOT_OURS for key in own.columns}
         reasons["step"] = NO_STEP
@@ -163,13 +163,13 @@ def _is_curve(step: pl.Series) -> bool:
     return not step.null_count() and step.is_unique().all()
 
 
-def _joined(told: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+def _joined(recorded: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
     """The rows with our figures of the step of the same name; of what is told of the whole
     recording with those of its only step."""
     of_step = own.unique("step", keep="none")
-    if told["step"].null_count() == told.height == own.height == 1:
-        return told.hstack(own.drop("step"))
-    return told.join(of_step, on="step", how="left", maintain_order="left")
+    if recorded["step"].null_count() == recorded.height == own.height == 1:
+        return recorded.hstack(own.drop("step"))
+    return recorded.join(of_step, on="step", how="left", maintain_order="left")
 
 
 def _own_overlap(trace: Trace, parts: StepTrace) -> pl.DataFrame:
@@ -187,7 +187,7 @@ def _own_overlap(trace: Trace, parts: StepTrace) -> pl.DataFrame:
 
 def _own_parts(parts: StepTrace) -> pl.DataFrame:
     passes = (parts.forward_ns + parts.backward_ns) / NS_PER_US
-    told = pl.Series(parts.has_passes)
+    known = pl.Series(parts.has_passes)
     windows = parts.windows
     frame = pl.DataFrame(
         {
@@ -198,4 +198,4 @@ def _own_parts(parts: StepTrace) -> pl.DataFrame:
             "own_tail_us": parts.tail_ns / NS_PER_US,
         }
     )
-    return frame.with_columns(pl.when(told).then(pl.col(key)).alias(key) for key in _OF_PASSES)
+    return frame.with_columns(pl.when(known).then(pl.col(key)).alias(key) for key in _OF_PASSES)

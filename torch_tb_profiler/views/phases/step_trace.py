@@ -185,8 +185,8 @@ def step_trace_series(table: Table) -> Series:
     """Each part over the steps, without the mean."""
     steps = table.frame.filter(pl.col("step") != MEAN)
     names = steps["step"].to_list()
-    numbered = all(name.isdecimal() for name in names)
-    x = [float(name) if numbered else float(i) for i, name in enumerate(names)]
+    are_numbers = all(name.isdecimal() for name in names)
+    x = [float(name) if are_numbers else float(i) for i, name in enumerate(names)]
     titles = {column.key: column.title for column in table.spec.columns}
     lines = tuple(
         Line(titles[key], x, steps[key].to_list())

@@ -94,7 +94,7 @@ def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
     return View(
         tables={table.spec.name: table for table in tables},
         series={"step_parts": step_trace_series(step_table)} | recorded_series(recorded),
-        facts=(*_found_facts(trace, selection), side_fact(parts)),
+        facts=(*_source_facts(trace, selection), side_fact(parts)),
         notes=notes,
     )
 
@@ -104,15 +104,15 @@ def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
     reason = no_phases(trace)
     if reason is not None and not boundaries(selection).given:
         return dict.fromkeys(Phase, reason)
-    told = set(np.unique(marks(trace).phase).tolist())
+    known = set(np.unique(marks(trace).phase).tolist())
     if _is_before_backward(trace):
-        told.add(Phase.FORWARD)
+        known.add(Phase.FORWARD)
     if selection.forward_start is not None:
-        told.add(Phase.FORWARD)
+        known.add(Phase.FORWARD)
     return {
         phase: f"The recording holds {_MISSING[phase]}."
         for phase in DETECTED_PHASES
-        if phase not in told
+        if phase not in known
     }
 
 
@@ -124,7 +124,7 @@ def _is_before_backward(trace: Trace) -> bool:
     return stretches is not None and bool(np.any(stretches.phase == Phase.FORWARD))
 
 
-def _found_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
+def _source_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
     """What told each phase."""
     given = {
         Phase.FORWARD: ("begins with", selection.forward_start),
@@ -188,8 +188,8 @@ NO_EVENTS = "The recording holds no events."
 
 
 def _missing(trace: Trace) -> str | None:
-    told = (RECORDED_STEPS.name, RECORDED_STEP_TRACE.name)
-    has_files = any(recorded_frame(trace, name) is not None for name in told)
+    names = (RECORDED_STEPS.name, RECORDED_STEP_TRACE.name)
+    has_files = any(recorded_frame(trace, name) is not None for name in names)
     return NO_EVENTS if trace.slices.is_empty() and not has_files else None
 
 

@@ -32,8 +32,8 @@ def has_measured(trace: Trace) -> bool:
     )
     info = trace.meta.info
     return (info.process_cpu_pct, info.system_cpu_pct) != (None, None) or any(
-        tells(trace.text(code) or "")
-        for codes_of, tells in named
+        is_shown(trace.text(code) or "")
+        for codes_of, is_shown in named
         for code in codes_of.unique().to_list()
     )
 
@@ -59,8 +59,8 @@ def _counters(trace: Trace) -> list[SampleSeries]:
     says."""
     if trace.counters.is_empty():
         return []
-    tells = codes.map_names(trace, trace.counters["name_code"].to_numpy(), tells_use, np.bool_)
-    points = trace.counters.filter(pl.Series(tells), pl.col("value").is_finite())
+    shows_use = codes.map_names(trace, trace.counters["name_code"].to_numpy(), tells_use, np.bool_)
+    points = trace.counters.filter(pl.Series(shows_use), pl.col("value").is_finite())
     if points.is_empty():
         return []
     rows = {row["track"]: row for row in trace.tracks.iter_rows(named=True)}
@@ -68,11 +68,14 @@ def _counters(trace: Trace) -> list[SampleSeries]:
     for part in points.partition_by("track", "name_code", "series_code", maintain_order=True):
         ordered = part.sort("time_ns", maintain_order=True)
         row = rows.get(part["track"][0], {})
-        name, of = trace.text(part["name_code"][0]) or "", trace.text(part["series_code"][0])
+        name, series_name = (
+            trace.text(part["name_code"][0]) or "",
+            trace.text(part["series_code"][0]),
+        )
         series.append(
             SampleSeries(
                 _source(row),
-                name if of in (None, "", name) else f"{name}: {of}",
+                name if series_name in (None, "", name) else f"{name}: {series_name}",
                 "",
                 ordered["time_ns"].to_numpy(),
                 ordered["value"].to_numpy(),

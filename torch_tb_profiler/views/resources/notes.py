@@ -24,18 +24,18 @@ def nothing_reason(trace: Trace) -> str:
     own = [reason for what in SAMPLED if (reason := recorded_reason(trace, what)) is not None]
     if own:
         return " ".join(dict.fromkeys(own))
-    told = missing_reason(trace, "gpu_metrics", NOTHING)
-    return missing_reason(trace, "host_samples", NOTHING) if told == NOTHING else told
+    of_gpus = missing_reason(trace, "gpu_metrics", NOTHING)
+    return missing_reason(trace, "host_samples", NOTHING) if of_gpus == NOTHING else of_gpus
 
 
 def not_sampled(trace: Trace, series: Sequence[SampleSeries]) -> list[Note]:
     """The recorder's own reasons, of all and of some of what it samples."""
     kinds = {kind_of(each.source, each.metric) for each in series}
     notes = []
-    for what, (kind, of) in SAMPLED.items():
+    for what, (kind, source) in SAMPLED.items():
         reason = recorded_reason(trace, what)
         if reason is not None:
-            text = f"{'Not all' if kind in kinds else 'Nothing'} was sampled of {of}: {reason}"
+            text = f"{'Not all' if kind in kinds else 'Nothing'} was sampled of {source}: {reason}"
             notes.append(Note("quality", f"{what}_missing", "info", text))
     return notes
 

@@ -58,8 +58,8 @@ Panels = dict[tuple[str, str, str], list[SampleSeries]]
 
 def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Series], list[Note]]:
     """The charts by key, those of the host first, and what they leave out."""
-    quiet = [each for each in series if _is_quiet(each)]
-    grouped = _grouped([each for each in series if not _is_quiet(each)])
+    constant = [each for each in series if _is_uninformative(each)]
+    grouped = _grouped([each for each in series if not _is_uninformative(each)])
     shown = dict(list(grouped.items())[:MAX_PANELS])
     charts: dict[str, Series] = {}
     drawn = 0
@@ -68,7 +68,7 @@ def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Se
         drawn += len(lines)
         key = "_".join(_slug(part) for part in (kind, unit, metric) if part)
         charts[key] = _chart(kind, unit, lines, origin_ns)
-    left_out = len(series) - drawn - len(quiet)
+    left_out = len(series) - drawn - len(constant)
     if not left_out:
         return charts, []
     text = (
@@ -104,7 +104,7 @@ def _is_split(members: list[SampleSeries]) -> bool:
     return are_alike or len(members) > MAX_LINES
 
 
-def _is_quiet(series: SampleSeries) -> bool:
+def _is_uninformative(series: SampleSeries) -> bool:
     """Whether a curve would tell nothing: one of those that are mostly 0, and is, or that stay
     what they are."""
     known = meaning(series.source, series.metric)
@@ -116,8 +116,8 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
     if len(members) <= MAX_LINES:
         return members
     spread = [float(each.value.max() - each.value.min()) for each in members]
-    order = sorted(range(len(members)), key=lambda place: -spread[place])[:MAX_LINES]
-    return [members[place] for place in sorted(order)]
+    order = sorted(range(len(members)), key=lambda row: -spread[row])[:MAX_LINES]
+    return [members[row] for row in sorted(order)]
 
 
 def _chart(kind: str, unit: str, lines: list[SampleSeries], origin_ns: int) -> Series:
@@ -147,8 +147,8 @@ def _common(names: Iterable[str]) -> str | None:
 def _title(kind: str, unit: str, metric: str | None, lines: list[SampleSeries]) -> str:
     """What a panel is called: of whom, if that is one, and what."""
     source = _common(each.source for each in lines)
-    of = source if source is not None and kind_of(source, "") == kind else kind
-    return f"{of[:1].upper()}{of[1:]}: {metric or TITLES.get(unit, unit)}"
+    subject = source if source is not None and kind_of(source, "") == kind else kind
+    return f"{subject[:1].upper()}{subject[1:]}: {metric or TITLES.get(unit, unit)}"
 
 
 def _names(lines: list[SampleSeries]) -> list[str]:
@@ -195,14 +195,14 @@ def _with_gaps(
     return np.insert(x, at, ends).tolist(), _inserted(y, at.tolist())
 
 
-def _inserted(values: list[float | None], places: list[int]) -> list[float | None]:
+def _inserted(values: list[float | None], positions: list[int]) -> list[float | None]:
     """The values with None in front of those at ascending ``places``."""
-    made: list[float | None] = []
+    result: list[float | None] = []
     begin = 0
-    for place in places:
-        made += [*values[begin:place], None]
-        begin = place
-    return made + values[begin:]
+    for position in positions:
+        result += [*values[begin:position], None]
+        begin = position
+    return result + values[begin:]
 
 
 def _since(series: SampleSeries, begin_ns: int) -> SampleSeries:

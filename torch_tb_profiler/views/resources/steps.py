@@ -38,8 +38,8 @@ def steps_table(trace: Trace, selection: Selection, origin_ns: int) -> Table:
 def _of_trace(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Each step once: of several processes from the first start to the last end."""
     is_cut = split_of(trace).by.kind != "steps"
-    is_told = pl.col("slice").is_not_null() | pl.lit(is_cut)
-    steps = trace.steps.filter(selected_steps(trace, selection), is_told)
+    is_shown = pl.col("slice").is_not_null() | pl.lit(is_cut)
+    steps = trace.steps.filter(selected_steps(trace, selection), is_shown)
     return (
         steps.with_columns(time=pl.int_range(pl.len()).over("process", "name"))
         .group_by("name", "time", maintain_order=True)
@@ -72,8 +72,8 @@ def _timed(trace: Trace, selection: Selection) -> pl.DataFrame:
 def _every(count: int) -> int:
     """Of so many steps each nth is marked: 1, 2, 5, 10, 20 …"""
     every, factors = 1, (2.0, 2.5, 2.0)
-    place = 0
+    round_number = 0
     while count > MAX_STEPS * every:
-        every = int(every * factors[place % 3])
-        place += 1
+        every = int(every * factors[round_number % 3])
+        round_number += 1
     return every

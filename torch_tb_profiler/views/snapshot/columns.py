@@ -184,7 +184,7 @@ BY_STACK = TableSpec(
     when_empty="Nothing was in use.",
 )
 
-ALIVE = TableSpec(
+LIVE_BLOCKS = TableSpec(
     "alive_blocks",
     "In use at a moment",
     "One row per block that was in use at the chosen moment (at_us), or at the peak of its device; "
@@ -253,4 +253,4 @@ SETTINGS = TableSpec(
     when_empty="The snapshot does not say them.",
 )
 
-TABLES = (DEVICES, BY_STACK, SEGMENTS, ALIVE, BLOCKS, HISTORY, SETTINGS)
+TABLES = (DEVICES, BY_STACK, SEGMENTS, LIVE_BLOCKS, BLOCKS, HISTORY, SETTINGS)

@@ -53,15 +53,16 @@ def _oom_facts(failed: dict[str, int | None], device: str, start_ns: int) -> lis
         Fact("oom_us", "Ran out of memory at", (time_ns - start_ns) / NS_PER_US, "us", device,
              "When an allocation last failed, since the start of the recording."),
         Fact("oom_requested_bytes", "Asked for", failed["size_bytes"], "bytes", device,
-             "What that allocation asked for.", _told(failed["size_bytes"])),
+             "What that allocation asked for.", _missing_reason(failed["size_bytes"])),
         Fact("oom_free_bytes", "Free on the device", failed["device_free_bytes"], "bytes", device,
-             "What the device had left at that moment.", _told(failed["device_free_bytes"])),
+             "What the device had left at that moment.",
+             _missing_reason(failed["device_free_bytes"])),
         Fact("oom_unused_bytes", "Reserved, not used", unused, "bytes", device,
              "What the allocator held at that moment and no block used."),
     ]  # fmt: skip
 
 
-def _told(value: int | None) -> str | None:
+def _missing_reason(value: int | None) -> str | None:
     return None if value is not None else "The snapshot does not tell it."
 
 
@@ -92,17 +93,18 @@ def snapshot_notes(trace: Trace) -> list[Note]:
 
 def _oom_note(trace: Trace, device: str, failed: dict[str, int | None], count: int) -> Note:
     """Whether fragmentation or need made an allocation fail."""
-    asked, unused = failed["size_bytes"] or 0, _unused(failed)
+    requested, unused = failed["size_bytes"] or 0, _unused(failed)
     settings = side_frame(trace, "snapshot_settings")
     is_expandable = settings.filter(
         (pl.col("setting") == EXPANDABLE) & (pl.col("value") == "True")
     ).height
     text = (
         f"{device} ran out of memory {'once' if count == 1 else f'{count} times'}; the last time "
-        f"{_size(asked)} were asked for, with {_size(failed['allocated_bytes'] or 0)} in use and "
+        f"{_size(requested)} were asked for, with "
+        f"{_size(failed['allocated_bytes'] or 0)} in use and "
         f"{_size(unused)} reserved but unused."
     )
-    if unused < asked:
+    if unused < requested:
         text += (
             " All that was unused would not have been enough: the table 'Who holds "
             "memory' tells who held how much at that moment."
@@ -115,7 +117,7 @@ def _oom_note(trace: Trace, device: str, failed: dict[str, int | None], count: i
             "expandable_segments:True lets segments grow instead."
         )
     evidence: dict[str, object] = {
-        "device": device, "count": count, "requested_bytes": asked, "unused_bytes": unused,
+        "device": device, "count": count, "requested_bytes": requested, "unused_bytes": unused,
         "device_free_bytes": failed["device_free_bytes"],
     }  # fmt: skip
     return Note("advice", "snapshot_out_of_memory", "warning", text, evidence)

@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.memory.snapshot.moments import (
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Table
-from torch_tb_profiler.views.snapshot.columns import ALIVE, BY_STACK
+from torch_tb_profiler.views.snapshot.columns import BY_STACK, LIVE_BLOCKS
 from torch_tb_profiler.views.snapshot.rows import (
     BEFORE,
     DEVICE,
@@ -31,7 +31,7 @@ from torch_tb_profiler.views.snapshot.rows import (
 MAX_STACKS = 1000
 """Call stacks of one device and moment that are listed, the largest first."""
 
-MAX_ALIVE = 5000
+MAX_LIVE_BLOCKS = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ def moments_of(trace: Trace, time_ns: int | None) -> list[Moment]:
         trace: A snapshot.
         time_ns: One that was chosen, in trace time.
     """
-    found = []
+    moments = []
     for device in device_moments(trace):
         if device.peak >= 0:
-            found.append(Moment(device, "peak", device.peak))
+            moments.append(Moment(device, "peak", device.peak))
         if device.ooms:
-            found.append(Moment(device, "oom", device.ooms[-1]))
-        found.append(Moment(device, "end", device.last))
+            moments.append(Moment(device, "oom", device.ooms[-1]))
+        moments.append(Moment(device, "end", device.last))
         if time_ns is not None:
-            found.append(Moment(device, "chosen", row_at(trace, device, time_ns)))
-    return found
+            moments.append(Moment(device, "chosen", row_at(trace, device, time_ns)))
+    return moments
 
 
 def by_stack_table(trace: Trace, moments: list[Moment]) -> Table:
@@ -75,11 +75,11 @@ def by_stack_table(trace: Trace, moments: list[Moment]) -> Table:
 
 def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
     lived = lifetimes(trace)
-    places = live_allocations(trace, moment.device, moment.row)
-    alive = pl.DataFrame({"stack": lived.stack[places], "size_bytes": lived.size_bytes[places]})
-    whole = max(int(alive["size_bytes"].sum()), 1)
+    rows = live_allocations(trace, moment.device, moment.row)
+    live = pl.DataFrame({"stack": lived.stack[rows], "size_bytes": lived.size_bytes[rows]})
+    whole = max(int(live["size_bytes"].sum()), 1)
     return (
-        alive.group_by("stack")
+        live.group_by("stack")
         .agg(pl.col("size_bytes").sum(), pl.len().cast(pl.Int64).alias("blocks"))
         .sort("size_bytes", "stack", descending=[True, False])
         .head(MAX_STACKS)
@@ -94,29 +94,29 @@ def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
     )
 
 
-def alive_table(trace: Trace, moments: list[Moment]) -> Table:
+def live_blocks_table(trace: Trace, moments: list[Moment]) -> Table:
     """The rows of :data:`ALIVE` of moments, one per device."""
-    places = [live_allocations(trace, moment.device, moment.row) for moment in moments]
-    frame = pl.concat([_alive(trace, part) for part in places or [np.empty(0, np.int64)]])
+    rows = [live_allocations(trace, moment.device, moment.row) for moment in moments]
+    frame = pl.concat([_live_blocks(trace, part) for part in rows or [np.empty(0, np.int64)]])
     reasons = {"allocation_us": BEFORE, "release_us": STILL}
-    return filled(ALIVE, with_stacks(trace, hexadecimal(frame)), reasons)
+    return filled(LIVE_BLOCKS, with_stacks(trace, hexadecimal(frame)), reasons)
 
 
-def _alive(trace: Trace, places: Int64) -> pl.DataFrame:
+def _live_blocks(trace: Trace, rows: Int64) -> pl.DataFrame:
     lived = lifetimes(trace)
     frame = (
         pl.DataFrame(
             {
-                "device": lived.device[places],
-                "address": lived.address[places],
-                "size_bytes": lived.size_bytes[places],
-                "stack": lived.stack[places],
-                "born": lived.born[places],
-                "died": lived.died[places],
+                "device": lived.device[rows],
+                "address": lived.address[rows],
+                "size_bytes": lived.size_bytes[rows],
+                "stack": lived.stack[rows],
+                "born": lived.born[rows],
+                "died": lived.died[rows],
             }
         )
         .sort("size_bytes", "address", descending=[True, False])
-        .head(MAX_ALIVE)
+        .head(MAX_LIVE_BLOCKS)
     )
     times = side_frame(trace, "snapshot_events")["time_ns"]
     known = {

@@ -16,7 +16,7 @@ NO_STACK = (
     "No call stack was recorded (_record_memory_history(context=…, stacks=…) records them), or it "
     "holds no frame."
 )
-NOT_TOLD = "The snapshot does not tell it."
+NOT_IN_SNAPSHOT = "The snapshot does not tell it."
 BEFORE = "It was allocated before the first event of the snapshot."
 STILL = "It was still in use when the snapshot was taken."
 
@@ -55,6 +55,6 @@ def filled(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Tab
     """The table, in its default order."""
     schema = spec.polars_schema()
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
-    told = dict.fromkeys(schema, NOT_TOLD) | reasons
-    told |= {key: NO_STACK for key in ("frame", "call_stack") if key in schema}
-    return in_default_order(Table(spec, shown, needed(shown, told)))
+    all_reasons = dict.fromkeys(schema, NOT_IN_SNAPSHOT) | reasons
+    all_reasons |= {key: NO_STACK for key in ("frame", "call_stack") if key in schema}
+    return in_default_order(Table(spec, shown, needed(shown, all_reasons)))

@@ -12,7 +12,7 @@ from torch_tb_profiler.views.snapshot.columns import BLOCKS, DEVICES, SEGMENTS
 from torch_tb_profiler.views.snapshot.rows import (
     BEFORE,
     DEVICE,
-    NOT_TOLD,
+    NOT_IN_SNAPSHOT,
     filled,
     hexadecimal,
     since_start,
@@ -93,7 +93,7 @@ def _blocks(trace: Trace, blocks: pl.DataFrame) -> Table:
             requested_bytes=pl.when(pl.col("state") != "inactive").then("requested_bytes"),
         )
     )
-    reasons = {"allocation_us": f"{BEFORE} {FREE}", "requested_bytes": f"{NOT_TOLD} {FREE}"}
+    reasons = {"allocation_us": f"{BEFORE} {FREE}", "requested_bytes": f"{NOT_IN_SNAPSHOT} {FREE}"}
     return filled(BLOCKS, with_stacks(trace, hexadecimal(frame)), reasons)
 
 

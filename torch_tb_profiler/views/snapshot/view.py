@@ -18,7 +18,7 @@ from torch_tb_profiler.views.snapshot import PARAMETERS
 from torch_tb_profiler.views.snapshot.columns import SETTINGS, TABLES
 from torch_tb_profiler.views.snapshot.facts import snapshot_facts, snapshot_notes
 from torch_tb_profiler.views.snapshot.history import curve, history_table
-from torch_tb_profiler.views.snapshot.holders import alive_table, by_stack_table, moments_of
+from torch_tb_profiler.views.snapshot.holders import by_stack_table, live_blocks_table, moments_of
 from torch_tb_profiler.views.snapshot.rows import filled
 from torch_tb_profiler.views.snapshot.segments import blocks_table, devices_table, segments_table
 from torch_tb_profiler.views.spec import ViewSpec
@@ -41,7 +41,7 @@ def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None
         devices,
         by_stack_table(trace, moments),
         segments_table(trace),
-        alive_table(trace, [moment for moment in moments if moment.name == shown]),
+        live_blocks_table(trace, [moment for moment in moments if moment.name == shown]),
         blocks_table(trace),
         history_table(trace, selection),
         filled(SETTINGS, side_frame(trace, "snapshot_settings"), {}),

@@ -23,7 +23,7 @@ OUTSIDE = "Outside of phases"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class SliceLocations:
     """Per slice of a trace.
 
     Attributes:
@@ -42,7 +42,7 @@ class Places:
 
 
 @per_trace
-def places(trace: Trace) -> Places:
+def slice_locations(trace: Trace) -> SliceLocations:
     """Where the slices of a trace ran; made once."""
     parent = indices(trace.slices["parent"])
     tree = module_tree(trace)
@@ -58,7 +58,7 @@ def places(trace: Trace) -> Places:
     number = np.full(trace.slices.height, -1, np.int64)
     number[calls] = np.arange(len(calls))
     call = gather(number, nearest_marked(parent, number >= 0))
-    return Places(phases, phase, gather(tree.node, occurrence), call, ranges)
+    return SliceLocations(phases, phase, gather(tree.node, occurrence), call, ranges)
 
 
 def _range_names(trace: Trace) -> dict[int, str]:

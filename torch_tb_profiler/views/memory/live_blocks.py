@@ -26,7 +26,7 @@ from torch_tb_profiler.views.schema import Column, Fact, TableSpec
 
 EARLIER = "before the recording"
 
-ALIVE = TableSpec(
+LIVE_BLOCKS = TableSpec(
     name="alive",
     title="Alive at a moment",
     help="One row per block of memory that is alive at the chosen moment (at_us), or when the most "
@@ -102,12 +102,12 @@ def moment_facts(
 ) -> list[Fact]:
     """What the table is of: the moment of each device, and what is allocated at it."""
     facts: list[Fact] = []
-    for place, (device, record) in enumerate(zip(records.devices, at, strict=True)):
+    for index, (device, record) in enumerate(zip(records.devices, at, strict=True)):
         if record is None:
             continue
         moment = int(records.time_ns[record]) if time_ns is None else time_ns
         which = "the peak: choose another with at_us" if time_ns is None else "as chosen (at_us)"
-        total = total_after(records, place, record)
+        total = total_after(records, index, record)
         facts += [
             Fact(
                 "alive_at_us",
@@ -130,7 +130,7 @@ def moment_facts(
     return facts
 
 
-def alive_frame(trace: Trace, at: list[int | None]) -> pl.DataFrame:
+def live_blocks_frame(trace: Trace, at: list[int | None]) -> pl.DataFrame:
     """The rows of :data:`ALIVE`.
 
     Args:
@@ -139,13 +139,13 @@ def alive_frame(trace: Trace, at: list[int | None]) -> pl.DataFrame:
     """
     records = memory_records(trace)
     if not records.has_addresses:
-        return pl.DataFrame(schema=ALIVE.polars_schema())
-    alive = [
+        return pl.DataFrame(schema=LIVE_BLOCKS.polars_schema())
+    live = [
         np.flatnonzero(live_after(records, device, record))
         for device, record in enumerate(at)
         if record is not None
     ]
-    rows = np.sort(np.concatenate(alive)) if alive else np.empty(0, np.int64)
+    rows = np.sort(np.concatenate(live)) if live else np.empty(0, np.int64)
     parts = [_recorded(trace, records, rows)]
     for device, record in enumerate(at):
         total = None if record is None else total_after(records, device, record)
@@ -157,12 +157,12 @@ def alive_frame(trace: Trace, at: list[int | None]) -> pl.DataFrame:
 
 def _recorded(trace: Trace, records: MemoryRecords, rows: Int64) -> pl.DataFrame:
     blocks, origin = memory_blocks(trace), trace.meta.start_ns
-    made, end = records.time_ns[rows], blocks.end_ns[rows]
+    start, end = records.time_ns[rows], blocks.end_ns[rows]
     # The end of a block whose release is missing is only known to lie before its place's next.
     is_released = records.pairs.release[rows] >= 0
     shape, dtype = _tensors(trace, records, rows)
     released: Float64 = np.where(is_released, end - origin, np.nan) / NS_PER_US
-    allocated = (made - origin) / NS_PER_US
+    allocated = (start - origin) / NS_PER_US
     return pl.DataFrame(
         {
             "device": _texts([one.label for one in records.devices], records.device[rows]),
@@ -180,7 +180,7 @@ def _recorded(trace: Trace, records: MemoryRecords, rows: Int64) -> pl.DataFrame
             "release_us": released,
             "lifetime_us": released - allocated,
         },
-        schema=ALIVE.polars_schema(),
+        schema=LIVE_BLOCKS.polars_schema(),
         nan_to_null=True,
     )
 
@@ -193,19 +193,19 @@ def _texts(texts: list[str], code: Int64) -> pl.Series:
 
 def _tensors(trace: Trace, records: MemoryRecords, rows: Int64) -> tuple[pl.Series, pl.Series]:
     """The shape and the element type of each block, null where no operator took such a tensor."""
-    found, starts = operands(trace), trace.slices["start_ns"].to_numpy()
+    matches, starts = operands(trace), trace.slices["start_ns"].to_numpy()
     root = gather(root_operators(trace), records.operator[rows])
-    made, end = records.time_ns[rows], memory_blocks(trace).end_ns[rows]
-    begun = np.where(root >= 0, gather(starts, root), made)
-    wanted = Blocks(records.size_bytes[rows], made, end, begun)
+    start, end = records.time_ns[rows], memory_blocks(trace).end_ns[rows]
+    begun = np.where(root >= 0, gather(starts, root), start)
+    wanted = Blocks(records.size_bytes[rows], start, end, begun)
     of_host = np.array([one.type == CPU_TYPE for one in records.devices], np.bool_)
     tensor = np.where(
         of_host[records.device[rows]],
-        tensor_of_blocks(found.exact, wanted),
-        tensor_of_blocks(found.rounded, wanted),
+        tensor_of_blocks(matches.exact, wanted),
+        tensor_of_blocks(matches.rounded, wanted),
     )
-    shapes = [f"[{', '.join(map(str, one.shape))}]" for one in found.tensors]
-    return _texts(shapes, tensor), _texts([one.dtype or "" for one in found.tensors], tensor)
+    shapes = [f"[{', '.join(map(str, one.shape))}]" for one in matches.tensors]
+    return _texts(shapes, tensor), _texts([one.dtype or "" for one in matches.tensors], tensor)
 
 
 def _before(trace: Trace, records: MemoryRecords, device: int, rest: int) -> pl.DataFrame:
@@ -223,4 +223,4 @@ def _before(trace: Trace, records: MemoryRecords, device: int, rest: int) -> pl.
         for category, size in sizes
         if size > 0
     ]
-    return pl.DataFrame(rows, schema=ALIVE.polars_schema())
+    return pl.DataFrame(rows, schema=LIVE_BLOCKS.polars_schema())
