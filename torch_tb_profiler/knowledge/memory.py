@@ -61,7 +61,7 @@ class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
     states: int
     names: tuple[str, ...]
-    shown_by: tuple[str, ...] = msgspec.field(default=(), name="told-by")
+    shown_by: tuple[str, ...] = ()
 
 
 class MemoryFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
