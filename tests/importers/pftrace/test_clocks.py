@@ -1,4 +1,4 @@
-"""Time stamps of other clocks than the trace's own, over pieces of any size."""
+"""Timestamps of clocks other than the trace's, over pieces of any size."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_an_incremental_clock_adds_up_over_pieces(piece_bytes: int) -> None:
     data += packet((8, 1), (11, message((9, 2))))
     data += packet((8, 1), (11, message((9, 1), (11, 2), (23, "own"))), sequence=2)
     data += packet((8, 1), (11, message((9, 2), (11, 2))), sequence=2)
-    found = slices(read_data(data, piece_bytes))
-    assert found == [
+    rows = slices(read_data(data, piece_bytes))
+    assert rows == [
         ("op", 1_003_000, 3000),
         ("op", 1_009_000, 3000),
         ("late", 9_001_000, 1000),
@@ -65,14 +65,14 @@ def test_an_incremental_clock_adds_up_over_pieces(piece_bytes: int) -> None:
     ]
 
 
-def test_what_no_snapshot_tells_is_left_out_and_counted() -> None:
+def test_clocks_without_a_snapshot_are_dropped_and_counted() -> None:
     data = START + TRACKS + stamped(5, 1, 99) + stamped(6, 1, 70) + event(-1, 1, (11, 2))
     columns = read_data(data + begin(BOOT, "op") + end(BOOT + 1))
     assert slices(columns) == [("op", 0, 1)]
     assert columns.quality.counts["event_without_time"] == 3
 
 
-def test_absurd_clocks_break_nothing() -> None:
+def test_implausible_clocks_break_nothing() -> None:
     huge = 2**64 - 1
     data = clocks((6, huge), (1, huge)) + START + TRACKS
     data += clocks((6, BOOT), (OWN, huge, 1, huge)) + clocks((6, BOOT), (OWN, 5, 1, 2**62))

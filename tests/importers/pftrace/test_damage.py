@@ -1,4 +1,4 @@
-"""Damaged files: what is before the damage is read, nothing fails in another way than told."""
+"""Damaged files: everything before the damage is read, and only format errors are raised."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHOLE = TRACKS + b"".join(begin(at, f"op {at}") + end(at + 5) for at in range(10
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 50, 1 << 16])
-def test_a_cut_file_is_read_as_far_as_it_goes(chunk_bytes: int) -> None:
+def test_a_truncated_file_is_read_to_its_end(chunk_bytes: int) -> None:
     whole = slices(read_data(WHOLE))
     for cut in range(len(WHOLE) - 60, len(WHOLE), 7):
         columns = read_data(WHOLE[:cut], piece_bytes=64, chunk_bytes=chunk_bytes)
@@ -25,7 +25,7 @@ def test_a_cut_file_is_read_as_far_as_it_goes(chunk_bytes: int) -> None:
         assert slices(columns)[:-1] == whole[: len(slices(columns)) - 1]
 
 
-def test_what_follows_something_else_than_a_packet_is_not_read() -> None:
+def test_nothing_is_read_after_something_else_than_a_packet() -> None:
     columns = read_data(
         WHOLE + b"\x12\x05junk." + begin(500, "behind"), piece_bytes=64, chunk_bytes=9
     )
@@ -54,7 +54,7 @@ def test_many_tracks_are_no_trouble() -> None:
     assert {duration for _, _, duration in slices(columns)} == {1}
 
 
-def test_random_damage_fails_only_as_told() -> None:
+def test_random_damage_raises_only_format_errors() -> None:
     source = random.Random(7)
     whole = TRACKS + WHOLE
     for _ in range(80):
@@ -83,7 +83,7 @@ def test_a_packed_file_may_be_cut() -> None:
         ("chrome.perfetto-trace", "chrome", None),
     ],
 )
-def test_names_tell_worker_and_stamp(name: str, worker: str, stamp: str | None) -> None:
-    found = trace_names().parse_file(name)
-    assert found is not None
-    assert (found.worker, found.stamp, found.format) == (worker, stamp, "pftrace")
+def test_names_have_worker_and_stamp(name: str, worker: str, stamp: str | None) -> None:
+    match = trace_names().parse_file(name)
+    assert match is not None
+    assert (match.worker, match.stamp, match.format) == (worker, stamp, "pftrace")

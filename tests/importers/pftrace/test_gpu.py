@@ -1,4 +1,4 @@
-"""Work of GPUs: render stages, who launched them, their counters; and rocprofv3's slices."""
+"""GPU work: render stages, their launches and counters; and rocprofv3's slices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_stages_are_work_of_the_devices(piece_bytes: int) -> None:
     assert not rows(columns, "collective")
 
 
-def test_a_call_launches_what_it_says_it_submitted() -> None:
+def test_a_call_launches_the_work_it_submitted() -> None:
     data = TRACKS + packet((13, 1), (12, message(*QUEUES)))
     data += begin(
         1, "cudaLaunchKernel", (22, "cuda_runtime"), (3000, message((1, 5), (1, 6)))
@@ -66,14 +66,14 @@ def test_a_call_launches_what_it_says_it_submitted() -> None:
 
 
 @SIZES
-def test_counters_are_called_what_their_descriptor_says(piece_bytes: int) -> None:
+def test_counters_are_named_by_their_descriptor(piece_bytes: int) -> None:
     specs = message((1, message((1, 0), (2, "Power (W)"))), (1, message((1, 3), (2, "Cycles"))))
     data = TRACKS + packet((13, 1), (12, message((47, message((1, 1), (3, 2), (2, specs))))))
     values = message((4, 1), (2, message((1, 0), (3, 1.5))), (2, message((1, 3), (2, 9))))
     data += packet((8, 5), (13, 2), (52, values))
     data += packet((8, 6), (52, message((3, 4), (1, specs), (2, message((1, 0), (2, 7))))))
-    found = rows(read_data(data, piece_bytes), "counters")
-    assert [(r["track"][0], r["name_code"], r["series_code"], r["value"]) for r in found] == [
+    counters = rows(read_data(data, piece_bytes), "counters")
+    assert [(r["track"][0], r["name_code"], r["series_code"], r["value"]) for r in counters] == [
         ("GPU 2 Counters", "Power (W)", "", 1.5),
         ("GPU 2 Counters", "Cycles", "", 9.0),
         ("GPU 4 Counters", "Power (W)", "", 7.0),
@@ -81,7 +81,7 @@ def test_counters_are_called_what_their_descriptor_says(piece_bytes: int) -> Non
 
 
 def rocprof() -> bytes:
-    """Slices as rocprofv3 names and annotates them: made up, no such file was at hand."""
+    """Slices as rocprofv3 names and annotates them: synthetic, as no such file was available."""
     queue = packet((60, message((1, 40), (2, "COMPUTE AGENT [2] QUEUE [0] GPU"))))
     thread = packet((60, message((1, 41), (5, 1), (2, "THREAD 1 (78)"))))
     data = TRACKS + queue + thread
@@ -120,7 +120,7 @@ def test_rocprofs_slices_are_calls_kernels_and_copies() -> None:
     assert [names[row] for row in work["launch"]] == ["hipLaunchKernel"]
 
 
-def test_flows_from_the_host_launch_what_names_no_correlation() -> None:
+def test_flows_from_the_host_launch_work_without_correlation() -> None:
     queue = packet((60, message((1, 40), (2, "QUEUE [0]"))))
     data = TRACKS + queue + begin(1, "submit", (22, "cuda_driver"), (36, 5)) + end(2)
     data += begin(4, "work", (22, "kernel"), (42, 5), track=40) + end(6, track=40)
@@ -129,8 +129,8 @@ def test_flows_from_the_host_launch_what_names_no_correlation() -> None:
     assert columns.launch[1] == 0
 
 
-def test_nodes_of_graphs_have_what_they_are_annotated_with() -> None:
-    """PyTorch spreads the keys of an annotation over the data of the stage."""
+def test_graph_nodes_have_their_annotations() -> None:
+    """PyTorch writes the keys of an annotation as separate extra data of the stage."""
     data = TRACKS + packet((13, 1), (12, message(*QUEUES)))
     for at, key in ((10, "module_fqn"), (20, "name"), (30, "phase")):
         values = {"graph id": "5", "graph node id": str(at), key: "layers.0"}

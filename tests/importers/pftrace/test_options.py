@@ -1,4 +1,4 @@
-"""How a file is read does not change what is read: pieces anywhere, frames left out where asked."""
+"""Options of reading: pieces in other processes, Python frames dropped on request."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_pieces_may_be_read_in_other_processes() -> None:
     assert here.tracks == there.tracks
 
 
-def test_progress_is_told_in_bytes_of_the_file() -> None:
-    told: list[int] = []
-    read_file(Reading(progress=told.append))
-    assert told[-1] == FILE.stat().st_size
+def test_progress_is_in_bytes_of_the_file() -> None:
+    progress: list[int] = []
+    read_file(Reading(progress=progress.append))
+    assert progress[-1] == FILE.stat().st_size
 
 
-def test_python_frames_are_left_out_where_asked() -> None:
+def test_python_frames_are_dropped_on_request() -> None:
     whole = read_file(Reading())
     bare = read_file(replace(Reading(), options=ReadOptions(python_frames=False)))
     frames = whole.tables["python"]["slice"].size
@@ -69,5 +69,5 @@ def test_lists_may_be_interned_texts() -> None:
     state = packet((13, 1), (12, message(*interned(29, {3: "[[1, 2]]"}))))
     given = 4, message((10, "Input Dims"), (17, 3))
     data = TRACKS + state + begin(1, "mm", (22, "cpu_op"), given, annotation("Input type", ["f"]))
-    found = rows(read_data(data + end(2)), "operator")[0]
-    assert (found["input_shape_code"], found["input_type_code"]) == ("[[1, 2]]", "['f']")
+    operator = rows(read_data(data + end(2)), "operator")[0]
+    assert (operator["input_shape_code"], operator["input_type_code"]) == ("[[1, 2]]", "['f']")

@@ -27,7 +27,7 @@ def tables(marks: list[Mark]) -> tuple[ColumnArrays, ColumnArrays]:
 
 
 def by_stack(marks: list[Mark]) -> tuple[list[int], dict[str, int]]:
-    """Durations of the begins in order, and what has no partner."""
+    """Durations of the begins in order, and the counts of unmatched events."""
     last: dict[int, int] = {}
     for _, time, track in marks:
         last[track] = max(last.get(track, time), time)
@@ -57,9 +57,9 @@ MARKS = st.lists(st.tuples(st.booleans(), st.integers(0, 12), st.integers(0, 2))
 def test_in_order_of_time_a_stack_pairs_them(marks: list[Mark]) -> None:
     marks.sort(key=lambda mark: mark[1])  # as a program writes them while it runs
     quality = QualityReport()
-    found = durations(*tables(marks), quality)
+    result = durations(*tables(marks), quality)
     expected, counts = by_stack(marks)
-    assert found.tolist() == expected
+    assert result.tolist() == expected
     assert quality.counts == {code: count for code, count in counts.items() if count}
 
 
@@ -76,8 +76,8 @@ def test_blocks_of_begins_keep_their_own_ends(
         marks += [(True, start, track) for start, _, track in some]
         marks += [(False, start + duration, track) for start, duration, track in some]
     quality = QualityReport()
-    found = durations(*tables(marks), quality)
-    assert found.tolist() == [duration for _, duration, _ in (*block, *second)]
+    result = durations(*tables(marks), quality)
+    assert result.tolist() == [duration for _, duration, _ in (*block, *second)]
     assert quality.counts == {}
 
 

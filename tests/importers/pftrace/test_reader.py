@@ -1,4 +1,4 @@
-"""Packets, sequences, tracks, arguments and GPUs of made-up files, over pieces of any size."""
+"""Packets, sequences, tracks, arguments and GPUs of synthetic files, over pieces of any size."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_names_are_those_of_their_sequence_since_its_reset(piece_bytes: int) -> 
 
 
 @SIZES
-def test_events_behind_a_loss_are_left_out_until_the_reset(piece_bytes: int) -> None:
+def test_events_after_a_loss_are_dropped_until_the_reset(piece_bytes: int) -> None:
     data = TRACKS + named(1, 1, 1) + named(2, 2, 1)  # nothing was said yet
     data += resets(*interned(2, {1: "one"})) + named(10, 1, 1) + named(11, 2, 1)
     data += packet((42, 1)) + named(20, 1, 1) + named(21, 2, 1)
@@ -67,8 +67,8 @@ def test_the_default_track_is_that_of_the_sequence(piece_bytes: int) -> None:
     data += event(1, 1, (23, "default"), flags=2) + event(2, 2, flags=2)
     data += begin(3, "named") + end(4)
     data += event(5, 1, (23, "nowhere"), sequence=8) + event(6, 2, sequence=8)
-    found = [row["track"] for row in rows(read_data(data, piece_bytes), "slices")]
-    assert found == [("77", "79"), ("77", "78"), ("", "sequence 8")]
+    tracks = [row["track"] for row in rows(read_data(data, piece_bytes), "slices")]
+    assert tracks == [("77", "79"), ("77", "78"), ("", "sequence 8")]
 
 
 def test_tracks_belong_to_the_process_above_them() -> None:
@@ -78,13 +78,13 @@ def test_tracks_belong_to_the_process_above_them() -> None:
     data = TRACKS + child + parent + circle
     for track in (10, 20, 99):
         data += begin(track, "op", track=track) + end(track + 1, track=track)
-    found = read_data(data).tracks
-    assert [(one.pid, one.tid) for one in found] == [
+    tracks = read_data(data).tracks
+    assert [(one.pid, one.tid) for one in tracks] == [
         ("77", "lane"),
         ("", "track 20"),
         ("", "track 99"),
     ]
-    assert (found[0].process_name, found[0].thread_name) == ("python", "lane")
+    assert (tracks[0].process_name, tracks[0].thread_name) == ("python", "lane")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_arguments_are_those_of_json(
 ) -> None:
     given = annotation(key, value), annotation("Ev Idx", 3)
     data = TRACKS + begin(1, "aten::mm", (22, "cpu_op"), *given) + end(5)
-    found = rows(read_data(data), table)
-    assert [row[column] for row in found] == ([] if expected is None else [expected])
+    details = rows(read_data(data), table)
+    assert [row[column] for row in details] == ([] if expected is None else [expected])
 
 
 @SIZES
@@ -127,20 +127,20 @@ def test_names_and_values_of_arguments_may_be_interned(piece_bytes: int) -> None
     assert "x" not in columns.strings
 
 
-def test_numbers_beyond_sense_are_nulls() -> None:
+def test_implausible_numbers_are_null() -> None:
     given = annotation("In msg nelems", 2**62), annotation("Group size", "many")
     data = TRACKS + begin(1, "nccl", (22, "cpu_op"), annotation("Collective name", "x"), *given)
     columns = read_data(data + end(2))
-    found = rows(columns, "collective")[0]
-    assert (found["in_nelems"], found["group_size"]) == (None, None)
+    collective = rows(columns, "collective")[0]
+    assert (collective["in_nelems"], collective["group_size"]) == (None, None)
     assert columns.quality.counts == {"argument_value": 2}
 
 
 def test_counters_of_the_program_have_the_name_of_their_track() -> None:
     track = packet((60, message((1, 50), (5, 1), (2, "bytes"), (8, b""))))
     data = TRACKS + track + event(5, 4, (11, 50), (30, 7)) + event(6, 4, (11, 50), (44, 2.5))
-    found = rows(read_data(data), "counters")
-    assert [(row["name_code"], row["time_ns"], row["value"]) for row in found] == [
+    counters = rows(read_data(data), "counters")
+    assert [(row["name_code"], row["time_ns"], row["value"]) for row in counters] == [
         ("bytes", 5, 7.0),
         ("bytes", 6, 2.5),
     ]
@@ -174,8 +174,8 @@ def test_command_lines_and_other_secrets_are_in_no_text() -> None:
     assert secret not in repr((columns.strings, columns.tracks, columns.info))
 
 
-def test_a_trace_without_anything_to_show_is_none() -> None:
-    with pytest.raises(TraceFormatError, match="without anything to show") as error:
+def test_a_trace_without_supported_data_is_rejected() -> None:
+    with pytest.raises(TraceFormatError, match="without supported data") as error:
         read_data(TRACKS)
     assert error.value.code == "not_a_trace"
     with pytest.raises(TraceFormatError) as error:

@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "pftrace"
-PLACES = ("cpu", "torch2141_synthetic_gpu")
+DECIMALS = ("cpu", "torch2141_synthetic_gpu")
 LOST_TABLES = ("memory", "flows", "instants")
 LOST_COLUMNS = {"device": ("shared_memory_bytes",)}
 GPU_RANGE = "gpu_user_annotation"
@@ -30,7 +30,7 @@ ROUNDING_NS = 1
 Twins = tuple[EventColumns, EventColumns]
 
 
-@pytest.fixture(scope="module", params=PLACES, name="twins")
+@pytest.fixture(scope="module", params=DECIMALS, name="twins")
 def read_twins(request: pytest.FixtureRequest) -> Twins:
     folder = DATA if request.param == "cpu" else request.getfixturevalue("corpus") / "pftrace"
     names = (f"{request.param}.pftrace.gz", f"{request.param}.pt.trace.json.gz")
@@ -40,22 +40,22 @@ def read_twins(request: pytest.FixtureRequest) -> Twins:
 
 def keyed(columns: EventColumns, table: str) -> list[dict[str, Any]]:
     """The rows without the recorder's own span, in an order that no rounding changes."""
-    found = [row for row in rows(columns, table) if row.get("raw_category_code") != "Trace"]
+    remaining = [row for row in rows(columns, table) if row.get("raw_category_code") != "Trace"]
     starts = columns.tables["slices"]["start_ns"]
     names = columns.tables["slices"]["name_code"]
-    for row in found:
+    for row in remaining:
         if "slice" in row:
             at = row.pop("slice")
             row["start_ns"], row["slice"] = int(starts[at]), columns.strings[names[at]]
     first = ("track", "slice", "name_code", "start_ns", "time_ns")
-    return sorted(found, key=lambda row: [str(row.get(name)) for name in first])
+    return sorted(remaining, key=lambda row: [str(row.get(name)) for name in first])
 
 
 @pytest.mark.parametrize("table", ["slices", "device", "operator", "python", "collective"])
 def test_rows_are_those_of_json(twins: Twins, table: str) -> None:
-    found, expected = (keyed(columns, table) for columns in twins)
-    assert len(found) == len(expected)
-    for row, twin in zip(found, expected, strict=True):
+    actual, expected = (keyed(columns, table) for columns in twins)
+    assert len(actual) == len(expected)
+    for row, twin in zip(actual, expected, strict=True):
         for column, value in row.items():
             if column in LOST_COLUMNS.get(table, ()):
                 assert value is None
@@ -66,18 +66,18 @@ def test_rows_are_those_of_json(twins: Twins, table: str) -> None:
 
 
 def test_counters_are_those_of_json(twins: Twins) -> None:
-    found, expected = (keyed(columns, "counters") for columns in twins)
-    assert [(r["track"], r["name_code"], r["series_code"], r["value"]) for r in found] == [
+    actual, expected = (keyed(columns, "counters") for columns in twins)
+    assert [(r["track"], r["name_code"], r["series_code"], r["value"]) for r in actual] == [
         (r["track"], r["name_code"], r["series_code"], r["value"]) for r in expected
     ]
 
 
-def test_what_is_lost_is_told(twins: Twins) -> None:
+def test_unsupported_capabilities_are_named(twins: Twins) -> None:
     protobuf, json = twins
     for table in LOST_TABLES:
         assert not rows(protobuf, table)
-    told = {lack.capability for lack in protobuf.info.not_recorded}
-    assert {"shared_memory", "occupancy", "blocks_per_sm", "memory"} <= told
+    missing = {each.capability for each in protobuf.info.not_recorded}
+    assert {"shared_memory", "occupancy", "blocks_per_sm", "memory"} <= missing
     assert protobuf.base_ns == json.base_ns
     assert (protobuf.format, protobuf.info.recorder) == ("pftrace", "torch.profiler")
     assert protobuf.quality.counts == {}
@@ -85,9 +85,9 @@ def test_what_is_lost_is_told(twins: Twins) -> None:
 
 def test_rows_of_the_trace_have_their_labels(twins: Twins) -> None:
     protobuf, json = twins
-    found = {(one.pid, one.tid): one for one in protobuf.tracks}
+    tracks = {(one.pid, one.tid): one for one in protobuf.tracks}
     for track in json.tracks:
-        if (one := found.get((track.pid, track.tid))) is not None:
+        if (one := tracks.get((track.pid, track.tid))) is not None:
             label = None if track.process_label == "CPU" else track.process_label
             assert one.process_label == label
             if label is not None and label.startswith("GPU"):

@@ -49,7 +49,7 @@ TRACKS = process(1, 77, "python") + thread(2, 1, 77, 78, "main") + thread(3, 1, 
 
 
 def clocks(*shown: tuple[int, ...], sequence: int = 1) -> bytes:
-    """A snapshot; each clock is its number, time stamp, whether it is incremental, its unit."""
+    """A snapshot; each clock is (id, timestamp, whether it is incremental, unit)."""
     given = [(1, message(*enumerate(clock, 1))) for clock in shown]
     return packet((6, message(*given)), sequence=sequence)
 
@@ -82,9 +82,9 @@ def read_data(data: bytes, piece_bytes: int = 1 << 20, chunk_bytes: int = 1 << 1
 def rows(columns: EventColumns, table: str) -> list[dict[str, Any]]:
     """The rows of a table with texts and tracks in place of codes; None for what is absent."""
     return [
-        {column: _shown(columns, column, value[row]) for column, value in found.items()}
-        for found in [columns.tables[table]]
-        for row in range(next(iter(found.values())).size)
+        {column: _shown(columns, column, value[row]) for column, value in table_columns.items()}
+        for table_columns in [columns.tables[table]]
+        for row in range(next(iter(table_columns.values())).size)
     ]
 
 

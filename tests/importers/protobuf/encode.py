@@ -1,4 +1,4 @@
-"""The tests' own encoder and decoder of protobuf's wire format: plain, one field at a time."""
+"""An encoder and decoder of protobuf's wire format for tests, one field at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def varint(value: int) -> bytes:
 
 
 def field(number: int, value: int | float | str | bytes) -> bytes:
-    """A varint, a double, or something delimited."""
+    """A varint, double or length-delimited value."""
     if isinstance(value, float):
         return varint(number << 3 | 1) + struct.pack("<d", value)
     if isinstance(value, int):

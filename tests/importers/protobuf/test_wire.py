@@ -1,4 +1,4 @@
-"""The wire reader against a decoder that reads one field after the other."""
+"""The vectorized decoder against one that decodes field by field."""
 
 from __future__ import annotations
 
@@ -50,22 +50,24 @@ def _columns(picked: Occurrences) -> tuple[list[int], ...]:
 
 def check(messages: list[bytes]) -> None:
     data, start, end = spans(messages)
-    found = Wire(data).fields(start, end)
+    fields = Wire(data).fields(start, end)
     expected = [decode(data, a, b) for a, b in zip(start.tolist(), end.tolist(), strict=True)]
-    for number, wire_type in found.tags:
-        loose = found.unordered(number, wire_type)
-        order = loose.of(np.argsort(loose.message, kind="stable"))
-        assert _columns(order) == _columns(found.pick(number, wire_type))
+    for number, wire_type in fields.tags:
+        loose = fields.unordered(number, wire_type)
+        order = loose.select(np.argsort(loose.message, kind="stable"))
+        assert _columns(order) == _columns(fields.pick(number, wire_type))
     rows = sorted(
         (message, start, number, wire_type, value, end)
-        for number, wire_type in found.tags
-        for message, value, start, end in zip(*_columns(found.pick(number, wire_type)), strict=True)
+        for number, wire_type in fields.tags
+        for message, value, start, end in zip(
+            *_columns(fields.pick(number, wire_type)), strict=True
+        )
     )
     assert [(row[0], *row[2:5], row[1], row[5]) for row in rows] == [
         (index, *row) for index, (part, _) in enumerate(expected) for row in part
     ]
-    assert found.broken == sum(not is_whole for _, is_whole in expected)
-    assert found.count == len(messages)
+    assert fields.broken == sum(not is_whole for _, is_whole in expected)
+    assert fields.count == len(messages)
 
 
 @pytest.mark.parametrize("few", [0, 4, 10_000])
@@ -89,13 +91,13 @@ def test_all_fields_are_those_of_a_plain_decoder(few: int, messages: list[bytes]
         b"\xff" * 20,
     ],
 )
-def test_what_is_no_field_ends_its_message_only(message: bytes) -> None:
+def test_an_invalid_field_ends_only_its_message(message: bytes) -> None:
     good = field(1, 5) + field(2, "text")
     check([good, message, field(3, 1) + message, good])
     check([good, message, field(3, 1) + message, good] * 20)
 
 
-def test_the_last_value_counts_and_absent_ones_are_told() -> None:
+def test_the_last_value_counts_and_absent_ones_have_a_default() -> None:
     data, start, end = spans([field(1, 5) + field(1, -7), field(2, 2.5), field(1, "text")])
     fields = Wire(data).fields(start, end)
     assert fields.ints(1).tolist() == [-7, ABSENT, ABSENT]
@@ -130,7 +132,7 @@ def test_repeated_numbers_are_read_packed_and_not(values: list[list[int]], packe
         max_size=60,
     )
 )
-def test_texts_are_made_once_each(texts: list[str | None]) -> None:
+def test_each_text_is_decoded_once(texts: list[str | None]) -> None:
     data, start, end = spans([(text or "").encode() for text in texts])
     is_none = np.array([text is None for text in texts], bool)
     start = np.where(is_none, ABSENT, start)
@@ -140,33 +142,33 @@ def test_texts_are_made_once_each(texts: list[str | None]) -> None:
 
 
 @given(st.lists(st.text("ab", max_size=34), max_size=60), st.booleans())
-def test_texts_that_messages_begin_with_are_made_once_each(texts: list[str], other: bool) -> None:
+def test_each_leading_text_is_decoded_once(texts: list[str], other: bool) -> None:
     messages = [message((10, text), (2, number)) for number, text in enumerate(texts)]
     data, start, end = spans([*messages, message((2, 1))] if other else messages)
     wire = Wire(data)
-    found = leading_texts(wire, Occurrences(np.arange(start.size), end - start, start, end), 10)
+    leading = leading_texts(wire, Occurrences(np.arange(start.size), end - start, start, end), 10)
     if other:
-        assert found is None
+        assert leading is None
         return
-    assert found is not None
-    assert [found.texts[code] for code in found.codes.tolist()] == texts
-    assert found.texts == list(dict.fromkeys(texts))
-    assert wire.fields(found.end, end).ints(2).tolist() == list(range(len(texts)))
+    assert leading is not None
+    assert [leading.texts[code] for code in leading.codes.tolist()] == texts
+    assert leading.texts == list(dict.fromkeys(texts))
+    assert wire.fields(leading.end, end).ints(2).tolist() == list(range(len(texts)))
 
 
-def test_leading_texts_that_are_alike_at_both_ends_stay_two() -> None:
+def test_leading_texts_equal_at_both_ends_stay_distinct() -> None:
     texts = [
         "beginning one ending words",
         "beginning two ending words",
         "beginning one ending words",
     ]
     data, start, end = spans([message((10, text)) for text in texts])
-    found = leading_texts(Wire(data), Occurrences(np.arange(3), end - start, start, end), 10)
-    assert found is not None
-    assert [found.texts[code] for code in found.codes.tolist()] == texts
+    leading = leading_texts(Wire(data), Occurrences(np.arange(3), end - start, start, end), 10)
+    assert leading is not None
+    assert [leading.texts[code] for code in leading.codes.tolist()] == texts
 
 
-def test_texts_whose_hashes_are_equal_stay_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_with_equal_hashes_stay_distinct(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch_tb_profiler.importers.protobuf.texts._FACTOR", np.uint64(0))
     texts = [b"one of nine", b"two of nine", b"one of nine", b"three of nine", b"two of nine"]
     texts += [b"1234567\x0f", b"1234567"]  # the one with its size is the other with its own
@@ -175,14 +177,14 @@ def test_texts_whose_hashes_are_equal_stay_two(monkeypatch: pytest.MonkeyPatch) 
     assert [distinct[code] for code in codes.tolist()] == texts
 
 
-def test_bytes_that_are_no_text_are_replaced() -> None:
+def test_invalid_utf8_is_replaced() -> None:
     codes, distinct = distinct_texts(Wire(b"\xff\xfeab"), np.array([0]), np.array([4]))
     assert distinct == ["\ufffd\ufffdab"]
     assert codes.tolist() == [0]
 
 
 @given(st.lists(st.one_of(st.integers(-(10**20), 10**20).map(str), st.text("0-9a ", max_size=4))))
-def test_decimal_numbers_are_read_all_at_once(texts: list[str]) -> None:
+def test_decimal_numbers_are_parsed_at_once(texts: list[str]) -> None:
     data, start, end = spans([text.encode() for text in texts])
     value, is_number = decimal_numbers(Wire(data), start, end)
     for text, number, yes in zip(texts, value.tolist(), is_number.tolist(), strict=True):
@@ -192,7 +194,7 @@ def test_decimal_numbers_are_read_all_at_once(texts: list[str]) -> None:
 
 
 @given(st.lists(st.binary(max_size=400), max_size=8), st.binary(max_size=4))
-def test_a_stream_of_messages_is_walked(messages: list[bytes], rest: bytes) -> None:
+def test_spans_of_a_stream_of_messages(messages: list[bytes], rest: bytes) -> None:
     data = b"".join(field(1, each) for each in messages)
     starts, ends, at = message_spans(data, 0x0A)
     assert [data[a:b] for a, b in zip(starts, ends, strict=True)] == messages
@@ -201,7 +203,7 @@ def test_a_stream_of_messages_is_walked(messages: list[bytes], rest: bytes) -> N
     assert (len(starts), at) == (len(messages), len(data))
 
 
-def test_a_cut_message_ends_the_walk_before_it() -> None:
+def test_a_truncated_message_ends_the_stream() -> None:
     data = field(1, b"a" * 5) + field(1, b"b" * 300)
     for cut in range(8, len(data)):
         starts, _, at = message_spans(data[:cut], 0x0A)

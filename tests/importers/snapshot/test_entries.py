@@ -1,4 +1,4 @@
-"""Entries of traces, decoded at once or one by one: Python's own unpickler is the truth.
+"""Entries of traces, decoded in bulk or one by one: Python's unpickler is the reference.
 
 Cases: every protocol, one or several devices, keys of newer versions, frames that fall into the
 middle of entries, windows that end anywhere, other keys and literal values in between.
@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
 
 
 def read(data: bytes) -> tuple[list[list[dict[str, Any]]], int]:
-    """The entries of every device as dicts again, and how many were decoded at once."""
+    """The entries of every device as dicts again, and how many were decoded in bulk."""
     machine = PickleMachine(StreamWindow(data[at : at + 999] for at in range(0, len(data), 999)))
     whole = machine.run()
     store = machine.entries
@@ -56,7 +56,7 @@ def _frames(store: EntryStore, stack: int) -> list[dict[str, Any]]:
 
 
 def expected(snapshot: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """The entries with the keys that are kept."""
+    """The entries with the keys that are decoded."""
     return [
         [
             {

@@ -1,4 +1,4 @@
-"""The reader of pickles: Python's own pickler is the truth for data, and nothing is ever run.
+"""The pickle machine: Python's pickler is the reference for data, and nothing is ever run.
 
 Cases: protocols 2 to 5 of random data; streams in pieces of any size; everything that would import
 or call; memory bombs; streams that end anywhere.
@@ -66,7 +66,7 @@ def test_data_is_what_python_reads(value: Any, protocol: int) -> None:
 
 
 class Touches:
-    """Unpickled, it would make a file."""
+    """Unpickled, it would create a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,13 +77,13 @@ class Touches:
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_nothing_is_run(tmp_path: Path, protocol: int) -> None:
-    made = tmp_path / "made"
-    data = pickle.dumps({"segments": [], "x": [Touches(made)]}, protocol)
+    target = tmp_path / "target"
+    data = pickle.dumps({"segments": [], "x": [Touches(target)]}, protocol)
     with pytest.raises(HostilePickleError, match="system"):
         read(data)
-    assert not made.exists()
+    assert not target.exists()
     pickle.loads(data)
-    assert made.exists(), "the pickle does what the test says it would"
+    assert target.exists(), "the pickle does what the test says it would"
 
 
 HOSTILE = {
@@ -105,7 +105,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("data", HOSTILE)
-def test_what_it_wanted_is_named(data: bytes) -> None:
+def test_the_target_is_named(data: bytes) -> None:
     with pytest.raises(HostilePickleError, match=HOSTILE[data]):
         read(data)
 
@@ -113,7 +113,7 @@ def test_what_it_wanted_is_named(data: bytes) -> None:
 @pytest.mark.parametrize(
     "value", [OrderedDict(a=1), date(2026, 1, 1), Fraction(1, 2), len, Path("/etc")]
 )
-def test_objects_are_refused(value: Any) -> None:
+def test_objects_are_rejected(value: Any) -> None:
     with pytest.raises(HostilePickleError):
         read(pickle.dumps([value], 4))
 
@@ -145,23 +145,23 @@ def test_depth_and_sharing_cost_nothing() -> None:
     assert len(doubled) == 2
     with pytest.raises(PickleError, match="key"):
         read(b"\x80\x04}]" + b"\x85" * 100_000 + b"K\x01s.")
-    assert read(b"\x80\x02]r\xff\xff\xff\xff.") == [], "a place in the memo is no memory"
+    assert read(b"\x80\x02]r\xff\xff\xff\xff.") == [], "a memo index allocates no memory"
 
 
 @pytest.mark.parametrize("protocol", [0, 1])
-def test_old_protocols_are_refused_kindly(protocol: int) -> None:
+def test_old_protocols_are_rejected(protocol: int) -> None:
     with pytest.raises(PickleError, match="protocol 0 or 1"):
         read(pickle.dumps({"segments": [1.5, "x"]}, protocol))
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=60), st.booleans())
-def test_any_bytes_are_read_or_refused(data: bytes, headed: bool) -> None:
+def test_any_bytes_are_read_or_rejected(data: bytes, headed: bool) -> None:
     with suppress(PickleError):
         read((b"\x80\x04" if headed else b"") + data)
 
 
-def test_a_stream_that_ends_leaves_what_was_read() -> None:
+def test_a_truncated_stream_has_a_partial_value() -> None:
     snapshot = simulated(3, events=80)[0]
     data = pickle.dumps(snapshot, 4)
     counts = []
@@ -169,7 +169,7 @@ def test_a_stream_that_ends_leaves_what_was_read() -> None:
         reader = PickleMachine(StreamWindow(iter([data[:end]])))
         with pytest.raises(TruncatedPickleError):
             reader.run()
-        whole = reader.rest()
+        whole = reader.partial_value()
         assert isinstance(whole, dict)
         runs = [run for device in whole.get("device_traces", []) for run in device]
         counts.append(sum(run.end - run.start for run in runs if hasattr(run, "end")))

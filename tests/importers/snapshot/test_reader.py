@@ -1,4 +1,4 @@
-"""Snapshots as traces: what was in use is known from the allocator that made them.
+"""Snapshots as traces: the simulated allocator knows what was in use.
 
 Cases: totals after every event, with a ring that lost the beginning; two devices; gzip; bare
 segments; older blocks without an address; OOM; files without times; damage; the corpus by hand.
@@ -68,12 +68,12 @@ def test_segments_alone_and_blocks_without_address() -> None:
     ]
     segment = {"device": 3, "address": 2**63 + 4096, "total_size": 4096, "blocks": blocks}
     side = trace_of(pickle.dumps([segment], 2)).side
-    found = side["snapshot_blocks"].frame
-    assert [value % 2**64 for value in found["address"]] == [
+    block_rows = side["snapshot_blocks"].frame
+    assert [value % 2**64 for value in block_rows["address"]] == [
         2**63 + 4096, 2**63 + 4608, 2**63 + 6144,
     ]  # fmt: skip
-    assert found["state"].to_list() == ["active_allocated", "active_pending_free", "inactive"]
-    assert found["requested_bytes"].to_list() == [300, None, None]
+    assert block_rows["state"].to_list() == ["active_allocated", "active_pending_free", "inactive"]
+    assert block_rows["requested_bytes"].to_list() == [300, None, None]
     assert side["snapshot_segments"].frame["device"].to_list() == [3]
 
 
@@ -97,9 +97,9 @@ def test_out_of_memory_and_annotations() -> None:
     assert row["size_bytes"] == 2**33
     assert row["address"] is None
     names = [trace.strings[code] for code in trace.slices["name_code"].to_list()]
-    found = dict(zip(names, trace.slices["dur_ns"].to_list(), strict=True))
-    assert found["ProfilerStep#1"] == 80_000
-    assert found["inner"] == 10_000
+    durations = dict(zip(names, trace.slices["dur_ns"].to_list(), strict=True))
+    assert durations["ProfilerStep#1"] == 80_000
+    assert durations["inner"] == 10_000
     assert len(names) == 3
     assert trace.slices["category"].to_list().count(Category.STEP) == 1
 
@@ -110,7 +110,7 @@ def test_without_times_events_are_in_order() -> None:
         del entry["time_us"]
     trace = trace_of(pickle.dumps(snapshot, 4))
     assert trace.side["snapshot_events"].frame["time_ns"].to_list() == [
-        1000 * place for place in range(len(snapshot["device_traces"][0]))
+        1000 * index for index in range(len(snapshot["device_traces"][0]))
     ]
     assert trace.quality.counts == {"snapshot_without_times": 1}
 
@@ -124,13 +124,13 @@ def test_a_cut_file_keeps_what_was_read() -> None:
 
 
 @pytest.mark.parametrize("value", [[], {"a": 1}, {"segments": [{"x": 1}]}, {"segments": 3}, 5])
-def test_other_pickles_are_refused(value: Any) -> None:
+def test_other_pickles_are_rejected(value: Any) -> None:
     with pytest.raises(TraceFormatError) as error:
         import_trace(iter([pickle.dumps(value, 4)]), name="a.pickle")
     assert error.value.code == "not_a_snapshot"
 
 
-def test_snapshots_are_told_by_their_beginning() -> None:
+def test_snapshots_are_detected_by_their_head() -> None:
     data = pickle.dumps(simulated(1, events=20)[0], 4)
     assert detect_format(data[:4096], "x.pickle", False).is_trace
     assert detect_format(data[:4096], "x.pickle", False).format == "snapshot"
@@ -156,13 +156,13 @@ def test_the_corpus_adds_up_by_its_own_segments(corpus: Path, name: str, devices
     for device in range(devices):
         of_device = events.filter(device=device)
         segments = [each for each in whole["segments"] if each["device"] == device]
-        asked = sum(
+        requested = sum(
             block["requested_size"]
             for segment in segments
             for block in segment["blocks"]
             if block["state"] == "active_allocated"
         )
-        assert of_device["allocated_bytes"][-1] == asked
+        assert of_device["allocated_bytes"][-1] == requested
         assert of_device["reserved_bytes"][-1] == sum(each["total_size"] for each in segments)
         assert of_device["allocated_bytes"].min() >= 0  # type: ignore[operator]
         if name != "snapshot_expandable.pkl" and device == devices - 1:

@@ -1,4 +1,4 @@
-"""Pickles without their frames: pickletools says which opcodes there are."""
+"""Pickles without their frames: pickletools is the reference for opcodes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from torch_tb_profiler.importers.snapshot.window import StreamWindow, unframed
 
 def without_frames(data: bytes) -> bytes:
     """All opcodes but FRAME, as pickletools finds them."""
-    found = [(opcode.name, at or 0) for opcode, _, at in pickletools.genops(data)]
-    ends = [at for _, at in found[1:]] + [len(data)]
+    opcodes = [(opcode.name, at or 0) for opcode, _, at in pickletools.genops(data)]
+    ends = [at for _, at in opcodes[1:]] + [len(data)]
     return b"".join(
-        data[at:end] for (name, at), end in zip(found, ends, strict=True) if name != "FRAME"
+        data[at:end] for (name, at), end in zip(opcodes, ends, strict=True) if name != "FRAME"
     )
 
 
@@ -33,7 +33,7 @@ def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
 
 @pytest.mark.parametrize("protocol", [2, 4, 5])
 @pytest.mark.parametrize("sizes", [[10**7], [1, 70_000, 3], [65_541, 9, 8], [5]])
-def test_frames_are_left_out_wherever_they_stand(protocol: int, sizes: list[int]) -> None:
+def test_frames_are_removed_wherever_they_occur(protocol: int, sizes: list[int]) -> None:
     data = pickle.dumps(simulated(1, events=3000)[0], protocol)
     expected = without_frames(data)
     assert (len(data) - len(expected) >= 3 * 9) == (protocol >= 4)
@@ -43,7 +43,7 @@ def test_frames_are_left_out_wherever_they_stand(protocol: int, sizes: list[int]
 @pytest.mark.parametrize(
     "value", [1, "x", ["y" * 100_000, "z" * 70_000, list(range(50_000))], [b"\x95" * 9]]
 )
-def test_what_stands_outside_of_frames_stays(value: Any) -> None:
+def test_data_outside_of_frames_stays(value: Any) -> None:
     data = pickle.dumps(value, 4)
     left = b"".join(unframed([data]))
     assert pickle.loads(left) == value
@@ -72,7 +72,7 @@ def test_streams_that_end_anywhere() -> None:
         assert b"".join(unframed(pieces(data[:end], [1000, 7]))) == expected
 
 
-def test_sizes_of_frames_that_are_wrong_only_leave_them_in() -> None:
+def test_frames_with_wrong_sizes_stay() -> None:
     data = b"\x80\x04\x95" + (3).to_bytes(8, "little") + b"]\x94.\x95\x95" + bytes(20)
     assert b"".join(unframed([data])) == b"\x80\x04]\x94." + bytes(13)
     data = b"\x80\x04\x95" + (2**63).to_bytes(8, "little") + b"]\x94.\x95" + bytes(9)

@@ -1,4 +1,10 @@
-"""Perfetto's protobuf traces: PyTorch's ``.pftrace`` (torch >= 2.14), rocprofv3's, any other."""
+"""Perfetto's protobuf traces: PyTorch's ``.pftrace`` (torch >= 2.14), rocprofv3's and others.
+
+Packets are decoded in pieces, in any process; a merger resolves interned texts, clocks and default
+tracks across pieces; assembly gives slices their durations, categories and launches. What Kineto's
+JSON has in common (categories, arguments) is imported from ``kineto``; the wire format is in
+``protobuf``.
+"""
 
 from __future__ import annotations
 

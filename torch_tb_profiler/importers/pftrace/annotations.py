@@ -1,4 +1,4 @@
-"""One debug annotation → the value that JSON would have."""
+"""Decodes one debug annotation into the value that JSON would have."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from torch_tb_profiler.importers.protobuf.wire import (
 
 MAX_DEPTH = 32
 NULL = "null"
-"""How PyTorch's encoder writes JSON's null."""
+"""The text that PyTorch's encoder writes for JSON's null."""
 
 
 class InternedText(NamedTuple):
-    """The number of a text that stands elsewhere."""
+    """A reference to an interned text."""
 
     iid: int
 
 
 def annotation_value(data: bytes) -> Any:
-    """The value of a message ``DebugAnnotation``: a number, a text, a truth, a list, a dict; an
-    empty list where it holds none, as PyTorch writes one."""
+    """The value of a message ``DebugAnnotation``: a number, text, boolean, list or dict.
+
+    A message without a value is an empty list, which PyTorch writes so.
+    """
     return _value(data, 0, len(data), MAX_DEPTH)
 
 
@@ -43,15 +45,15 @@ def _value(data: bytes, at: int, end: int, depth: int) -> Any:
             name = _name(data, start, at)
             entries[name] = _value(data, start, at, depth - 1) if depth else None
         else:
-            found = _scalar(number, wire_type, value, data[start:at])
-            scalar = scalar if found is None else found[0]
+            decoded = _scalar(number, wire_type, value, data[start:at])
+            scalar = scalar if decoded is None else decoded[0]
         if at >= end:
             break
     return entries or scalar
 
 
 def _scalar(number: int, wire_type: int, value: int, content: bytes) -> tuple[Any] | None:
-    """The value of a field as a tuple of one; None where it holds none."""
+    """The value of a field as a tuple of one item; None if the field is not a value."""
     if wire_type == VARINT:
         if number == DebugAnnotation.BOOL:
             return (bool(value),)

@@ -1,7 +1,7 @@
-"""Which arguments are read, and into which columns: those of Kineto's JSON, and this format's own.
+"""The columns that arguments are read into: those of Kineto's JSON, and some of this format only.
 
-PyTorch's encoder keeps the names that Kineto's JSON has but for those of :data:`OWN`; rocprofv3 has
-names of its own.
+PyTorch's encoder uses the names of Kineto's JSON, except for those in :data:`OWN`; rocprofv3 has
+its own names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS
 
 
 class Form(Enum):
-    """What becomes of a value."""
+    """How a value is converted."""
 
     INT = auto()
     FLOAT = auto()
@@ -39,20 +39,20 @@ class Form(Enum):
     LIMITS = auto()
     FLAG = auto()
     INDEX = auto()
-    """The number at the end of a text, ``"Agent-2"``."""
+    """The number at the end of a text such as ``"Agent-2"``."""
 
 
 INT_FORMS = (Form.INT, Form.INDEX)
 
 
 class Target(NamedTuple):
-    """Where an argument belongs.
+    """The column that an argument is read into.
 
     Attributes:
-        table: Of ``EventColumns``; ``"slices"`` for the links that each slice has.
-        column: Of that table.
-        form: What its values become.
-        name: Of the field, for bounds.
+        table: A table of ``EventColumns``; ``"slices"`` for the links of slices.
+        column: A column of that table.
+        form: How its values are converted.
+        name: The name of the field, which decides the bounds.
     """
 
     table: str
@@ -69,7 +69,7 @@ COLUMN_OF: dict[str, str] = {
     "occupancy": "occupancy_limit_code",
     "kernel_flop": "flops",
 }
-"""Where the column is not named as the field is."""
+"""Field → column, where the names differ."""
 
 FORM_OF: dict[str, Form] = {
     "call_stack": Form.STACK,
@@ -104,8 +104,8 @@ OWN: dict[str, Target] = {
         for key in ("module_fqn", "fqn", "name", "str")
     },
 }
-"""PyTorch's names of the first three, rocprofv3's of those behind; the last are keys of what a
-graph's node was annotated with, which PyTorch spreads."""
+"""The first three are PyTorch's names, the next ones rocprofv3's; the last are keys of annotations
+of graph nodes, which PyTorch writes as separate arguments."""
 
 LAST_NUMBER = re.compile(r"(\d{1,9})\D*$")
 
@@ -133,13 +133,14 @@ def _targets() -> dict[str, Target]:
 
 
 TARGETS: dict[str, Target] = _targets()
-"""Name of an argument → where it belongs. The first of several for one column counts."""
+"""Name of an argument → its target. Of several for one column the first counts."""
 
-ORDER: dict[str, int] = {key: place for place, key in enumerate(TARGETS)}
+ORDER: dict[str, int] = {key: index for index, key in enumerate(TARGETS)}
+"""Name of an argument → its precedence, 0 the highest."""
 
 
 def text_value(form: Form, value: Any) -> str | None:
-    """The text that a value becomes, as Kineto's JSON is read; None for none."""
+    """A value as text, as the reader of Kineto's JSON converts it; None if it is absent."""
     if value is None:
         return None
     if form is Form.LIST:
@@ -152,7 +153,7 @@ def text_value(form: Form, value: Any) -> str | None:
 
 
 def index_value(value: Any) -> int:
-    """The number that a text ends with, or an integer itself."""
+    """The number at the end of a text, or an integer itself; :data:`ABSENT` without one."""
     if isinstance(value, int):
         return int(value)
     match = LAST_NUMBER.search(text_of(value))

@@ -1,4 +1,4 @@
-"""What was read of all pieces → :class:`EventColumns`: what only the whole file can tell."""
+"""Merged pieces → :class:`EventColumns`: everything that needs the whole file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.kineto.event_kinds import EventKind
 from torch_tb_profiler.importers.kineto.uncategorized import assign_missing_categories
 from torch_tb_profiler.importers.pftrace.categories import (
+    assign_row_categories,
+    assign_stage_categories,
     categories,
-    words_of_rows,
-    words_of_stages,
 )
 from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, whole_column
-from torch_tb_profiler.importers.pftrace.devices import settle_device_rows
+from torch_tb_profiler.importers.pftrace.devices import label_device_rows
 from torch_tb_profiler.importers.pftrace.launches import launches
 from torch_tb_profiler.importers.pftrace.merge import PacketBatchMerger
 from torch_tb_profiler.importers.pftrace.not_recorded import not_recorded, recorder_of
 from torch_tb_profiler.importers.pftrace.pairing import durations
-from torch_tb_profiler.importers.pftrace.tracks import RowsOfTrace
+from torch_tb_profiler.importers.pftrace.tracks import TrackTable
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -38,41 +38,41 @@ TIMED = ("slices", "ends", "instants", "counters")
 
 
 def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
-    """Everything of the file, in the form that the trace builder takes.
+    """Build the event columns of a file.
 
     Args:
-        merger: What was read.
-        python_frames: Whether python frames and modules are wanted; else they are counted only.
+        merger: The merged pieces.
+        python_frames: Whether Python frames and modules are read; otherwise they are only counted.
     """
     raw = {name: merger.table(name) for name in (*TIMED, "flows", "submissions")}
-    rows = RowsOfTrace(list(merger.tracks), merger.descriptors)
+    rows = TrackTable(list(merger.tracks), merger.descriptors)
     index = np.array([*rows.index, -1], np.int32)
     for name in TIMED:
         raw[name]["track"] = index[raw[name]["track"]]
     base_ns = _rebase(merger, raw)
     slices, row_of = _in_order(raw["slices"], raw["ends"], merger)
-    words_of_stages(slices["word_code"], slices["stage_code"], merger.strings)
-    words_of_rows(slices["word_code"], slices["track"], rows.tracks, merger.strings)
-    _name(slices, raw, merger)
-    category, kind = categories(slices["word_code"], list(merger.strings))
-    is_left_out = (kind == EventKind.INSTANT) | _frames(kind, merger, python_frames)
+    assign_stage_categories(slices["raw_category_code"], slices["stage_code"], merger.strings)
+    assign_row_categories(slices["raw_category_code"], slices["track"], rows.tracks, merger.strings)
+    _add_missing_names(slices, raw, merger)
+    category, kind = categories(slices["raw_category_code"], list(merger.strings))
+    is_dropped = (kind == EventKind.INSTANT) | _unread_frames(kind, merger, python_frames)
     tables = {name: empty_table(name) for name in TABLE_COLUMNS}
-    _moments(tables, slices, kind == EventKind.INSTANT, row_of, merger)
-    slices, kept_row = _without(slices, is_left_out)
-    category, kind = category[~is_left_out], kind[~is_left_out]
-    row_of = _through(row_of, kept_row)
+    _read_instants(tables, slices, kind == EventKind.INSTANT, row_of, merger)
+    slices, new_row = _without(slices, is_dropped)
+    category, kind = category[~is_dropped], kind[~is_dropped]
+    row_of = _renumbered(row_of, new_row)
     for table in KINDS:
         if table != "memory":
             tables[table] = detail_table(merger.columns, table, row_of, kind)
     tables["slices"] = _columns(slices, category, merger, row_of)
-    _add_moments(tables, raw)
+    _add_instants(tables, raw)
     tables["counters"] = _counters(raw["counters"], merger, rows)
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
     tables["slices"]["category"][modules] = Category.MODULE
     strings = list(merger.strings)
     assign_missing_categories(tables, strings, rows.tracks, None, merger.quality)
     refine(tables["slices"]["category"], tables["slices"]["name_code"], strings)
-    settle_device_rows(tables, rows.tracks, merger.quality)
+    label_device_rows(tables, rows.tracks, merger.quality)
     recorder = recorder_of(merger.strings)
     launch = launches(raw, row_of, slices["event_id"], tables["slices"])
     return EventColumns(
@@ -88,18 +88,18 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     )
 
 
-def _frames(kind: Int8, merger: PacketBatchMerger, python_frames: bool) -> Bools:
-    """Python frames, where they are not wanted; they are counted."""
+def _unread_frames(kind: Int8, merger: PacketBatchMerger, python_frames: bool) -> Bools:
+    """Python frames if they are not read; they are counted."""
     frames: Bools = (kind == EventKind.PYTHON_SLICE) & (not python_frames)
     merger.quality.add("python_frames_left_out", int(frames.sum()))
     return frames
 
 
 def _rebase(merger: PacketBatchMerger, raw: dict[str, ColumnArrays]) -> int:
-    """Make times count from the base; return its epoch nanoseconds, 0 when there is none.
+    """Make times relative to a base; return it in nanoseconds since the epoch, 0 without one.
 
-    The base is the first snapshot of the clocks, which PyTorch takes of the base of its JSON;
-    without one the second of the first slice, if times are since 1970.
+    The base is the first clock snapshot, which PyTorch takes at the base of its JSON; without one
+    it is the second of the first event, if times are epoch times.
     """
     clocks = merger.clocks
     times = [raw[name]["time_ns"] for name in TIMED]
@@ -118,7 +118,7 @@ def _rebase(merger: PacketBatchMerger, raw: dict[str, ColumnArrays]) -> int:
 def _in_order(
     slices: ColumnArrays, ends: ColumnArrays, merger: PacketBatchMerger
 ) -> tuple[ColumnArrays, Int64]:
-    """The slices in order of their packets, with durations; and the new row of each old one."""
+    """The slices in order of packets, with durations; and the new row of each old one."""
     order = np.argsort(slices["packet"], kind="stable")
     slices = {name: values[order] for name, values in slices.items()}
     row_of = np.empty(order.size, np.int64)
@@ -129,7 +129,9 @@ def _in_order(
     return slices, row_of
 
 
-def _name(slices: ColumnArrays, raw: dict[str, ColumnArrays], merger: PacketBatchMerger) -> None:
+def _add_missing_names(
+    slices: ColumnArrays, raw: dict[str, ColumnArrays], merger: PacketBatchMerger
+) -> None:
     for table in (slices, raw["instants"]):
         missing = table["name_code"] < 0
         if missing.any():
@@ -137,30 +139,31 @@ def _name(slices: ColumnArrays, raw: dict[str, ColumnArrays], merger: PacketBatc
             table["name_code"][missing] = merger.strings[UNNAMED]
 
 
-def _without(slices: ColumnArrays, gone: Bools) -> tuple[ColumnArrays, Int64]:
-    """The slices but for some, and the new row of each old one (-1 for none)."""
-    row = np.where(gone, -1, np.cumsum(~gone) - 1)
-    return {name: values[~gone] for name, values in slices.items()}, row
+def _without(slices: ColumnArrays, is_dropped: Bools) -> tuple[ColumnArrays, Int64]:
+    """The slices without some, and the new row of each old one (-1 for none)."""
+    row = np.where(is_dropped, -1, np.cumsum(~is_dropped) - 1)
+    return {name: values[~is_dropped] for name, values in slices.items()}, row
 
 
-def _through(row_of: Int64, then: Int64) -> Int64:
-    if not then.size:
+def _renumbered(row_of: Int64, new_row: Int64) -> Int64:
+    """Rows before :func:`_without` → rows after it."""
+    if not new_row.size:
         return row_of
-    moved: Int64 = np.where(row_of < 0, -1, then[row_of])
-    return moved
+    rows: Int64 = np.where(row_of < 0, -1, new_row[row_of])
+    return rows
 
 
-def _moments(
+def _read_instants(
     tables: dict[str, ColumnArrays],
     slices: ColumnArrays,
-    is_moment: Bools,
+    is_instant: Bools,
     row_of: Int64,
     merger: PacketBatchMerger,
 ) -> None:
-    """Slices that are moments: those of memory by their names, the others as instants."""
+    """Read the slices that are instants: memory events by their names, and others."""
     names = [merger.strings.get(name, -2) for name in MEMORY_NAMES]
-    is_memory = is_moment & np.isin(slices["name_code"], names)
-    others = is_moment & ~is_memory
+    is_memory = is_instant & np.isin(slices["name_code"], names)
+    others = is_instant & ~is_memory
     tables["instants"] = {
         "track": slices["track"][others],
         "name_code": slices["name_code"][others],
@@ -170,7 +173,7 @@ def _moments(
         return
     rows = np.flatnonzero(is_memory)
     memory = {
-        column: whole_column(merger.columns, "memory", column, row_of, is_moment.size)[rows]
+        column: whole_column(merger.columns, "memory", column, row_of, is_instant.size)[rows]
         for column in TABLE_COLUMNS["memory"]
         if column not in ("track", "time_ns", "is_oom")
     }
@@ -186,7 +189,7 @@ def _columns(
     size = category.size
     return {
         "category": category,
-        "raw_category_code": slices["word_code"],
+        "raw_category_code": slices["raw_category_code"],
         "name_code": slices["name_code"],
         "track": slices["track"],
         "start_ns": slices["time_ns"],
@@ -198,19 +201,20 @@ def _columns(
     }
 
 
-def _add_moments(tables: dict[str, ColumnArrays], raw: dict[str, ColumnArrays]) -> None:
-    given = tables["instants"]
+def _add_instants(tables: dict[str, ColumnArrays], raw: dict[str, ColumnArrays]) -> None:
+    from_slices = tables["instants"]
     tables["instants"] = {
-        column: np.concatenate([given[column], raw["instants"][column]]) for column in given
+        column: np.concatenate([from_slices[column], raw["instants"][column]])
+        for column in from_slices
     }
 
 
-def _counters(table: ColumnArrays, merger: PacketBatchMerger, rows: RowsOfTrace) -> ColumnArrays:
-    """Counters with the names of their tracks, where they have none of their own."""
+def _counters(table: ColumnArrays, merger: PacketBatchMerger, rows: TrackTable) -> ColumnArrays:
+    """Counters; those without a name get that of their track."""
     name, series = table["name_code"], table["series_code"]
     nameless = np.flatnonzero(name < 0)
-    for number in np.unique(table["track"][nameless]).tolist():
-        some = nameless[table["track"][nameless] == number]
-        name[some] = merger.strings[rows.tracks[number].thread_name or UNNAMED]
-        series[some] = merger.strings[""]
+    for track in np.unique(table["track"][nameless]).tolist():
+        on_track = nameless[table["track"][nameless] == track]
+        name[on_track] = merger.strings[rows.tracks[track].thread_name or UNNAMED]
+        series[on_track] = merger.strings[""]
     return {column: table[column] for column in TABLE_COLUMNS["counters"]}

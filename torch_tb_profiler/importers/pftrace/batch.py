@@ -1,4 +1,4 @@
-"""What one piece of a file holds, as columns; names that the piece does not explain stay open."""
+"""The columns of one piece; references that only earlier pieces resolve stay unresolved."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, 
 from torch_tb_profiler.trace.quality import QualityReport
 
 DEFERRED = ABSENT + 1
-"""A default that pieces before say."""
+"""A default that an earlier piece defines."""
 
 
-class Ref(NamedTuple):
-    """An interned text that an earlier piece holds, if any does.
+class InternedRef(NamedTuple):
+    """A reference to an interned text of an earlier piece.
 
     Attributes:
-        sequence: Whose it is: writers intern apart.
-        kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.InternedData`.
-        iid: Its number.
+        sequence: The packet sequence; each has its own interned texts.
+        kind: A field of :class:`~torch_tb_profiler.importers.pftrace.fields.InternedData`.
+        iid: Its interning id.
     """
 
     sequence: int
@@ -26,17 +26,18 @@ class Ref(NamedTuple):
     iid: int
 
 
-AnyText = str | Ref
+AnyText = str | InternedRef
 
 
 class TrackKey(NamedTuple):
-    """What a row of the trace is known by.
+    """What identifies a row of the trace.
 
     Attributes:
-        kind: ``"track"`` (by its uuid), ``"default"`` (what the sequence says when the piece
-            begins), ``"sequence"`` (which names none), ``"queue"`` or ``"counters"`` of a GPU.
-        number: The uuid, the sequence or, of a queue, the GPU.
-        text: Of a queue its name, of counters their GPU: in a batch as codes.
+        kind: ``"track"`` (by its uuid), ``"default"`` (the default track of a sequence at the start
+            of the piece), ``"sequence"`` (one without a track), ``"queue"`` or ``"counters"`` of a
+            GPU.
+        number: The uuid, the sequence or, for a queue, the GPU.
+        text: The name of a queue, or the GPU of counters; in a batch as a code.
     """
 
     kind: str
@@ -49,10 +50,10 @@ class Argument:
     """One argument of some slices.
 
     Attributes:
-        rows: Slices of the piece.
-        ints: Its values, where all are integers.
-        codes: Else, per row, the place of its value in ``values``.
-        values: The distinct values: what JSON has, or a :class:`Ref`.
+        rows: The slices.
+        ints: Its values, if all are integers.
+        codes: Otherwise, per row the index of its value in ``values``.
+        values: The distinct values: JSON values or :class:`InternedRef`.
     """
 
     rows: Int64
@@ -63,14 +64,14 @@ class Argument:
 
 @dataclass(slots=True)
 class SequenceState:
-    """What a piece says of a sequence, for the pieces behind it.
+    """Changes of the state of a packet sequence in a piece, for later pieces.
 
     Attributes:
-        is_new: Whether what was before is forgotten.
-        is_valid: Whether interned texts are complete from its end on; None: as before.
-        texts: (kind, iid) → text that holds at the end.
-        clock: Default clock at the end; None: as before.
-        track: Default track at the end, likewise.
+        is_new: Whether the state before the piece is discarded.
+        is_valid: Whether interned texts are complete after the piece; None if unchanged.
+        texts: (kind, iid) → text, as of the end of the piece.
+        clock: The default clock at the end; None if unchanged.
+        track: The default track at the end; None if unchanged.
     """
 
     is_new: bool = False
@@ -82,15 +83,15 @@ class SequenceState:
 
 @dataclass(slots=True)
 class ClockReading:
-    """What one clock of a snapshot showed.
+    """A reading of one clock in a clock snapshot.
 
     Attributes:
-        packet: Of the piece, that holds the snapshot.
-        sequence: The sequence whose clock it is; -1 for one of everybody.
-        clock: Its number.
-        value: Its time stamp.
-        is_incremental: Whether its time stamps are the time since the last one.
-        unit_ns: Of its time stamps.
+        packet: The packet of the snapshot.
+        sequence: The sequence that the clock belongs to; -1 for a global clock.
+        clock: Its id.
+        value: Its timestamp.
+        is_incremental: Whether its timestamps are relative to the previous one.
+        unit_ns: Nanoseconds per unit of its timestamps.
     """
 
     packet: int
@@ -103,24 +104,25 @@ class ClockReading:
 
 @dataclass(slots=True)
 class PacketBatch:
-    """Columns of one piece. Codes, tracks, packets and slice rows count from its own zero.
+    """Columns of one piece. Codes, tracks, packets and slice rows are numbered within it.
 
     Attributes:
         packets: Number of packets.
-        sequence: Per packet the place of its sequence in ``sequences``.
-        timestamp: Per packet as it is written.
-        clock: Per packet the clock of that; -1: the sequence's default when the piece begins.
-        is_pending: Per packet: it needs interned texts, and whether they are complete is said by
-            pieces before.
+        sequence: Per packet the index of its sequence in ``sequences``.
+        timestamp: Per packet its timestamp as written.
+        clock: Per packet the clock of its timestamp; -1 for the default of the sequence at the
+            start of the piece.
+        is_pending: Per packet, whether it needs interned texts that only earlier pieces can
+            complete.
         sequences: The ids of the sequences.
-        states: By sequence id.
-        snapshots: The clocks that were read.
+        states: Sequence id → changes of its state.
+        snapshots: Readings of clocks.
         tables: ``slices``, ``ends``, ``instants``, ``counters``, ``flows``, ``submissions``.
-        texts: Behind the ``*_code`` columns.
-        tracks: Behind the ``track`` columns.
-        arguments: (code of the name, the argument).
-        descriptors: What describes tracks.
-        quality: What was odd.
+        texts: The texts that ``*_code`` columns refer to.
+        tracks: The tracks that ``track`` columns refer to.
+        arguments: Pairs of the code of a name and the argument.
+        descriptors: Track descriptors.
+        quality: Problems in the piece.
     """
 
     packets: int

@@ -1,8 +1,8 @@
-"""What kind of work a slice is: by its category's word, its stage, or the row it stands on.
+"""Categories of slices: by their category in the file, their render stage, or their row.
 
-PyTorch's encoder writes Kineto's words for what the host did, none for what its own rows of GPUs
-and of overhead hold, and stages for what GPUs did. rocprofv3 has words of its own (its categories:
-``hip_api``, ``kernel_dispatch``, ``memory_copy``, …).
+PyTorch's encoder writes Kineto's categories for host slices, none for slices in its rows of GPUs
+and overhead, and render stages for device work. rocprofv3 has its own categories (``hip_api``,
+``kernel_dispatch``, ``memory_copy``, …).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch_tb_profiler.importers.pftrace.tracks import OVERHEAD_PROCESS
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import DEVICE_LABEL, Int8, Int32, Track
 
-WORD_OF_STAGE = {
+STAGE_CATEGORIES = {
     "Kernel": "kernel",
     "Memcpy": "gpu_memcpy",
     "Memset": "gpu_memset",
@@ -24,12 +24,12 @@ WORD_OF_STAGE = {
     "EventRecord": "graph_event_node",
     "HostNode": "graph_host_node",
 }
-"""PyTorch's stages → the words that its JSON has for them."""
+"""PyTorch's render stages → the categories in its JSON."""
 
-GPU_WORD = "cuda_sync"
-OVERHEAD_WORD = "overhead"
+GPU_ROW_CATEGORY = "cuda_sync"
+OVERHEAD_ROW_CATEGORY = "overhead"
 
-OWN_WORDS: dict[str, Category] = {
+OTHER_CATEGORIES: dict[str, Category] = {
     "graph_event_node": Category.DEVICE_OTHER,
     "graph_host_node": Category.DEVICE_OTHER,
     "kernel_dispatch": Category.KERNEL,
@@ -45,36 +45,40 @@ OWN_WORDS: dict[str, Category] = {
     "memory_allocation": Category.HOST_OTHER,
     "marker_api": Category.ANNOTATION,
 }
-"""Words that Kineto's JSON has not."""
+"""Categories that Kineto's JSON does not have."""
 
 
-def words_of_stages(word: Int32, stage: Int32, strings: Interner) -> None:
-    """Give the slices of GPUs words, in place; of stages nobody knows their own name."""
+def assign_stage_categories(raw_category: Int32, stage: Int32, strings: Interner) -> None:
+    """Set the raw category of device work by its stage, in place; unknown stages use their name."""
     names = list(strings)
     for code in np.unique(stage[stage >= 0]).tolist():
-        word[stage == code] = strings[WORD_OF_STAGE.get(names[code], names[code])]
+        raw_category[stage == code] = strings[STAGE_CATEGORIES.get(names[code], names[code])]
 
 
-def words_of_rows(word: Int32, track: Int32, tracks: list[Track], strings: Interner) -> None:
-    """Give the slices without a word those of their rows, in place."""
-    rows = np.flatnonzero(word < 0)
-    for number in np.unique(track[rows]).tolist():
-        row = tracks[number]
+def assign_row_categories(
+    raw_category: Int32, track: Int32, tracks: list[Track], strings: Interner
+) -> None:
+    """Set the raw category of slices without one by their row, in place."""
+    rows = np.flatnonzero(raw_category < 0)
+    for index in np.unique(track[rows]).tolist():
+        row = tracks[index]
         if row.process_label is not None and DEVICE_LABEL.match(row.process_label):
-            word[rows[track[rows] == number]] = strings[GPU_WORD]
+            raw_category[rows[track[rows] == index]] = strings[GPU_ROW_CATEGORY]
         elif row.process_label == OVERHEAD_PROCESS:
-            word[rows[track[rows] == number]] = strings[OVERHEAD_WORD]
+            raw_category[rows[track[rows] == index]] = strings[OVERHEAD_ROW_CATEGORY]
 
 
-def categories(word: Int32, strings: list[str]) -> tuple[Int8, Int8]:
+def categories(raw_category: Int32, strings: list[str]) -> tuple[Int8, Int8]:
     """Category (or :data:`UNKNOWN_CATEGORY`) and kind of each slice."""
     category = np.full(len(strings) + 1, UNKNOWN_CATEGORY, np.int8)
     kind = np.full(len(strings) + 1, int(EventKind.OTHER_SLICE), np.int8)
-    for code in np.unique(word[word >= 0]).tolist():
+    for code in np.unique(raw_category[raw_category >= 0]).tolist():
         text = strings[code]
-        known = OWN_WORDS.get(text)
+        known = OTHER_CATEGORIES.get(text)
         category[code] = category_of(text) if known is None else int(known)
         kind[code] = int(event_kind("X", text))
         if category[code] == Category.DEVICE_ANNOTATION:
-            kind[code] = int(EventKind.LINK_SLICE)  # JSON has neither device nor stream of it
-    return category[word], kind[word]
+            kind[code] = int(
+                EventKind.LINK_SLICE
+            )  # as in JSON, which has no device and stream for it
+    return category[raw_category], kind[raw_category]

@@ -1,7 +1,7 @@
-"""Time stamps → nanoseconds of the trace's clock.
+"""Timestamps → nanoseconds of the trace's clock.
 
-A time stamp is of the trace's own clock (the boot time, if nothing else is said), of another clock
-that a snapshot relates to it, or, of a clock of the sequence, the time since its last one
+A timestamp refers to the trace's clock (boot time by default), to another clock that a snapshot
+relates to it, or, for an incremental clock of a sequence, to the previous timestamp
 (https://perfetto.dev/docs/concepts/clock-sync).
 """
 
@@ -17,25 +17,26 @@ from torch_tb_profiler.trace.columns import ABSENT, EPOCH_NS, Int64
 
 REALTIME, BOOT_TIME = 1, 6
 SEQUENCE_CLOCKS = range(64, 128)
-"""Clocks that each sequence has for itself."""
+"""Ids of clocks that belong to a sequence."""
 
 USABLE_NS = 2**62
 MAX_STEP_NS = 2**50
-"""A longer time between two packets (13 days) is damage; less does not overflow in a piece."""
+"""A longer step between two packets (13 days) is damage; shorter ones do not overflow in a
+piece."""
 
 MAX_UNIT_NS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """A clock from one of its readings on.
+    """The state of a clock after one of its readings.
 
     Attributes:
-        packet: Of the piece, that holds the reading; -1 for one of pieces before.
-        is_incremental: Whether its time stamps are the time since the last one.
-        unit_ns: Of its time stamps.
-        last_ns: Where it stands.
-        offset_ns: What is to be added for the trace's time.
+        packet: The packet of the reading; -1 for one in an earlier piece.
+        is_incremental: Whether its timestamps are relative to the previous one.
+        unit_ns: Nanoseconds per unit of its timestamps.
+        last_ns: Its current value.
+        offset_ns: The offset to the trace's clock.
     """
 
     packet: int
@@ -46,16 +47,16 @@ class _Clock:
 
 
 _Key = tuple[int, int]
-"""Sequence (-1: of everybody) and number of a clock."""
+"""Sequence (-1 for a global clock) and id of a clock."""
 
 
 @dataclass(slots=True)
 class Clocks:
-    """The clocks of a file, as far as it was read.
+    """The clocks of a file, as of the last piece.
 
     Attributes:
-        start_ns: The trace's time of its first snapshot; None without one.
-        epoch_ns: The same since 1970; None where nothing says so.
+        start_ns: Time of the first snapshot on the trace's clock; None without one.
+        epoch_ns: The same in nanoseconds since the epoch; None if it is not recorded.
     """
 
     start_ns: int | None = None
@@ -63,28 +64,31 @@ class Clocks:
     _known: dict[_Key, _Clock] = field(default_factory=dict)
 
     def times(self, batch: PacketBatch, default_clocks: list[int]) -> Int64:
-        """The time of each packet of the next piece; :data:`ABSENT` for none that can be known.
+        """The time of each packet of the next piece; :data:`ABSENT` if it is unknown.
 
         Args:
             batch: The piece.
-            default_clocks: Per sequence of the piece, the default before it; 0 for the trace's.
+            default_clocks: Per sequence of the piece, its default clock before the piece; 0 for the
+                trace's clock.
         """
         stamps = batch.timestamp
         clock = batch.clock
         if (clock < 0).any():
             clock = np.where(clock < 0, np.array(default_clocks, np.int64)[batch.sequence], clock)
         known = self._readings(batch.snapshots)
-        is_own = (clock == 0) | (clock == BOOT_TIME)
-        times = np.where(is_own & (stamps >= 0) & (stamps < USABLE_NS), stamps, ABSENT)
-        others = np.flatnonzero(~is_own & (stamps >= 0))
+        is_trace_clock = (clock == 0) | (clock == BOOT_TIME)
+        times = np.where(is_trace_clock & (stamps >= 0) & (stamps < USABLE_NS), stamps, ABSENT)
+        others = np.flatnonzero(~is_trace_clock & (stamps >= 0))
         if others.size:
             self._convert(batch, clock, others, known, times)
-        self._known |= {key: replace(some[-1], packet=-1) for key, some in known.items() if some}
+        self._known |= {
+            key: replace(states[-1], packet=-1) for key, states in known.items() if states
+        }
         return times
 
     def _readings(self, snapshots: list[ClockReading]) -> dict[_Key, list[_Clock]]:
-        """Per clock what is known of it: from before, then by each snapshot of the piece."""
-        found = {key: [clock] for key, clock in self._known.items()}
+        """Per clock its states: the last one before the piece, then one per snapshot."""
+        states = {key: [clock] for key, clock in self._known.items()}
         for packet, group in groupby(snapshots, key=lambda reading: reading.packet):
             readings = list(group)
             boot = next((each.value for each in readings if each.clock == BOOT_TIME), -1)
@@ -99,8 +103,8 @@ class Clocks:
                 value = each.value * unit
                 if 0 <= value < USABLE_NS:
                     clock = _Clock(packet, each.is_incremental, unit, value, boot - value)
-                    found.setdefault((each.sequence, each.clock), []).append(clock)
-        return found
+                    states.setdefault((each.sequence, each.clock), []).append(clock)
+        return states
 
     def _convert(
         self,
@@ -110,23 +114,25 @@ class Clocks:
         known: dict[_Key, list[_Clock]],
         times: Int64,
     ) -> None:
-        """Give the packets of other clocks their times, clock by clock."""
-        is_own = (clock[rows] >= SEQUENCE_CLOCKS.start) & (clock[rows] < SEQUENCE_CLOCKS.stop)
-        place = np.where(is_own, batch.sequence[rows], -1)
-        keys, key = np.unique(np.stack([place, clock[rows]], 1), axis=0, return_inverse=True)
+        """Set the times of packets with other clocks, clock by clock."""
+        is_sequence_clock = (clock[rows] >= SEQUENCE_CLOCKS.start) & (
+            clock[rows] < SEQUENCE_CLOCKS.stop
+        )
+        sequence = np.where(is_sequence_clock, batch.sequence[rows], -1)
+        keys, key = np.unique(np.stack([sequence, clock[rows]], 1), axis=0, return_inverse=True)
         key = key.reshape(-1)
         order = np.argsort(key, kind="stable")
         parts = np.split(rows[order], np.cumsum(np.bincount(key))[:-1])
-        for (owner, number), some in zip(keys.tolist(), parts, strict=True):
-            name = (batch.sequences[owner] if owner >= 0 else -1, number)
-            segments = known.get(name)
+        for (owner, clock_id), packets in zip(keys.tolist(), parts, strict=True):
+            clock_key = (batch.sequences[owner] if owner >= 0 else -1, clock_id)
+            segments = known.get(clock_key)
             if segments:
-                times[some], last = _of_clock(batch.timestamp[some], some, segments)
+                times[packets], last = _times_of_clock(batch.timestamp[packets], packets, segments)
                 segments[-1] = replace(segments[-1], last_ns=last)
 
 
-def _of_clock(stamps: Int64, packets: Int64, segments: list[_Clock]) -> tuple[Int64, int]:
-    """The times of packets of one clock, and where that stands then."""
+def _times_of_clock(stamps: Int64, packets: Int64, segments: list[_Clock]) -> tuple[Int64, int]:
+    """The times of packets of one clock, and the value of the clock after them."""
     at = np.array([each.packet for each in segments])
     segment = np.searchsorted(at, packets, "right") - 1
     is_before = segment < 0
@@ -135,16 +141,16 @@ def _of_clock(stamps: Int64, packets: Int64, segments: list[_Clock]) -> tuple[In
         np.array([getattr(each, name) for each in segments], np.int64)[segment]
         for name in ("unit_ns", "last_ns", "offset_ns")
     )
-    grows = np.array([each.is_incremental for each in segments])[segment]
-    limit = np.where(grows, MAX_STEP_NS, USABLE_NS) // unit
+    is_incremental = np.array([each.is_incremental for each in segments])[segment]
+    limit = np.where(is_incremental, MAX_STEP_NS, USABLE_NS) // unit
     is_bad = stamps > limit
     value = np.where(is_bad, 0, stamps) * unit
-    step = np.where(grows & ~is_before, value, 0)
+    step = np.where(is_incremental & ~is_before, value, 0)
     total = np.cumsum(step)
-    first = np.searchsorted(segment, segment)  # of the rows of the same segment
-    value = np.where(grows, last + total - (total - step)[first], value)
+    first = np.searchsorted(segment, segment)  # first row of the same segment
+    value = np.where(is_incremental, last + total - (total - step)[first], value)
     times = value + offset
-    times[is_bad | (is_before & grows)] = ABSENT
+    times[is_bad | (is_before & is_incremental)] = ABSENT
     is_last = segment == len(segments) - 1
-    stands = int(value[is_last][-1]) if is_last.any() else segments[-1].last_ns
-    return times, stands
+    current = int(value[is_last][-1]) if is_last.any() else segments[-1].last_ns
+    return times, current

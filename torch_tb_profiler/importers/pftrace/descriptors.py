@@ -1,4 +1,4 @@
-"""Track descriptors: what a row is called, and of which process and thread it is."""
+"""Track descriptors: the name, process and thread of each track."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 
 class Descriptor(NamedTuple):
-    """One track. Numbers are None where they are not given.
+    """The descriptor of one track; absent values are None.
 
     Attributes:
         uuid: Its identity.
-        parent: The uuid of the track it belongs to.
-        pid: Of the process, or of the thread's.
-        tid: Of the thread.
-        name: Its own name.
-        process_name: Of the process.
-        thread_name: Of the thread.
-        is_thread: Whether it is one.
-        counter_factor: Of the values of a counter.
-        is_incremental: Whether a counter's values are what it grew by.
+        parent: The uuid of its parent track.
+        pid: The id of the process, or of the thread's process.
+        tid: The id of the thread.
+        name: The name of the track.
+        process_name: The name of the process.
+        thread_name: The name of the thread.
+        is_thread: Whether the track is a thread.
+        counter_factor: Factor of the values of a counter.
+        is_incremental: Whether the values of a counter are increments.
     """
 
     uuid: int
@@ -42,9 +42,9 @@ class Descriptor(NamedTuple):
 
 
 def read_descriptors(wire: Wire, packets: Fields, texts: PieceTexts) -> list[Descriptor]:
-    """The descriptors of a piece, in order. Command lines are not read."""
-    picked = packets.pick(TracePacket.TRACK, DELIMITED)
-    fields = wire.fields(picked.start, picked.end)
+    """Read the descriptors of a piece, in order; command lines are not read."""
+    messages = packets.pick(TracePacket.TRACK, DELIMITED)
+    fields = wire.fields(messages.start, messages.end)
     texts.quality.add("broken_message", fields.broken)
     process, thread = (
         _inner(wire, fields, TrackDescriptor.PROCESS),
@@ -61,18 +61,27 @@ def read_descriptors(wire: Wire, packets: Fields, texts: PieceTexts) -> list[Des
             thread.ints(TrackDescriptor.TID),
         )
     ]
-    own = _names(wire, fields, *TrackDescriptor.NAMES)
-    of_process = _names(wire, process, TrackDescriptor.PROCESS_NAME)
-    of_thread = _names(wire, thread, TrackDescriptor.THREAD_NAME)
+    track_names = _names(wire, fields, *TrackDescriptor.NAMES)
+    process_names = _names(wire, process, TrackDescriptor.PROCESS_NAME)
+    thread_names = _names(wire, thread, TrackDescriptor.THREAD_NAME)
     is_thread = (fields.ints(TrackDescriptor.THREAD, DELIMITED) != ABSENT).tolist()
     factor = counter.ints(TrackDescriptor.COUNTER_FACTOR, default=1).tolist()
-    grows = (counter.ints(TrackDescriptor.COUNTER_IS_INCREMENTAL, default=0) != 0).tolist()
-    rows = zip(*columns, own, of_process, of_thread, is_thread, factor, grows, strict=True)
+    is_incremental = (counter.ints(TrackDescriptor.COUNTER_IS_INCREMENTAL, default=0) != 0).tolist()
+    rows = zip(
+        *columns,
+        track_names,
+        process_names,
+        thread_names,
+        is_thread,
+        factor,
+        is_incremental,
+        strict=True,
+    )
     return [Descriptor(*row) for row in rows]
 
 
 def _inner(wire: Wire, fields: Fields, number: int) -> Fields:
-    """The fields of one inner message per message, of none where there is none."""
+    """The fields of a nested message, per message; no fields if it is absent."""
     start, end = fields.spans(number)
     return wire.fields(np.where(start == ABSENT, 0, start), np.where(start == ABSENT, 0, end))
 
@@ -82,7 +91,7 @@ def _numbers(column: Int64) -> list[int | None]:
 
 
 def _names(wire: Wire, fields: Fields, *numbers: int) -> list[str | None]:
-    """The first of these texts that each message has."""
+    """The first present one of several text fields, per message."""
     names: list[str | None] = [None] * fields.count
     for number in reversed(numbers):
         codes, texts = distinct_texts(wire, *fields.spans(number))

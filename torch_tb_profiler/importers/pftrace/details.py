@@ -1,4 +1,4 @@
-"""Columns of arguments → the tables of details, of the kinds of slices that have them."""
+"""Columns of arguments → tables of details, for the kinds of slices that have them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.columns import (
 )
 
 Columns = Mapping[str, tuple[Target, list[ArgumentColumn]]]
-"""Name of an argument → where it belongs, and its parts."""
+"""Name of an argument → its target and the parts of its column."""
 
 KINDS: dict[str, tuple[EventKind, ...]] = {
     "operator": (EventKind.HOST_SLICE, EventKind.OTHER_SLICE),
@@ -31,21 +31,21 @@ KINDS: dict[str, tuple[EventKind, ...]] = {
     "stated": (EventKind.HOST_SLICE, EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE),
     "memory": (EventKind.INSTANT,),
 }
-"""Which slices a table is read of, as of Kineto's JSON."""
+"""The kinds of slices that a table is read for, as in Kineto's JSON."""
 
 COLLECTIVE_MARKS = ("collective_code", "group_code", "in_nelems")
-"""Any of these is collective metadata; a dtype alone may be a keyword of the user's own range."""
+"""Any of these marks collective metadata; a dtype alone may be an argument of a user's range."""
 
 
 def absent_value(dtype: type[np.generic]) -> float | int:
-    """What stands for nothing in a column."""
+    """The value of absent entries in a column."""
     if dtype is np.int64:
         return ABSENT
     return float("nan") if dtype is np.float64 else -1
 
 
 def is_present(values: npt.NDArray[np.generic]) -> Bools:
-    """Which values of a column are there."""
+    """Which values of a column are present."""
     if values.dtype == np.int64:
         return np.asarray(values != ABSENT)
     if values.dtype == np.float64:
@@ -54,32 +54,32 @@ def is_present(values: npt.NDArray[np.generic]) -> Bools:
 
 
 def whole_column(columns: Columns, table: str, column: str, row_of: Int64, size: int) -> Int64:
-    """A column that every slice has.
+    """A column with one value per slice; :data:`ABSENT` where the argument is absent.
 
     Args:
         columns: The arguments.
-        table: Where it belongs.
+        table: The table of the column.
         column: Its name.
-        row_of: Per row of the arguments the row of the slice; -1 for none.
+        row_of: Per row of the arguments, the row of the slice; -1 for none.
         size: Number of slices.
     """
     values = np.full(size, ABSENT, np.int64)
     for _, part in _parts(columns, table, column):
         row = row_of[part.rows]
-        kept = (row >= 0) & (part.values != ABSENT)
-        values[row[kept]] = part.values[kept]
+        is_used = (row >= 0) & (part.values != ABSENT)
+        values[row[is_used]] = part.values[is_used]
     return values
 
 
 def _parts(columns: Columns, table: str, column: str) -> list[tuple[int, ArgumentColumn]]:
-    """The parts of one column; those of names that come first count, so they stand last."""
-    found = [
+    """The parts of one column, in ascending precedence of the names of their arguments."""
+    parts_in_order = [
         (ORDER[name], part)
         for name, (target, parts) in columns.items()
         if (target.table, target.column) == (table, column)
         for part in parts
     ]
-    return sorted(found, key=lambda one: -one[0])
+    return sorted(parts_in_order, key=lambda part: -part[0])
 
 
 def detail_table(columns: Columns, table: str, row_of: Int64, kind: Int8) -> ColumnArrays:
@@ -93,34 +93,35 @@ def detail_table(columns: Columns, table: str, row_of: Int64, kind: Int8) -> Col
     """
     is_read = np.isin(kind, [int(each) for each in KINDS[table]])
     dtypes = TABLE_COLUMNS[table]
-    found: dict[str, list[tuple[Int64, npt.NDArray[np.generic]]]] = {}
+    parts_of: dict[str, list[tuple[Int64, npt.NDArray[np.generic]]]] = {}
     for column in dtypes:
         for _, part in _parts(columns, table, column):
             row = row_of[part.rows]
-            kept = (row >= 0) & is_present(part.values)
-            kept[kept] = is_read[row[kept]]
-            if kept.any():
-                found.setdefault(column, []).append((row[kept], part.values[kept]))
-    if not found:
+            is_used = (row >= 0) & is_present(part.values)
+            is_used[is_used] = is_read[row[is_used]]
+            if is_used.any():
+                parts_of.setdefault(column, []).append((row[is_used], part.values[is_used]))
+    if not parts_of:
         return empty_table(table)
     has_any = np.zeros(kind.size, np.bool_)
-    for parts in found.values():
+    for parts in parts_of.values():
         for rows, _ in parts:
             has_any[rows] = True
     present = np.flatnonzero(has_any)
-    place = np.cumsum(has_any) - 1
+    row_in_table = np.cumsum(has_any) - 1
     filled: ColumnArrays = {}
     for column, dtype in dtypes.items():
         values = np.full(present.size, absent_value(dtype), dtype)
-        for rows, given in found.get(column, []):
-            values[place[rows]] = given
+        for rows, part_values in parts_of.get(column, []):
+            values[row_in_table[rows]] = part_values
         filled[column] = values
     filled["slice"] = present
-    return _marked(filled) if table == "collective" else filled
+    return _with_metadata(filled) if table == "collective" else filled
 
 
-def _marked(table: ColumnArrays) -> ColumnArrays:
-    kept = np.zeros(table["slice"].size, np.bool_)
+def _with_metadata(table: ColumnArrays) -> ColumnArrays:
+    """The rows that have any of :data:`COLLECTIVE_MARKS`."""
+    has_mark = np.zeros(table["slice"].size, np.bool_)
     for column in COLLECTIVE_MARKS:
-        kept |= is_present(table[column])
-    return {column: values[kept] for column, values in table.items()}
+        has_mark |= is_present(table[column])
+    return {column: values[has_mark] for column, values in table.items()}

@@ -1,4 +1,4 @@
-"""Rows that hold nothing but the work of one device are rows of that device."""
+"""Labels the rows that hold only the work of one device as rows of that device."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from torch_tb_profiler.trace.quality import QualityReport
 NUMBER = re.compile(r"(\d{1,9})\D*$")
 
 
-def settle_device_rows(
+def label_device_rows(
     tables: dict[str, ColumnArrays], tracks: list[Track], quality: QualityReport
 ) -> None:
-    """Take absurd numbers out, and label the rows of devices; in place."""
+    """Remove implausible device numbers and durations, and label the rows of devices; in place."""
     sanitize_device_numbers(tables, quality)
     sanitize_durations(tables["slices"], quality)
     slices, device = tables["slices"], tables["device"]
     on_device = np.isin(slices["category"], [int(c) for c in DEVICE_CATEGORIES])
     has_host = np.zeros(len(tracks), np.bool_)
     has_host[slices["track"][~on_device]] = True
-    number_of = _numbers(slices, device, on_device, len(tracks))
-    for place, number in enumerate(number_of.tolist()):
-        track = tracks[place]
-        if number == ABSENT or has_host[place] or track.process_label is not None:
+    device_of_track = _devices_of_tracks(slices, device, on_device, len(tracks))
+    for index, number in enumerate(device_of_track.tolist()):
+        track = tracks[index]
+        if number == ABSENT or has_host[index] or track.process_label is not None:
             continue
         name = track.thread_name or track.tid
         lane = NUMBER.search(name)
-        tracks[place] = Track(
+        tracks[index] = Track(
             str(number),
             lane[1] if lane else name,
             process_label=f"GPU {number}",
@@ -40,13 +40,15 @@ def settle_device_rows(
         )
 
 
-def _numbers(slices: ColumnArrays, device: ColumnArrays, on_device: Bools, size: int) -> Int64:
-    """Per track the number of the one device whose work it holds; :data:`ABSENT` for none, or
+def _devices_of_tracks(
+    slices: ColumnArrays, device: ColumnArrays, on_device: Bools, size: int
+) -> Int64:
+    """Per track the number of the only device with work on it; :data:`ABSENT` for none or
     several."""
     rows = np.flatnonzero(on_device[device["slice"]] & (device["device"] != ABSENT))
     track, number = slices["track"][device["slice"][rows]], device["device"][rows]
-    least = np.full(size, np.iinfo(np.int64).max)
-    most = np.full(size, ABSENT)
-    np.minimum.at(least, track, number)
-    np.maximum.at(most, track, number)
-    return np.where(least == most, most, ABSENT)
+    lowest = np.full(size, np.iinfo(np.int64).max)
+    highest = np.full(size, ABSENT)
+    np.minimum.at(lowest, track, number)
+    np.maximum.at(highest, track, number)
+    return np.where(lowest == highest, highest, ABSENT)

@@ -22,13 +22,18 @@ KINDS = (BEGIN, END, INSTANT, COUNTER)
 
 
 def read_events(rows: PieceTables, packets: Fields) -> None:
-    """Take the track events of a piece."""
+    """Read the track events of a piece.
+
+    Args:
+        rows: The tables of the piece, which are extended.
+        packets: Its packets.
+    """
     texts = rows.texts
-    picked = packets.pick(TracePacket.TRACK_EVENT, DELIMITED)
-    kept = ~rows.scopes.is_lost[picked.message]
-    texts.quality.add("state_lost", int((~kept).sum()))
-    packet = picked.message[kept]
-    events = texts.wire.fields(picked.start[kept], picked.end[kept])
+    messages = packets.pick(TracePacket.TRACK_EVENT, DELIMITED)
+    is_complete = ~rows.scopes.is_lost[messages.message]
+    texts.quality.add("state_lost", int((~is_complete).sum()))
+    packet = messages.message[is_complete]
+    events = texts.wire.fields(messages.start[is_complete], messages.end[is_complete])
     texts.quality.add("broken_message", events.broken)
     if not packet.size:
         return
@@ -47,7 +52,7 @@ def read_events(rows: PieceTables, packets: Fields) -> None:
             "packet": packet[slices],
             "track": track[slices],
             "name_code": name[slices],
-            "word_code": _categories(rows, events, packet)[slices],
+            "raw_category_code": _categories(rows, events, packet)[slices],
             "stage_code": np.full(slices.size, -1, np.int32),
             "dur_ns": np.full(slices.size, ABSENT, np.int64),
             "event_id": np.full(slices.size, ABSENT, np.int64),
@@ -63,11 +68,13 @@ def read_events(rows: PieceTables, packets: Fields) -> None:
     _add_counters(rows, events, packet, track, kind == COUNTER)
     row_of = np.full(events.count, -1, np.int64)
     row_of[slices] = before + np.arange(slices.size)
-    given = events.unordered(TrackEvent.ANNOTATIONS, DELIMITED)
-    on_slices = row_of[given.message] >= 0
+    annotations = events.unordered(TrackEvent.ANNOTATIONS, DELIMITED)
+    on_slices = row_of[annotations.message] >= 0
     if not on_slices.all():
-        given = given.of(on_slices)
-    rows.arguments += debug_annotations(texts, given, row_of[given.message], packet[given.message])
+        annotations = annotations.select(on_slices)
+    rows.arguments += debug_annotations(
+        texts, annotations, row_of[annotations.message], packet[annotations.message]
+    )
     _add_flows(rows, events, row_of)
 
 
@@ -90,46 +97,46 @@ def _categories(rows: PieceTables, events: Fields, packet: Int64) -> Int32:
 def _add_counters(
     rows: PieceTables, events: Fields, packet: Int64, track: Int32, is_counter: Bools
 ) -> None:
-    """Counters of the program: their name is that of their track."""
+    """Add counters of the program, which are named by their track."""
     if not is_counter.any():
         return
     whole = events.ints(TrackEvent.COUNTER_INT)
     value = events.floats(TrackEvent.COUNTER_DOUBLE)
     value = np.where(np.isnan(value) & (whole != ABSENT), whole.astype(np.float64), value)
-    chosen = np.flatnonzero(is_counter & np.isfinite(value))
-    nothing = np.full(chosen.size, -1, np.int32)
+    used = np.flatnonzero(is_counter & np.isfinite(value))
+    absent = np.full(used.size, -1, np.int32)
     rows.add(
         "counters",
         {
-            "packet": packet[chosen],
-            "track": track[chosen],
-            "name_code": nothing,
-            "series_code": nothing,
-            "value": value[chosen],
+            "packet": packet[used],
+            "track": track[used],
+            "name_code": absent,
+            "series_code": absent,
+            "value": value[used],
         },
     )
 
 
 def _add_flows(rows: PieceTables, events: Fields, row_of: Int64) -> None:
-    """Flows through slices, and what their calls submitted to GPUs."""
+    """Add flows of slices, and the work that their calls submitted to GPUs."""
     for is_end, numbers in ((0, TrackEvent.FLOWS), (1, TrackEvent.ENDING_FLOWS)):
         for number, wire_type in zip(numbers, (FIXED64, VARINT), strict=True):
-            picked = events.pick(number, wire_type)
-            kept = row_of[picked.message] >= 0
-            if kept.any():
-                flow = picked.value[kept]
+            flows = events.pick(number, wire_type)
+            on_slice = row_of[flows.message] >= 0
+            if on_slice.any():
+                flow = flows.value[on_slice]
                 rows.add(
                     "flows",
                     {
-                        "slice": row_of[picked.message[kept]],
+                        "slice": row_of[flows.message[on_slice]],
                         "flow": flow,
                         "is_end": np.full(flow.size, is_end, np.int8),
                     },
                 )
-    picked = events.pick(TrackEvent.GPU_CORRELATION, DELIMITED)
-    if picked.message.size:
+    correlations = events.pick(TrackEvent.GPU_CORRELATION, DELIMITED)
+    if correlations.message.size:
         wire = rows.texts.wire
-        fields = wire.fields(picked.start, picked.end)
+        fields = wire.fields(correlations.start, correlations.end)
         message, event_id = wire.numbers(fields, TrackEvent.SUBMITTED_EVENTS)
-        row = row_of[picked.message[message]]
+        row = row_of[correlations.message[message]]
         rows.add("submissions", {"slice": row[row >= 0], "event_id": event_id[row >= 0]})

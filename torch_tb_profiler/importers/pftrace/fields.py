@@ -1,13 +1,13 @@
-"""Numbers of the fields that are read, message by message.
+"""Field numbers of Perfetto's messages, for the fields that are read.
 
 Source: Perfetto's ``protos/perfetto/trace`` (https://perfetto.dev/docs/reference/trace-packet-proto),
-and the extensions that PyTorch's encoder writes (docs/format-pftrace.md#extensions).
+and the extensions of PyTorch's encoder (docs/format-pftrace.md#extensions).
 """
 
 from __future__ import annotations
 
 PACKET_TAG = 0x0A
-"""Field 1, delimited, of ``Trace``: a file is nothing but these."""
+"""Tag of field 1, length-delimited, of ``Trace``: the only field of a file."""
 
 
 class TracePacket:
@@ -29,7 +29,7 @@ class TracePacket:
 
 
 STATE_CLEARED, NEEDS_STATE = 1, 2
-"""Bits of ``Packet.FLAGS``."""
+"""Bits of ``TracePacket.FLAGS``."""
 
 
 class TracePacketDefaults:
@@ -52,7 +52,7 @@ class ClockSnapshot:
 
 
 class TrackEvent:
-    """``TrackEvent``, and PyTorch's extension of it."""
+    """``TrackEvent`` with PyTorch's extension."""
 
     CATEGORY_IIDS = 3
     ANNOTATIONS = 4
@@ -70,7 +70,7 @@ class TrackEvent:
 
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
-"""Values of ``Event.TYPE``."""
+"""Values of ``TrackEvent.TYPE``."""
 
 
 class DebugAnnotation:
@@ -91,7 +91,7 @@ class DebugAnnotation:
 
 
 class GpuRenderStageEvent:
-    """``GpuRenderStageEvent``, with its extra data and PyTorch's launches."""
+    """``GpuRenderStageEvent`` with its extra data and PyTorch's extension for launches."""
 
     EVENT_ID = 1
     DURATION = 2
@@ -112,7 +112,7 @@ class GpuRenderStageEvent:
 
 
 class GpuCounterEvent:
-    """``GpuCounterEvent``, and the descriptors of counters."""
+    """``GpuCounterEvent`` and the descriptors of counters."""
 
     DESCRIPTOR = 1
     VALUES = 2
@@ -127,8 +127,10 @@ class GpuCounterEvent:
 
 
 class InternedData:
-    """Kinds of interned entries, by their number in ``InternedData``; an entry's 1 is its iid.
-    ``COUNTERS_OF_GPU`` is of our own: the GPU of a descriptor of counters, as text."""
+    """Kinds of interned entries, by their field number; field 1 of an entry is its iid.
+
+    ``COUNTERS_OF_GPU`` is not part of Perfetto: it is the GPU of a counter descriptor, as text.
+    """
 
     IID = 1
     CATEGORY = 1
@@ -153,7 +155,7 @@ TEXT_OF_ENTRY = {
     InternedData.KERNEL: 3,
     InternedData.ARGUMENT: 2,
 }
-"""Kind of entry → the field of it that holds its text."""
+"""Kind of entry → the field with its text."""
 
 
 class TrackDescriptor:

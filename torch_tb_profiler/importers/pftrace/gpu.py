@@ -1,10 +1,14 @@
-"""Render stages (the work of GPUs) and counters of GPUs."""
+"""GPU render stages (device work) and GPU counters."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.importers.pftrace.arguments import Given, extra_data, launch_arguments
+from torch_tb_profiler.importers.pftrace.arguments import (
+    NamedArguments,
+    extra_data,
+    launch_arguments,
+)
 from torch_tb_profiler.importers.pftrace.batch import Argument, TrackKey
 from torch_tb_profiler.importers.pftrace.counters import counter_numbers, descriptor_numbers
 from torch_tb_profiler.importers.pftrace.fields import (
@@ -23,13 +27,18 @@ LAUNCH_KEYS = {GpuRenderStageEvent.GRID: "grid", GpuRenderStageEvent.BLOCK: "blo
 
 
 def read_stages(rows: PieceTables, packets: Fields) -> None:
-    """Take the render stages of a piece."""
+    """Read the render stages of a piece.
+
+    Args:
+        rows: The tables of the piece, which are extended.
+        packets: Its packets.
+    """
     texts = rows.texts
-    picked = packets.pick(TracePacket.GPU_STAGE, DELIMITED)
-    kept = ~rows.scopes.is_lost[picked.message]
-    texts.quality.add("state_lost", int((~kept).sum()))
-    packet = picked.message[kept]
-    stages = texts.wire.fields(picked.start[kept], picked.end[kept])
+    messages = packets.pick(TracePacket.GPU_STAGE, DELIMITED)
+    is_complete = ~rows.scopes.is_lost[messages.message]
+    texts.quality.add("state_lost", int((~is_complete).sum()))
+    packet = messages.message[is_complete]
+    stages = texts.wire.fields(messages.start[is_complete], messages.end[is_complete])
     texts.quality.add("broken_message", stages.broken)
     if not packet.size:
         return
@@ -53,7 +62,7 @@ def read_stages(rows: PieceTables, packets: Fields) -> None:
             "packet": packet,
             "track": _queue_tracks(rows, gpu, queue),
             "name_code": name,
-            "word_code": np.full(packet.size, -1, np.int32),
+            "raw_category_code": np.full(packet.size, -1, np.int32),
             "stage_code": stage,
             "dur_ns": np.where(duration < 0, 0, duration),
             "event_id": stages.ints(GpuRenderStageEvent.EVENT_ID),
@@ -61,13 +70,13 @@ def read_stages(rows: PieceTables, packets: Fields) -> None:
     )
     row = before + np.arange(packet.size)
     extra = stages.pick(GpuRenderStageEvent.EXTRA, DELIMITED)
-    given = extra_data(texts, extra, row[extra.message])
-    given.append((texts.codes["device"], Argument(row, ints=gpu)))
-    rows.arguments += given + _launches(rows, stages, row, packet)
+    arguments = extra_data(texts, extra, row[extra.message])
+    arguments.append((texts.codes["device"], Argument(row, ints=gpu)))
+    rows.arguments += arguments + _launch_arguments(rows, stages, row, packet)
 
 
 def _queue_tracks(rows: PieceTables, gpu: Int64, queue: Int32) -> Int32:
-    """Codes of the tracks of queues: a GPU and the code of a name."""
+    """Codes of the tracks of queues, by GPU and code of the name."""
     keys = np.stack([gpu, queue.astype(np.int64)], axis=1)
     distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
     codes = [
@@ -77,24 +86,26 @@ def _queue_tracks(rows: PieceTables, gpu: Int64, queue: Int32) -> Int32:
     return np.array(codes, np.int32)[inverse.reshape(-1)]
 
 
-def _launches(rows: PieceTables, stages: Fields, row: Int64, packet: Int64) -> Given:
-    """Grids, blocks and the arguments of launches."""
+def _launch_arguments(
+    rows: PieceTables, stages: Fields, row: Int64, packet: Int64
+) -> NamedArguments:
+    """Grids, blocks and arguments of launches."""
     texts, wire = rows.texts, rows.texts.wire
     launches = stages.pick(GpuRenderStageEvent.LAUNCH, DELIMITED)
     if not launches.message.size:
         return []
     fields = wire.fields(launches.start, launches.end)
     row, packet = row[launches.message], packet[launches.message]
-    arguments = fields.pick(GpuRenderStageEvent.ARGUMENTS, DELIMITED)
-    given = launch_arguments(texts, arguments, row[arguments.message], packet[arguments.message])
+    messages = fields.pick(GpuRenderStageEvent.ARGUMENTS, DELIMITED)
+    arguments = launch_arguments(texts, messages, row[messages.message], packet[messages.message])
     for number, key in LAUNCH_KEYS.items():
         dims = fields.pick(number, DELIMITED)
         if dims.message.size:
             codes, ranges = distinct_ranges(wire, dims.start, dims.end)
             values = [_dims(data) for data in ranges]
             argument = Argument(row[dims.message], codes=codes, values=values)
-            given.append((texts.codes[key], argument))
-    return given
+            arguments.append((texts.codes[key], argument))
+    return arguments
 
 
 def _dims(data: bytes) -> list[int]:
@@ -104,12 +115,17 @@ def _dims(data: bytes) -> list[int]:
 
 
 def read_counters(rows: PieceTables, packets: Fields) -> None:
-    """Take the counters of GPUs."""
+    """Read the GPU counters of a piece.
+
+    Args:
+        rows: The tables of the piece, which are extended.
+        packets: Its packets.
+    """
     texts = rows.texts
-    picked = packets.pick(TracePacket.GPU_COUNTERS, DELIMITED)
-    kept = ~rows.scopes.is_lost[picked.message]
-    packet = picked.message[kept]
-    events = texts.wire.fields(picked.start[kept], picked.end[kept])
+    messages = packets.pick(TracePacket.GPU_COUNTERS, DELIMITED)
+    is_complete = ~rows.scopes.is_lost[messages.message]
+    packet = messages.message[is_complete]
+    events = texts.wire.fields(messages.start[is_complete], messages.end[is_complete])
     values = events.pick(GpuCounterEvent.VALUES, DELIMITED)
     if not values.message.size:
         return
@@ -124,14 +140,14 @@ def read_counters(rows: PieceTables, packets: Fields) -> None:
     gpus = texts.interned(InternedData.COUNTERS_OF_GPU, descriptor, packet)
     distinct, inverse = np.unique(gpus, return_inverse=True)
     tracks = [rows.track(TrackKey("counters", 0, code)) for code in distinct.tolist()]
-    kept = np.isfinite(value)
+    is_finite = np.isfinite(value)
     rows.add(
         "counters",
         {
-            "packet": packet[kept],
-            "track": np.array(tracks, np.int32)[inverse][kept],
-            "name_code": names[kept],
-            "series_code": np.full(int(kept.sum()), texts.codes[""], np.int32),
-            "value": value[kept],
+            "packet": packet[is_finite],
+            "track": np.array(tracks, np.int32)[inverse][is_finite],
+            "name_code": names[is_finite],
+            "series_code": np.full(int(is_finite.sum()), texts.codes[""], np.int32),
+            "value": value[is_finite],
         },
     )

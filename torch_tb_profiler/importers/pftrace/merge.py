@@ -1,6 +1,6 @@
-"""Batches in file order → columns of the whole file.
+"""Merges batches, in file order, into columns of the whole file.
 
-Names that were open get their texts, packets their times.
+References to texts of earlier pieces are resolved, and packets get their times.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from torch_tb_profiler.importers.pftrace.argument_targets import TARGETS, Target
 from torch_tb_profiler.importers.pftrace.batch import (
     AnyText,
     Argument,
+    InternedRef,
     PacketBatch,
-    Ref,
     SequenceState,
     TrackKey,
 )
@@ -27,20 +27,20 @@ from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, 
 from torch_tb_profiler.trace.quality import QualityReport
 
 LINKS = ("flows", "submissions")
-"""Tables whose rows are of slices, not of packets."""
+"""Tables whose rows belong to slices, not to packets."""
 
 
 @dataclass(slots=True)
 class _Sequence:
-    """What holds for a sequence where the reading stands."""
+    """The state of a packet sequence after the pieces that were merged."""
 
     is_valid: bool = False
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
     clock: int = 0
     track: int = ABSENT
 
-    def go_on(self, state: SequenceState) -> None:
-        """Take what a piece says."""
+    def update(self, state: SequenceState) -> None:
+        """Apply the changes of a piece."""
         if state.is_new:
             self.texts, self.clock, self.track = {}, 0, ABSENT
         if state.is_valid is not None:
@@ -52,17 +52,18 @@ class _Sequence:
 
 @dataclass(slots=True)
 class PacketBatchMerger:
-    """Joins batches as they come.
+    """Merges batches one by one.
 
     Attributes:
-        strings: Every text of the file.
-        tracks: What the rows are known by.
-        descriptors: By uuid; of repeated ones the last counts.
-        columns: Parts of the arguments, by where they belong.
+        strings: All texts of the file.
+        tracks: The identities of its tracks.
+        descriptors: uuid → descriptor; of repeated ones the last counts.
+        columns: Name of an argument → its target and the parts of its column.
         clocks: The clocks of the file.
-        quality: What was odd.
+        quality: Problems so far.
         parts: Parts of the tables, with the times of their packets.
-        slice_count: Slices so far.
+        slice_count: Number of slices so far.
+        packet_count: Number of packets so far.
     """
 
     strings: Interner = field(default_factory=Interner)
@@ -77,7 +78,7 @@ class PacketBatchMerger:
     _sequences: dict[int, _Sequence] = field(default_factory=dict)
 
     def add(self, batch: PacketBatch) -> None:
-        """Take the next batch of the file."""
+        """Add the next batch of the file."""
         self.quality.merge(batch.quality)
         before = [self._sequences.setdefault(number, _Sequence()) for number in batch.sequences]
         times = self.clocks.times(batch, [each.clock for each in before])
@@ -90,11 +91,11 @@ class PacketBatchMerger:
         row_of = self._add_tables(batch, times, is_lost, codes, tracks)
         self._add_arguments(batch, texts, row_of)
         for number, state in batch.states.items():
-            self._sequences[number].go_on(state)
+            self._sequences[number].update(state)
         self.packet_count += batch.packets
 
     def table(self, name: str) -> ColumnArrays:
-        """One whole table; its parts are given up."""
+        """Concatenate one table and release its parts."""
         parts = self.parts.pop(name, [])
         dtypes: dict[str, type[np.generic]] = {"time_ns": np.int64, **DTYPES}
         columns = TABLES[name] if name in LINKS else ("time_ns", *TABLES[name])
@@ -106,7 +107,7 @@ class PacketBatchMerger:
         }
 
     def _lost(self, batch: PacketBatch, before: list[_Sequence]) -> Bools:
-        """Packets that need texts which are not complete."""
+        """Which packets need interned texts that are incomplete."""
         is_invalid = np.array([not each.is_valid for each in before], np.bool_)
         is_lost: Bools = batch.is_pending.copy()
         if before:
@@ -116,10 +117,10 @@ class PacketBatchMerger:
     def _text(self, text: AnyText) -> str | None:
         if isinstance(text, str):
             return text
-        found = self._sequences[text.sequence].texts.get((text.kind, text.iid))
-        if found is None:
+        resolved = self._sequences[text.sequence].texts.get((text.kind, text.iid))
+        if resolved is None:
             self.quality.add("interned_missing")
-        return found
+        return resolved
 
     def _code(self, text: str | None) -> int:
         if text is None:
@@ -140,7 +141,8 @@ class PacketBatchMerger:
     def _add_tables(
         self, batch: PacketBatch, times: Int64, is_lost: Bools, codes: Int32, tracks: Int32
     ) -> Int64:
-        """Take all tables; return per slice of the batch its row in the file, -1 for none."""
+        """Add all tables; return per slice of the batch its row in the file, -1 if it is
+        dropped."""
         row_of = np.empty(0, np.int64)
         for name, table in batch.tables.items():
             if name in LINKS:
@@ -149,24 +151,24 @@ class PacketBatchMerger:
             lost = is_lost[packet]
             self.quality.add("state_lost", int(lost.sum()))
             time = times[packet]
-            timeless = ~lost & (time == ABSENT)
-            self.quality.add("event_without_time", int(timeless.sum()))
-            kept = ~lost & ~timeless
-            moved = {
-                column: _moved(column, table[column], codes, tracks)[kept]
+            has_no_time = ~lost & (time == ABSENT)
+            self.quality.add("event_without_time", int(has_no_time.sum()))
+            is_used = ~lost & ~has_no_time
+            part = {
+                column: _renumbered(column, table[column], codes, tracks)[is_used]
                 for column in TABLES[name]
             }
-            moved["time_ns"] = time[kept]
-            moved["packet"] = packet[kept] + self.packet_count
-            self.parts.setdefault(name, []).append(moved)
+            part["time_ns"] = time[is_used]
+            part["packet"] = packet[is_used] + self.packet_count
+            self.parts.setdefault(name, []).append(part)
             if name == "slices":
-                row_of = np.where(kept, np.cumsum(kept) - 1 + self.slice_count, -1)
+                row_of = np.where(is_used, np.cumsum(is_used) - 1 + self.slice_count, -1)
         for name in LINKS:
             table = batch.tables[name]
             row = row_of[table["slice"]]
-            kept = row >= 0
-            part = {column: values[kept] for column, values in table.items()}
-            part["slice"] = row[kept]
+            is_used = row >= 0
+            part = {column: values[is_used] for column, values in table.items()}
+            part["slice"] = row[is_used]
             self.parts.setdefault(name, []).append(part)
         self.slice_count += int((row_of >= 0).sum())
         return row_of
@@ -178,16 +180,16 @@ class PacketBatchMerger:
             if name is None or target is None:
                 continue
             rows = row_of[argument.rows]
-            kept = rows >= 0
-            values = [self._text(v) if isinstance(v, Ref) else v for v in argument.values]
-            whole = Argument(rows, argument.ints, argument.codes, values)
-            column = column_of(whole, target, name, self.strings, self.quality)
-            if not kept.all():
-                column = ArgumentColumn(column.rows[kept], column.values[kept])
+            is_used = rows >= 0
+            values = [self._text(v) if isinstance(v, InternedRef) else v for v in argument.values]
+            resolved = Argument(rows, argument.ints, argument.codes, values)
+            column = column_of(resolved, target, name, self.strings, self.quality)
+            if not is_used.all():
+                column = ArgumentColumn(column.rows[is_used], column.values[is_used])
             self.columns.setdefault(name, (target, []))[1].append(column)
 
 
-def _moved(column: str, values: Int32 | Int64, codes: Int32, tracks: Int32) -> Int32 | Int64:
+def _renumbered(column: str, values: Int32 | Int64, codes: Int32, tracks: Int32) -> Int32 | Int64:
     if column.endswith("_code"):
         return codes[values]
     return tracks[values] if column == "track" else values

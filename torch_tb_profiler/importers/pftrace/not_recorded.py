@@ -1,4 +1,4 @@
-"""What a recording lacks, and that it is the format that lacks it."""
+"""Capabilities that the format does not record, with the reason."""
 
 from __future__ import annotations
 
@@ -11,47 +11,53 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ColumnArrays
 from torch_tb_profiler.trace.info import Capability, NotRecorded
 
-NOT_KEPT: tuple[tuple[Capability, str, str, str], ...] = (
+UNSUPPORTED: tuple[tuple[Capability, str, str, str], ...] = (
     (
         "shared_memory",
         "device",
         "shared_memory_bytes",
-        "a .pftrace keeps the dynamic shared memory of kernels but not the static one",
+        "a .pftrace has the dynamic shared memory of kernels but not the static one",
     ),
     (
         "occupancy",
         "device",
         "est_achieved_occupancy_pct",
-        "a .pftrace keeps no estimate of occupancy",
+        "a .pftrace has no occupancy estimates",
     ),
-    ("blocks_per_sm", "device", "blocks_per_sm", "a .pftrace keeps no blocks per multiprocessor"),
-    ("memory", "memory", "bytes", "a .pftrace keeps no allocations: export the trace as JSON"),
+    ("blocks_per_sm", "device", "blocks_per_sm", "a .pftrace has no blocks per multiprocessor"),
+    ("memory", "memory", "bytes", "a .pftrace has no allocations: export the trace as JSON"),
 )
-"""What PyTorch's encoder leaves out: null where no row of a column has a value."""
+"""What PyTorch's encoder does not write: (capability, table, column, reason). It counts as missing
+if no row of the column has a value."""
 
-TORCH_WORDS = ("cpu_op", "user_annotation", "python_function", "cuda_runtime")
+TORCH_CATEGORIES = ("cpu_op", "user_annotation", "python_function", "cuda_runtime")
 """Categories that PyTorch's encoder writes."""
 
-PROPERTIES = NotRecorded(
-    "device_properties", "a .pftrace keeps no properties of devices: export the trace as JSON"
+DEVICE_PROPERTIES = NotRecorded(
+    "device_properties", "a .pftrace has no device properties: export the trace as JSON"
 )
 
 
 def recorder_of(strings: Container[str]) -> str | None:
-    """What recorded, by the categories it writes; None where they are nobody's that is known."""
-    return "torch.profiler" if any(word in strings for word in TORCH_WORDS) else None
+    """The recorder, by the categories that it writes; None if it is unknown."""
+    return "torch.profiler" if any(category in strings for category in TORCH_CATEGORIES) else None
 
 
 def not_recorded(tables: dict[str, ColumnArrays], recorder: str | None) -> tuple[NotRecorded, ...]:
-    """The format's reasons for what is nowhere in the tables of a recording of PyTorch's."""
+    """The capabilities that a recording of PyTorch's lacks because of its format.
+
+    Args:
+        tables: The tables of the trace.
+        recorder: From :func:`recorder_of`.
+    """
     if recorder is None:
         return ()
-    found = [
-        NotRecorded(what, reason)
-        for what, table, column, reason in NOT_KEPT
+    missing = [
+        NotRecorded(capability, reason)
+        for capability, table, column, reason in UNSUPPORTED
         if not is_present(tables[table][column]).any()
     ]
     category = tables["slices"]["category"]
     if np.isin(category, [int(Category.KERNEL)]).any():
-        found.append(PROPERTIES)
-    return tuple(found)
+        missing.append(DEVICE_PROPERTIES)
+    return tuple(missing)

@@ -1,8 +1,9 @@
-"""Begins and ends → durations.
+"""Pairs slice begins with slice ends → durations.
 
 Perfetto pairs the events of a track like brackets, in order of time. PyTorch's encoder writes the
-begins of many slices and then their ends in the same order; so, told by that order, slices that
-overlap without nesting, and those that end where the next begins, keep their own ends.
+begins of many slices followed by their ends in the same order. Where a file has that order it is
+used, so that slices which overlap without nesting, or end where the next one begins, keep their
+own ends.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 
 def durations(begins: ColumnArrays, ends: ColumnArrays, quality: QualityReport) -> Int64:
-    """How long each slice lasts.
+    """The duration of each slice in nanoseconds.
 
     Args:
-        begins: ``packet``, ``time_ns`` and ``track`` of the begins, in order of packets.
-        ends: The same of the ends.
-        quality: Is told of begins and ends without partner.
+        begins: ``packet``, ``time_ns`` and ``track`` of begins, in order of packets.
+        ends: The same of ends.
+        quality: Counts unmatched begins and ends.
     """
-    paired = _in_order(begins, ends)
+    paired = _by_written_order(begins, ends)
     end_of, unmatched_ends = _by_brackets(begins, ends) if paired is None else (paired, 0)
     quality.add("unmatched_end", unmatched_ends)
     start = begins["time_ns"]
@@ -36,59 +37,59 @@ def durations(begins: ColumnArrays, ends: ColumnArrays, quality: QualityReport) 
     return duration
 
 
-def _in_order(begins: ColumnArrays, ends: ColumnArrays) -> Int64 | None:
-    """Per begin its end (-1 for none), where runs of begins are followed by as many ends of the
-    same tracks, and that cannot be brackets; None where it is otherwise."""
+def _by_written_order(begins: ColumnArrays, ends: ColumnArrays) -> Int64 | None:
+    """Per begin its end (-1 for none), if runs of begins are followed by as many ends of the same
+    tracks, and these are not brackets; None otherwise."""
     count = ends["packet"].size
     if not 0 < count <= begins["packet"].size:
         return None
     start, end = begins["time_ns"][:count], ends["time_ns"]
     if (begins["track"][:count] != ends["track"]).any() or (end < start).any():
         return None
-    before = np.searchsorted(ends["packet"], begins["packet"])  # ends in front of each begin
-    run, of_run = np.unique(before, return_inverse=True)
-    sizes = np.bincount(of_run)
+    before = np.searchsorted(ends["packet"], begins["packet"])  # number of ends before each begin
+    run, run_of_begin = np.unique(before, return_inverse=True)
+    sizes = np.bincount(run_of_begin)
     last = np.cumsum(sizes)
-    # The ends in front of a run are all those of the runs in front of it.
+    # The ends before a run are all those of the runs before it.
     if (run != last - sizes).any() or (ends["packet"] < begins["packet"][:count]).any():
         return None
-    if sizes.max() > 1 and not _descends(start, end, of_run[:count]):
+    if sizes.max() > 1 and not _goes_back_in_time(start, end, run_of_begin[:count]):
         return None
     paired = np.full(begins["packet"].size, -1, np.int64)
     paired[:count] = np.arange(count)
     return paired
 
 
-def _descends(start: Int64, end: Int64, run: Int64) -> bool:
-    """Whether time goes back among the begins or the ends of a run."""
+def _goes_back_in_time(start: Int64, end: Int64, run: Int64) -> bool:
+    """Whether time decreases among the begins or ends of a run."""
     inside = run[1:] == run[:-1]
     back = (start[1:] < start[:-1]) | (end[1:] < end[:-1])
     return bool((inside & back).any())
 
 
 def _by_brackets(begins: ColumnArrays, ends: ColumnArrays) -> tuple[Int64, int]:
-    """Per begin its end, -1 for none; and how many ends are left."""
+    """Per begin its end (-1 for none), and the number of unmatched ends."""
     count = begins["packet"].size
     track, time, packet = (
         np.concatenate([begins[name], ends[name]]) for name in ("track", "time_ns", "packet")
     )
     order = np.lexsort((packet, time, track))
     is_begin: Bools = order < count
-    of_track = track[order]
+    sorted_track = track[order]
     depth = np.cumsum(np.where(is_begin, 1, -1))
     is_first = np.ones(order.size, np.bool_)
-    is_first[1:] = of_track[1:] != of_track[:-1]
+    is_first[1:] = sorted_track[1:] != sorted_track[:-1]
     number = np.cumsum(is_first) - 1
     first = np.flatnonzero(is_first)
     depth -= (depth[first] - np.where(is_begin[first], 1, -1))[number]
-    apart = number * (2 * order.size + 2)  # no track's minimum reaches into the next one
-    floor = np.minimum(np.minimum.accumulate(depth - apart) + apart, 0)
+    separation = number * (2 * order.size + 2)  # so that no track's minimum affects the next one
+    floor = np.minimum(np.minimum.accumulate(depth - separation) + separation, 0)
     floor_before = np.zeros(order.size, np.int64)
     floor_before[1:] = np.where(is_first[1:], 0, floor[:-1])
-    is_alone = ~is_begin & (floor < floor_before)
+    is_unmatched = ~is_begin & (floor < floor_before)
     level = depth - floor + ~is_begin
-    kept = np.flatnonzero(~is_alone)
-    chain = kept[np.lexsort((kept, level[kept], number[kept]))]
+    matched = np.flatnonzero(~is_unmatched)
+    chain = matched[np.lexsort((matched, level[matched], number[matched]))]
     here, following = chain[:-1], chain[1:]
     is_pair = (
         is_begin[here]
@@ -98,4 +99,4 @@ def _by_brackets(begins: ColumnArrays, ends: ColumnArrays) -> tuple[Int64, int]:
     )
     end_of = np.full(count, -1, np.int64)
     end_of[order[here[is_pair]]] = order[following[is_pair]] - count
-    return end_of, int(is_alone.sum())
+    return end_of, int(is_unmatched.sum())

@@ -1,4 +1,4 @@
-"""One piece of packets → a batch. Pure: may run in any process, in any order."""
+"""Decodes one piece of packets into a batch. Pure: may run in any process and order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 
 def read_piece(piece: PacketPiece) -> PacketBatch:
-    """The columns of some packets."""
+    """Decode the packets of a piece."""
     wire = Wire(piece.data)
     packets = wire.fields(piece.starts, piece.ends)
     quality = QualityReport()
@@ -45,51 +45,56 @@ def read_piece(piece: PacketPiece) -> PacketBatch:
         sequences=scopes.ids,
         quality=quality,
     )
-    if piece.is_cut:
+    if piece.is_truncated:
         quality.add("truncated")
-    default_track = _take_defaults(batch, wire, packets, scopes)
-    _take_snapshots(batch, wire, packets)
+    default_track = _apply_defaults(batch, wire, packets, scopes)
+    _read_snapshots(batch, wire, packets)
     batch.descriptors = read_descriptors(wire, packets, texts)
     rows = PieceTables(texts, scopes, default_track)
     read_events(rows, packets)
     read_stages(rows, packets)
     read_counters(rows, packets)
-    _take_states(batch, texts, scopes, packets)
+    _read_states(batch, texts, scopes, packets)
     rows.fill(batch)
     return batch
 
 
-def _take_defaults(batch: PacketBatch, wire: Wire, packets: Fields, scopes: Scopes) -> Int64:
-    """Give packets the default clocks of this piece; return the default track per packet,
-    :data:`DEFERRED` where pieces before say it and :data:`ABSENT` where there is none."""
+def _apply_defaults(batch: PacketBatch, wire: Wire, packets: Fields, scopes: Scopes) -> Int64:
+    """Set the clocks of packets that use a default of this piece; return the default tracks.
+
+    Returns:
+        Per packet the uuid of its default track: :data:`DEFERRED` if an earlier piece defines it,
+        :data:`ABSENT` if there is none.
+    """
     track = np.where(scopes.is_first[scopes.scope], DEFERRED, ABSENT)
-    picked = packets.pick(TracePacket.DEFAULTS, DELIMITED)
-    everybody = np.arange(packets.count)
+    messages = packets.pick(TracePacket.DEFAULTS, DELIMITED)
+    all_packets = np.arange(packets.count)
     no_default = (batch.clock < 0) & ~scopes.is_first[scopes.scope]
     batch.clock[no_default] = 0
-    if not picked.message.size:
+    if not messages.message.size:
         return track
-    fields = wire.fields(picked.start, picked.end)
+    fields = wire.fields(messages.start, messages.end)
     clock = fields.ints(TracePacketDefaults.CLOCK)
     events = fields.pick(TracePacketDefaults.TRACK_EVENT, DELIMITED)
-    of_events = wire.fields(events.start, events.end).ints(TracePacketDefaults.TRACK_EVENT_TRACK)
+    event_track = wire.fields(events.start, events.end).ints(TracePacketDefaults.TRACK_EVENT_TRACK)
     uuid = np.full(fields.count, ABSENT, np.int64)
-    uuid[events.message] = of_events
-    last = scopes.last_before(picked.message, everybody)
+    uuid[events.message] = event_track
+    last = scopes.last_before(messages.message, all_packets)
     has_default = last >= 0
-    explicit = packets.ints(TracePacket.CLOCK) != ABSENT
-    taken = has_default & ~explicit
-    batch.clock[taken] = np.where(clock[last[taken]] == ABSENT, 0, clock[last[taken]])
+    has_clock = packets.ints(TracePacket.CLOCK) != ABSENT
+    uses_default = has_default & ~has_clock
+    default = clock[last[uses_default]]
+    batch.clock[uses_default] = np.where(default == ABSENT, 0, default)
     track[has_default] = uuid[last[has_default]]
     return track
 
 
-def _take_snapshots(batch: PacketBatch, wire: Wire, packets: Fields) -> None:
-    picked = packets.pick(TracePacket.CLOCK_SNAPSHOT, DELIMITED)
-    snapshots = wire.fields(picked.start, picked.end)
+def _read_snapshots(batch: PacketBatch, wire: Wire, packets: Fields) -> None:
+    messages = packets.pick(TracePacket.CLOCK_SNAPSHOT, DELIMITED)
+    snapshots = wire.fields(messages.start, messages.end)
     clocks = snapshots.pick(ClockSnapshot.CLOCKS, DELIMITED)
     fields = wire.fields(clocks.start, clocks.end)
-    packet = picked.message[clocks.message]
+    packet = messages.message[clocks.message]
     columns = (
         packet,
         batch.sequence[packet],
@@ -98,15 +103,15 @@ def _take_snapshots(batch: PacketBatch, wire: Wire, packets: Fields) -> None:
         fields.ints(ClockSnapshot.IS_INCREMENTAL, default=0),
         fields.ints(ClockSnapshot.UNIT_NS, default=1),
     )
-    for at, place, clock, value, incremental, unit in zip(
+    for at, sequence, clock, value, incremental, unit in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        owner = batch.sequences[place] if clock in SEQUENCE_CLOCKS else -1
+        owner = batch.sequences[sequence] if clock in SEQUENCE_CLOCKS else -1
         batch.snapshots.append(ClockReading(at, owner, clock, value, bool(incremental), unit))
 
 
-def _take_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets: Fields) -> None:
-    """What holds at the end of the piece, sequence by sequence."""
+def _read_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets: Fields) -> None:
+    """Record the state of each sequence at the end of the piece."""
     defaults = packets.pick(TracePacket.DEFAULTS, DELIMITED)
     fields = texts.wire.fields(defaults.start, defaults.end)
     events = fields.pick(TracePacketDefaults.TRACK_EVENT, DELIMITED)
@@ -122,13 +127,13 @@ def _take_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets:
     by_scope: dict[int, dict[tuple[int, int], str]] = {}
     for (scope, kind), entries in texts.entries.items():
         if scope in last:
-            found = by_scope.setdefault(scope, {})
-            found.update({(kind, iid): text for iid, text in entries.items()})
-    for place, scope in enumerate(scopes.last):
+            texts_of_scope = by_scope.setdefault(scope, {})
+            texts_of_scope.update({(kind, iid): text for iid, text in entries.items()})
+    for index, scope in enumerate(scopes.last):
         state = SequenceState(is_new=not scopes.is_first[scope], texts=by_scope.get(scope, {}))
         if state.is_new:
             state.is_valid = bool(scopes.is_cleared[scope])
         if scope in last_defaults:
             row = last_defaults[scope]
             state.clock, state.track = int(clock[row]), int(uuid[row])
-        batch.states[scopes.ids[place]] = state
+        batch.states[scopes.ids[index]] = state

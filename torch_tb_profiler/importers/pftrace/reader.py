@@ -1,4 +1,4 @@
-"""Reads one Perfetto trace: bytes in, event columns out, in one pass."""
+"""Reads a Perfetto trace in one pass: bytes in, event columns out."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def read(source: AnySource, reading: Reading, piece_bytes: int = PIECE_BYTES) ->
     """Read a Perfetto trace.
 
     Raises:
-        TraceFormatError: it holds no packet, or none of what is read.
+        TraceFormatError: it has no complete packet, or no supported events.
         StorageError, OSError: the file cannot be read.
     """
-    assert isinstance(source, Source), "no folder is a Perfetto trace"
+    assert isinstance(source, Source), "a Perfetto trace is a file"
     merger = PacketBatchMerger()
     with closing(source.unpacked()) as unpacked:
         work = pieces(unpacked, piece_bytes, source.name)
@@ -34,8 +34,8 @@ def read(source: AnySource, reading: Reading, piece_bytes: int = PIECE_BYTES) ->
     if not any(columns.tables[name]["track"].size for name in TABLES_WITH_EVENTS):
         raise TraceFormatError(
             "not_a_trace",
-            f"{source.name} is a Perfetto trace without anything to show: it has no track events, "
-            "no GPU stages and no counters of them.",
-            "Of a system's trace (ftrace, heap profiles) nothing is read: open it in Perfetto.",
+            f"{source.name} is a Perfetto trace without supported data: it has no track events, no "
+            "GPU render stages and no counters.",
+            "System traces (ftrace, heap profiles) are not supported: open it in Perfetto.",
         )
     return columns

@@ -1,7 +1,7 @@
-"""Which packets share interned texts and defaults: those of one sequence between two resets.
+"""Scopes of interned texts and defaults: the packets of one sequence between two resets.
 
-A packet that clears the state of its sequence begins a scope, and so does one before which packets
-were lost: after a loss nothing is known until the next reset.
+A packet that clears the state of its sequence begins a scope, and so does one after lost packets:
+after a loss the state is unknown until the next reset.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class Scopes:
     """The scopes of one piece.
 
     Attributes:
-        ids: The sequences, as the file numbers them.
-        sequence: Per packet the place of its sequence in ``ids``.
-        scope: Per packet the number of its scope; those of a sequence are neighbours.
-        owner: Per scope the place of its sequence in ``ids``.
-        is_first: Per scope, whether it goes on from pieces before.
+        ids: The ids of the sequences in the file.
+        sequence: Per packet the index of its sequence in ``ids``.
+        scope: Per packet the number of its scope; those of a sequence are consecutive.
+        owner: Per scope the index of its sequence in ``ids``.
+        is_first: Per scope, whether it continues from earlier pieces.
         is_cleared: Per scope, whether it begins with a reset.
         is_lost: Per packet, whether it needs texts that were lost in this piece.
-        is_pending: Per packet, whether pieces before say that.
+        is_pending: Per packet, whether that depends on earlier pieces.
     """
 
     def __init__(self, packets: Fields) -> None:
@@ -36,9 +36,9 @@ class Scopes:
         clears = (flags & STATE_CLEARED) != 0
         begins = clears | (packets.ints(TracePacket.DROPPED, default=0) != 0)
         order = np.argsort(self.sequence, kind="stable")
-        of_sequence = self.sequence[order]
+        sorted_sequence = self.sequence[order]
         is_start = np.ones(order.size, np.bool_)
-        is_start[1:] = of_sequence[1:] != of_sequence[:-1]
+        is_start[1:] = sorted_sequence[1:] != sorted_sequence[:-1]
         is_edge = is_start | begins[order]
         self.scope: Int64 = np.empty(order.size, np.int64)
         self.scope[order] = np.cumsum(is_edge) - 1
@@ -53,22 +53,25 @@ class Scopes:
 
     @property
     def last(self) -> list[int]:
-        """Per sequence its last scope."""
+        """The last scope of each sequence."""
         last = np.zeros(len(self.ids), np.int64)
         last[self.owner] = np.arange(self.owner.size)
         return [int(scope) for scope in last]
 
     def last_before(self, at: Int64, packet: Int64) -> Int64:
-        """Per packet of ``packet`` the last of ``at`` not behind it in its scope; -1 for none.
+        """For each packet, the last candidate at or before it in the same scope.
 
         Args:
-            at: Packets.
-            packet: Packets.
+            at: The candidate packets.
+            packet: The packets.
+
+        Returns:
+            Per packet the index into ``at``; -1 for none.
         """
         size = self.scope.size + 1
         keys = self.scope[at] * size + at
         order = np.argsort(keys)
-        place = np.searchsorted(keys[order], self.scope[packet] * size + packet, "right") - 1
-        found = np.where(place >= 0, order[place], 0)
-        is_same = (place >= 0) & (self.scope[at[found]] == self.scope[packet])
-        return np.where(is_same, found, -1)
+        position = np.searchsorted(keys[order], self.scope[packet] * size + packet, "right") - 1
+        index = np.where(position >= 0, order[position], 0)
+        is_same = (position >= 0) & (self.scope[at[index]] == self.scope[packet])
+        return np.where(is_same, index, -1)

@@ -1,11 +1,11 @@
-"""The tables of one piece, part by part."""
+"""The tables of one piece, collected while it is decoded."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.values import Interner
-from torch_tb_profiler.importers.pftrace.arguments import Given
+from torch_tb_profiler.importers.pftrace.arguments import NamedArguments
 from torch_tb_profiler.importers.pftrace.batch import DEFERRED, PacketBatch, TrackKey
 from torch_tb_profiler.importers.pftrace.scopes import Scopes
 from torch_tb_profiler.importers.pftrace.texts import PieceTexts
@@ -15,7 +15,7 @@ DTYPES: dict[str, type[np.generic]] = {
     "packet": np.int64,
     "track": np.int32,
     "name_code": np.int32,
-    "word_code": np.int32,
+    "raw_category_code": np.int32,
     "stage_code": np.int32,
     "dur_ns": np.int64,
     "event_id": np.int64,
@@ -26,39 +26,48 @@ DTYPES: dict[str, type[np.generic]] = {
     "value": np.float64,
 }
 TABLES: dict[str, tuple[str, ...]] = {
-    "slices": ("packet", "track", "name_code", "word_code", "stage_code", "dur_ns", "event_id"),
+    "slices": (
+        "packet",
+        "track",
+        "name_code",
+        "raw_category_code",
+        "stage_code",
+        "dur_ns",
+        "event_id",
+    ),
     "ends": ("packet", "track"),
     "instants": ("packet", "track", "name_code"),
     "counters": ("packet", "track", "name_code", "series_code", "value"),
     "flows": ("slice", "flow", "is_end"),
     "submissions": ("slice", "event_id"),
 }
-"""Slices that begin somewhere and end elsewhere have no duration yet; ``stage_code`` is that of
-slices of GPUs."""
+"""Table → columns. Slices from separate begin and end events have no duration yet; ``stage_code``
+is the render stage of GPU slices."""
 
 
 class PieceTables:
-    """What is gathered while a piece is read.
+    """The rows of the tables of a piece.
 
     Attributes:
-        texts: Of the piece.
-        scopes: Of the piece.
-        default_track: Per packet, as uuid, :data:`DEFERRED` or :data:`ABSENT`.
-        arguments: Of the slices so far.
-        slice_count: Of the slices so far.
+        texts: The texts of the piece.
+        scopes: The scopes of the piece.
+        default_track: Per packet the uuid of its default track, :data:`DEFERRED` or
+            :data:`ABSENT`.
+        arguments: The arguments of slices so far.
+        slice_count: Number of slices so far.
     """
 
     def __init__(self, texts: PieceTexts, scopes: Scopes, default_track: Int64) -> None:
         self.texts = texts
         self.scopes = scopes
         self.default_track = default_track
-        self.arguments: Given = []
+        self.arguments: NamedArguments = []
         self.slice_count = 0
         self._tracks = Interner()
         self._parts: dict[str, list[ColumnArrays]] = {}
 
     def add(self, name: str, table: ColumnArrays) -> None:
-        """Take rows of a table of :data:`TABLES`."""
+        """Add rows to a table of :data:`TABLES`."""
         assert set(table) == set(TABLES[name])
         self._parts.setdefault(name, []).append(table)
         if name == "slices":
@@ -69,12 +78,12 @@ class PieceTables:
         return self._tracks[key]
 
     def tracks(self, uuid: Int64, packet: Int64) -> Int32:
-        """Codes of the tracks of events; those without one are on the default of their packet."""
+        """Codes of the tracks of events; events without one use the default of their packet."""
         uuid = np.where(uuid == ABSENT, self.default_track[packet], uuid)
-        place = np.where(uuid <= DEFERRED, self.scopes.sequence[packet], -1)
+        sequence = np.where(uuid <= DEFERRED, self.scopes.sequence[packet], -1)
         distinct = np.unique(uuid)
         owners = len(self.scopes.ids) + 1
-        keys = np.searchsorted(distinct, uuid) * owners + place + 1
+        keys = np.searchsorted(distinct, uuid) * owners + sequence + 1
         used = np.unique(keys)
         codes = [
             self._tracks[self._key(int(distinct[key // owners]), key % owners - 1)]
@@ -82,15 +91,15 @@ class PieceTables:
         ]
         return np.array(codes, np.int32)[np.searchsorted(used, keys)]
 
-    def _key(self, uuid: int, place: int) -> TrackKey:
+    def _key(self, uuid: int, sequence: int) -> TrackKey:
         if uuid == DEFERRED:
-            return TrackKey("default", self.scopes.ids[place])
+            return TrackKey("default", self.scopes.ids[sequence])
         if uuid == ABSENT:
-            return TrackKey("sequence", self.scopes.ids[place])
+            return TrackKey("sequence", self.scopes.ids[sequence])
         return TrackKey("track", uuid)
 
     def fill(self, batch: PacketBatch) -> None:
-        """Give a batch all of it."""
+        """Move all rows, texts, tracks and arguments into a batch."""
         for name, columns in TABLES.items():
             parts = self._parts.get(name, [])
             batch.tables[name] = {

@@ -1,12 +1,12 @@
-"""Texts of a piece: given in place, or by the number of an interned entry."""
+"""Texts of a piece: inline, or references to interned entries."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.values import Interner
-from torch_tb_profiler.importers.pftrace.batch import AnyText, Ref
-from torch_tb_profiler.importers.pftrace.counters import Scoped, take_counter_names
+from torch_tb_profiler.importers.pftrace.batch import AnyText, InternedRef
+from torch_tb_profiler.importers.pftrace.counters import ScopedMessages, read_counter_names
 from torch_tb_profiler.importers.pftrace.fields import TEXT_OF_ENTRY, InternedData, TracePacket
 from torch_tb_profiler.importers.pftrace.scopes import Scopes
 from torch_tb_profiler.importers.protobuf.texts import distinct_texts, leading_texts
@@ -15,18 +15,19 @@ from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_IID = 1 << 40
-MAX_TABLE = 1 << 20
-"""Numbers below are looked up in a table of as many places."""
+MAX_LOOKUP = 1 << 20
+"""Smaller integers are made distinct by a lookup table instead of sorting."""
 
 
 class PieceTexts:
-    """Gives texts codes; entries of the piece itself are looked up at once.
+    """Assigns codes to the texts of a piece; references to its own entries are resolved at once.
 
     Attributes:
-        codes: Text, or what stands for one → code.
+        codes: Text, or reference to one of an earlier piece → code.
         entries: (scope, kind) → iid → text.
-        messages: Interned data: scope of each message, and its fields.
-        quality: Is told of numbers that no entry of the piece can have.
+        messages: The fields of the messages with interned data.
+        scope_of_message: The scope of each of these messages.
+        quality: Counts references that cannot be resolved.
     """
 
     def __init__(self, wire: Wire, packets: Fields, scopes: Scopes, quality: QualityReport) -> None:
@@ -35,58 +36,60 @@ class PieceTexts:
         self.quality = quality
         self.codes = Interner()
         self.entries: dict[tuple[int, int], dict[int, str]] = {}
-        picked = packets.pick(TracePacket.INTERNED, DELIMITED)
-        self.messages = wire.fields(picked.start, picked.end)
+        interned = packets.pick(TracePacket.INTERNED, DELIMITED)
+        self.messages = wire.fields(interned.start, interned.end)
         quality.add("broken_message", self.messages.broken)
-        self.scope_of_message = scopes.scope[picked.message]
+        self.scope_of_message = scopes.scope[interned.message]
         for kind, text_field in TEXT_OF_ENTRY.items():
-            self._take(kind, text_field)
-        owners = Scoped(packets, scopes.scope), Scoped(self.messages, self.scope_of_message)
-        take_counter_names(wire, *owners, self.entries)
+            self._read_entries(kind, text_field)
+        owners = (
+            ScopedMessages(packets, scopes.scope),
+            ScopedMessages(self.messages, self.scope_of_message),
+        )
+        read_counter_names(wire, *owners, self.entries)
 
-    def _take(self, kind: int, text_field: int) -> None:
-        picked = self.messages.pick(kind, DELIMITED)
-        if not picked.message.size:
+    def _read_entries(self, kind: int, text_field: int) -> None:
+        occurrences = self.messages.pick(kind, DELIMITED)
+        if not occurrences.message.size:
             return
-        entries = self.wire.fields(picked.start, picked.end)
+        entries = self.wire.fields(occurrences.start, occurrences.end)
         codes, texts = distinct_texts(self.wire, *entries.spans(text_field))
-        texts.append("")  # an entry without a text, by the code -1
-        scopes = self.scope_of_message[picked.message].tolist()
+        texts.append("")  # the text of entries without one, whose code is -1
+        scopes = self.scope_of_message[occurrences.message].tolist()
         iids = entries.ints(InternedData.IID, default=0).tolist()
         for scope, iid, code in zip(scopes, iids, codes.tolist(), strict=True):
             self.entries.setdefault((scope, kind), {})[iid] = texts[code]
 
     def inline(self, start: Int64, end: Int64) -> Int32:
-        """Codes of texts given in place; -1 for none."""
+        """Codes of inline texts; -1 for none."""
         codes, texts = distinct_texts(self.wire, start, end)
         return np.array([*(self.codes[text] for text in texts), -1], np.int32)[codes]
 
-    def leading(self, picked: Occurrences, number: int) -> tuple[Int32, Int64] | None:
-        """Codes of the texts that messages begin with, and the ends of these; None where one
-        begins otherwise."""
-        found = leading_texts(self.wire, picked, number)
-        if found is None:
+    def leading(self, messages: Occurrences, number: int) -> tuple[Int32, Int64] | None:
+        """Codes of the texts that messages begin with, and the ends of these texts; None if any
+        message begins with something else."""
+        leading = leading_texts(self.wire, messages, number)
+        if leading is None:
             return None
-        return np.array([self.codes[text] for text in found.texts], np.int32)[
-            found.codes
-        ], found.end
+        codes = np.array([self.codes[text] for text in leading.texts], np.int32)
+        return codes[leading.codes], leading.end
 
     def interned(self, kind: int, iid: Int64, packet: Int64) -> Int32:
-        """Codes of texts given by their numbers; -1 for none (0 is none, too).
+        """Codes of interned texts; -1 for none (an iid of 0 is none, too).
 
         Args:
-            kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.InternedData`.
-            iid: The numbers, or :data:`ABSENT`.
-            packet: The packet that each stands in.
+            kind: A field of :class:`~torch_tb_profiler.importers.pftrace.fields.InternedData`.
+            iid: The interning ids, or :data:`ABSENT`.
+            packet: The packet of each.
         """
-        is_there = (iid > 0) & (iid < MAX_IID)
-        if not is_there.any():
+        is_valid = (iid > 0) & (iid < MAX_IID)
+        if not is_valid.any():
             return np.full(iid.size, -1, np.int32)
-        iid = np.where(is_there, iid, 0)
+        iid = np.where(is_valid, iid, 0)
         width = int(iid.max()) + 1
-        distinct, place = _distinct(self.scopes.scope[packet] * width + iid)
-        known = [self._code(kind, *divmod(key, width)) for key in distinct.tolist()]
-        codes: Int32 = np.array(known, np.int32)[place]
+        distinct, index = _distinct(self.scopes.scope[packet] * width + iid)
+        code_of_distinct = [self._code(kind, *divmod(key, width)) for key in distinct.tolist()]
+        codes: Int32 = np.array(code_of_distinct, np.int32)[index]
         return codes
 
     def _code(self, kind: int, scope: int, iid: int) -> int:
@@ -94,14 +97,14 @@ class PieceTexts:
             return -1
         text: AnyText | None = self.entries.get((scope, kind), {}).get(iid)
         if text is None and self.scopes.is_first[scope]:
-            text = Ref(self.scopes.ids[self.scopes.owner[scope]], kind, iid)
+            text = InternedRef(self.scopes.ids[self.scopes.owner[scope]], kind, iid)
         if text is None:
             self.quality.add("interned_missing")
             return -1
         return self.codes[text]
 
     def first(self, *codes: Int32) -> Int32:
-        """Of several codes per row the first that is one."""
+        """Per row the first of several codes that is not -1."""
         result = codes[0]
         for other in codes[1:]:
             result = np.where(result < 0, other, result)
@@ -109,8 +112,8 @@ class PieceTexts:
 
 
 def _distinct(keys: Int64) -> tuple[Int64, Int64]:
-    """The distinct ones of some numbers from 0 on, and the place of each number among them."""
-    if keys.max() >= MAX_TABLE:
+    """The distinct ones of non-negative integers, and the index of each integer among them."""
+    if keys.max() >= MAX_LOOKUP:
         return np.unique(keys, return_inverse=True)
     is_used = np.bincount(keys) > 0
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[keys]

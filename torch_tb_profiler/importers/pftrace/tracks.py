@@ -1,4 +1,4 @@
-"""What tracks are called → rows of the trace, with the process and the thread they belong to."""
+"""Track keys and descriptors → rows of the trace, with their process and thread."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
 from torch_tb_profiler.trace.columns import DEVICE_LABEL, Track
 
 MAX_PARENTS = 64
-"""Tracks stand in each other less deep than that; parents may be a circle."""
+"""Maximum depth of parent tracks; parents may form a cycle."""
 
-HIDDEN = 2**31 - 1
-"""What PyTorch's encoder makes of -1, the process of what has none."""
+NO_PROCESS = 2**31 - 1
+"""What PyTorch's encoder writes for -1, the pid of events without a process."""
 
 OVERHEAD_PROCESS = "Overhead"
 
 DEVICE_SORT_INDEX = 5_000_000
 COUNTER_SORT_INDEX = 100
-"""Where PyTorch's JSON puts devices and their counters among processes."""
+"""Sort indices of devices and their counters in PyTorch's JSON."""
 
 QUEUE = re.compile(r"(?:\[(?P<lane>\d{1,18})\] )?(?P<name>.*)", re.DOTALL)
-"""A queue as PyTorch's encoder calls it: ``[07] stream 7``."""
+"""The name of a queue as PyTorch's encoder writes it: ``[07] stream 7``."""
 
 
-class RowsOfTrace:
-    """Tracks of the trace, one for each process and thread.
+class TrackTable:
+    """The tracks of the trace, one per process and thread.
 
     Attributes:
         tracks: The tracks.
-        index: Per key the place of its track.
+        index: Per key the index of its track.
     """
 
     def __init__(self, keys: list[TrackKey], descriptors: dict[int, Descriptor]) -> None:
@@ -41,14 +41,14 @@ class RowsOfTrace:
             if each.pid is not None and each.process_name is not None
         }
         self.tracks: list[Track] = []
-        self._places = Interner()
+        self._indices = Interner()
         self.index: list[int] = []
         for key in keys:
             track = self._track(key)
-            place = self._places[track.pid, track.tid]
-            if place == len(self.tracks):
+            index = self._indices[track.pid, track.tid]
+            if index == len(self.tracks):
                 self.tracks.append(track)
-            self.index.append(place)
+            self.index.append(index)
 
     def _track(self, key: TrackKey) -> Track:
         if key.kind == "queue":
@@ -58,12 +58,12 @@ class RowsOfTrace:
         descriptor = self._descriptors.get(key.number) if key.kind == "track" else None
         if descriptor is None:
             return Track(pid="", tid=f"{key.kind} {key.number % 2**64}")
-        return self._described(descriptor)
+        return self._track_of(descriptor)
 
-    def _described(self, descriptor: Descriptor) -> Track:
+    def _track_of(self, descriptor: Descriptor) -> Track:
         pid = self._pid(descriptor)
-        own_name = _cut(descriptor.thread_name or descriptor.name)
-        process_name = None if pid is None else _cut(self._process_names.get(pid))
+        own_name = _truncated(descriptor.thread_name or descriptor.name)
+        process_name = None if pid is None else _truncated(self._process_names.get(pid))
         shown_pid = "" if pid is None else _number(pid)
         if descriptor.is_thread and descriptor.tid is not None:
             tid = _number(descriptor.tid)
@@ -71,7 +71,7 @@ class RowsOfTrace:
             tid = own_name or (f"track {descriptor.uuid % 2**64}" if pid is None else "")
         if process_name is not None and DEVICE_LABEL.match(process_name):
             return _device(shown_pid, tid, process_name, own_name)
-        is_overhead = pid == HIDDEN and process_name == OVERHEAD_PROCESS
+        is_overhead = pid == NO_PROCESS and process_name == OVERHEAD_PROCESS
         return Track(
             shown_pid,
             tid,
@@ -81,7 +81,7 @@ class RowsOfTrace:
         )
 
     def _pid(self, descriptor: Descriptor) -> int | None:
-        """The process of a track: its own, else that of the nearest one it stands in."""
+        """The process of a track: its own, else that of the nearest ancestor."""
         for _ in range(MAX_PARENTS):
             if descriptor.pid is not None:
                 return descriptor.pid
@@ -95,7 +95,7 @@ class RowsOfTrace:
 def _queue(key: TrackKey) -> Track:
     match = QUEUE.fullmatch(key.text or "")
     assert match is not None
-    lane, name = match["lane"], _cut(match["name"])
+    lane, name = match["lane"], _truncated(match["name"])
     tid = str(int(lane)) if lane else name or ""
     return _device(str(key.number), tid, f"GPU {key.number}", name)
 
@@ -119,8 +119,8 @@ def _counters(gpu: str | None) -> Track:
 
 
 def _number(value: int) -> str:
-    return "-1" if value == HIDDEN else str(value)
+    return "-1" if value == NO_PROCESS else str(value)
 
 
-def _cut(text: str | None) -> str | None:
+def _truncated(text: str | None) -> str | None:
     return None if text is None else text[:MAX_TEXT_CHARS]

@@ -1,4 +1,4 @@
-"""The values of one argument → a column, in the form of its target."""
+"""The values of one argument → a column in the form of its target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 @dataclass(frozen=True, slots=True)
 class ArgumentColumn:
-    """One argument of some slices of the file: their rows, and the values as the table has them."""
+    """One argument of some slices of the file: their rows, and the values as in the table."""
 
     rows: Int64
     values: npt.NDArray[Any]
@@ -39,42 +39,44 @@ class ArgumentColumn:
 def column_of(
     argument: Argument, target: Target, name: str, strings: Interner, quality: QualityReport
 ) -> ArgumentColumn:
-    """An argument as the column it belongs to.
+    """Convert an argument to its column.
 
     Args:
-        argument: As a batch has it, with rows of the file.
-        target: Where it belongs.
-        name: What it is called, for notes.
-        strings: Gets the texts that it does not hold yet.
-        quality: Is told of what is no number, and of what is beyond sense.
+        argument: The argument, with rows of the file.
+        target: The column that it is read into.
+        name: Its name, for examples.
+        strings: The strings of the file; new texts are added.
+        quality: Counts values that are not numbers or implausible.
     """
     form = target.form
     if argument.ints is not None and form in (Form.INT, Form.INDEX):
         values = argument.ints
-        most = MAX_VALUES.get(target.name, INT64_MAX)
-        if most < INT64_MAX and (np.abs(values) > most).any():
-            values = int_column(values.tolist(), quality, name, most)
+        maximum = MAX_VALUES.get(target.name, INT64_MAX)
+        if maximum < INT64_MAX and (np.abs(values) > maximum).any():
+            values = int_column(values.tolist(), quality, name, maximum)
         return ArgumentColumn(argument.rows, values)
-    given, codes = argument.values, argument.codes
+    distinct, codes = argument.values, argument.codes
     if argument.ints is not None:
-        distinct, place = np.unique(argument.ints, return_inverse=True)
-        given, codes = distinct.tolist(), place.astype(np.int32)
+        distinct_ints, inverse = np.unique(argument.ints, return_inverse=True)
+        distinct, codes = distinct_ints.tolist(), inverse.astype(np.int32)
     assert codes is not None
-    return ArgumentColumn(argument.rows, _distinct(given, target, name, strings, quality)[codes])
+    return ArgumentColumn(
+        argument.rows, _converted(distinct, target, name, strings, quality)[codes]
+    )
 
 
-def _distinct(
-    given: list[Any], target: Target, name: str, strings: Interner, quality: QualityReport
+def _converted(
+    values: list[Any], target: Target, name: str, strings: Interner, quality: QualityReport
 ) -> npt.NDArray[Any]:
     form = target.form
     if form is Form.INT:
-        plain = [None if isinstance(value, (list, dict)) else value for value in given]
+        plain = [None if isinstance(value, (list, dict)) else value for value in values]
         return int_column(plain, quality, name, MAX_VALUES.get(target.name, INT64_MAX))
     if form is Form.INDEX:
-        return np.array([index_value(value) for value in given], np.int64)
+        return np.array([index_value(value) for value in values], np.int64)
     if form is Form.FLOAT:
-        return float_column(given, quality, name)
+        return float_column(values, quality, name)
     if form is Form.FLAG:
-        return flag_column(given)
-    texts = [text_value(form, value) for value in given]
+        return flag_column(values)
+    texts = [text_value(form, value) for value in values]
     return text_codes(texts, strings)

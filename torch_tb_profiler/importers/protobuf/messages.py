@@ -1,4 +1,4 @@
-"""A stream of messages that all are one field of a file: where each lies."""
+"""Byte ranges of the messages of a file that is one repeated field."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from torch_tb_profiler.importers.protobuf.varints import read_varint
 
 
 def message_spans(data: bytes, tag: int) -> tuple[list[int], list[int], int]:
-    """The delimited fields that ``data`` begins with, all of one tag of one byte.
+    """The leading length-delimited fields of ``data`` with a given one-byte tag.
 
     Returns:
-        Their starts and ends, and the place of what is no such field or is cut: the length of
-        ``data`` where all of it was read.
+        Their starts and ends, and the offset of the first byte that is not part of such a field or
+        belongs to a truncated one; the length of ``data`` if there is none.
     """
     starts: list[int] = []
     ends: list[int] = []
@@ -18,7 +18,7 @@ def message_spans(data: bytes, tag: int) -> tuple[list[int], list[int], int]:
     at, size = 0, len(data)
     near_end = size - 2
     while at < size and data[at] == tag:
-        # Two bytes of length are looked at here: a call would take most of the time.
+        # Lengths of up to two bytes are decoded inline: a call would take most of the time.
         if at < near_end and (length := data[at + 1]) < 0x80:
             start = at + 2
         elif at < near_end and data[at + 2] < 0x80:
@@ -26,10 +26,10 @@ def message_spans(data: bytes, tag: int) -> tuple[list[int], list[int], int]:
             start = at + 3
         else:
             length, start = read_varint(data, at + 1, size)
-        behind = start + length
-        if not start or behind > size:
+        end = start + length
+        if not start or end > size:
             break
         add_start(start)
-        add_end(behind)
-        at = behind
+        add_end(end)
+        at = end
     return starts, ends, at

@@ -1,4 +1,4 @@
-"""Varints at many places of a buffer, decoded at once.
+"""Vectorized decoding of varints at many offsets of a buffer.
 
 Wire format: https://protobuf.dev/programming-guides/encoding/ (base 128 varints).
 """
@@ -14,13 +14,13 @@ Bytes = npt.NDArray[np.uint8]
 UInt64 = npt.NDArray[np.uint64]
 
 PADDING_BYTES = 16
-"""So many zeros must stand behind a buffer, that eight bytes can be taken anywhere in it."""
+"""Zeros after a buffer, so that eight bytes can be read at every offset in it."""
 
 _CONTINUES = np.uint64(0x8080808080808080)
 _PAYLOAD = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONE = np.uint64(1)
 
-# Seven bits of every byte are moved together: by 1, then pairs by 2, then fours by 4.
+# The seven payload bits of every byte are moved together: by 1, then pairs by 2, then fours by 4.
 _MERGES = (
     (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
     (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
@@ -31,43 +31,43 @@ _EXPONENT_BIAS = 1023
 
 
 def padded(data: bytes | bytearray | memoryview) -> Bytes:
-    """The bytes as an array, with the zeros behind that :func:`words_of` needs."""
+    """The bytes as an array, with the zeros after them that :func:`words_of` needs."""
     buffer = np.zeros(len(data) + PADDING_BYTES, np.uint8)
     buffer[: len(data)] = np.frombuffer(data, np.uint8)
     return buffer
 
 
 def words_of(buffer: Bytes) -> UInt64:
-    """The eight bytes that begin at each place of a padded buffer, as numbers; no copy."""
+    """The eight bytes at each offset of a padded buffer, as integers; a view, not a copy."""
     words: UInt64 = np.ndarray((buffer.size - 8,), "<u8", buffer.data, strides=(1,))
     return words
 
 
 def read_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
-    """The varints that begin at each of ``at``.
+    """Decode the varints at the offsets ``at``.
 
     Args:
-        buffer: Padded.
-        words: Of that buffer.
-        at: Places in it, before the padding.
+        buffer: The padded buffer.
+        words: Its words, from :func:`words_of`.
+        at: Offsets in it, before the padding.
 
     Returns:
-        The values (two's complement; bits beyond 64 are dropped) and how many bytes each takes; 0
-        for one of more than ten.
+        The values (two's complement; bits beyond 64 are dropped) and their lengths in bytes; 0 for
+        one of more than ten bytes.
     """
     first = buffer[at]
     value, length = first.astype(np.int64), np.ones(at.size, np.int64)
-    if first.max(initial=0) < 0x80:  # small numbers and short lengths, for the most part
+    if first.max(initial=0) < 0x80:  # the common case: small numbers and short lengths
         return value, length
     rows = np.flatnonzero(first >= 0x80)
     if 2 * rows.size > at.size:
-        return _words(buffer, words, at)
-    value[rows], length[rows] = _words(buffer, words, at[rows])
+        return _long_and_short_varints(buffer, words, at)
+    value[rows], length[rows] = _long_and_short_varints(buffer, words, at[rows])
     return value, length
 
 
-def _words(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
-    """The same, whatever their lengths are."""
+def _long_and_short_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
+    """:func:`read_varints` for varints of any length."""
     word = words[at]
     stop = ~word & _CONTINUES
     low = stop & (~stop + _ONE)
@@ -90,7 +90,7 @@ def _words(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
 
 
 def _long_varints(buffer: Bytes, value: UInt64, at: Int64) -> tuple[UInt64, Int64]:
-    """Varints whose first eight bytes all continue."""
+    """Varints of nine or more bytes."""
     ninth, tenth = buffer[at + 8], buffer[at + 9]
     value = value | ((ninth & np.uint8(0x7F)).astype(np.uint64) << np.uint64(56))
     is_ten = ninth >= 0x80
@@ -100,20 +100,21 @@ def _long_varints(buffer: Bytes, value: UInt64, at: Int64) -> tuple[UInt64, Int6
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """One varint of ``data[at:end]`` and the place behind it; the place is 0 where there is none.
+    """Decode one varint of ``data[at:end]``.
 
-    The value is unsigned.
+    Returns:
+        The unsigned value and the offset after it; (0, 0) if there is no complete varint.
     """
     value = shift = 0
-    for place in range(at, min(end, at + 10)):
-        byte = data[place]
+    for offset in range(at, min(end, at + 10)):
+        byte = data[offset]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & (2**64 - 1), place + 1
+            return value & (2**64 - 1), offset + 1
         shift += 7
     return 0, 0
 
 
 def signed(value: int) -> int:
-    """An unsigned number of 64 bits as its two's complement."""
+    """An unsigned 64-bit number as two's complement."""
     return value - 2**64 if value >= 2**63 else value

@@ -1,5 +1,10 @@
-"""Snapshots of PyTorch's caching allocator: what ``torch.cuda.memory._dump_snapshot`` writes, a
-pickle that is read as data (docs/format-snapshot.md)."""
+"""Memory snapshots of PyTorch's caching allocator (docs/format-snapshot.md).
+
+``torch.cuda.memory._dump_snapshot`` writes a pickle, which is decoded as data and never executed:
+a restricted unpickler, the bulk decoder of allocator events, and the conversion of events,
+segments, blocks and stacks to memory events and side tables. Analysis of memory stays in
+``analysis/memory``.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +17,19 @@ PICKLE = re.compile(rb"\x80[\x02-\x05]")
 ENDINGS = tuple(f"{end}{packed}" for end in (".pickle", ".pkl") for packed in ("", ".gz"))
 
 _KEYS = re.compile(rb"segments|device_traces|segment_type|total_size")
-"""One of them stands in the first bytes of every snapshot."""
+"""One of these keys is in the first bytes of every snapshot."""
 
 
 def sniff(head: bytes, _name: str) -> bool:
-    """Whether a file is a pickle; the reader says whether it is a snapshot."""
+    """Whether a file is a pickle; the reader decides whether it is a snapshot."""
     return PICKLE.match(head) is not None
 
 
 def detect(head: bytes, _name: str, _is_whole: bool) -> FormatDetection:
-    """Whether a pickle of a folder is a snapshot, by the keys that stand first."""
+    """Classify a pickle in a folder by the keys in its head."""
     if _KEYS.search(head[:4096]):
         return FormatDetection(True)
-    return FormatDetection(
-        False, "not_a_snapshot", "is a pickle, and no snapshot of allocated memory."
-    )
+    return FormatDetection(False, "not_a_snapshot", "is a pickle, but not a memory snapshot.")
 
 
 FORMAT = Importer(

@@ -1,4 +1,4 @@
-"""Ranges of the program that a snapshot names (``external_annotations``), as slices."""
+"""User ranges in a snapshot (``external_annotations``) → slices."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _STEP = "ProfilerStep#"
 def annotation_slices(
     annotations: list[Any], events: DeviceEvents, base_ns: int, strings: list[str], track: int
 ) -> ColumnArrays:
-    """The ranges of the first device that has any: the others have the same ones again.
+    """The ranges of the first device that has any; other devices repeat them.
 
     Args:
-        annotations: As the file has them: ``{"stage", "name", "device", "time_us"}``.
-        events: Those of the allocators.
-        base_ns: What times count from.
-        strings: Takes their names.
-        track: Theirs.
+        annotations: Annotations in the file: ``{"stage", "name", "device", "time_us"}``.
+        events: The allocator events, whose end closes open ranges.
+        base_ns: The trace's base, in nanoseconds since the epoch.
+        strings: The strings of the trace; the names are appended.
+        track: The track of the ranges.
     """
     marks = [mark for mark in map(_mark, annotations[:MAX_ANNOTATIONS]) if mark is not None]
     first = min((device for device, *_ in marks), default=0)
@@ -40,7 +40,9 @@ def annotation_slices(
         elif opened[name]:
             ranges.append((name, opened[name].pop(), time_ns))
     end_ns = events.end_ns + base_ns
-    ranges += [(name, start, max(start, end_ns)) for name, all_ in opened.items() for start in all_]
+    ranges += [
+        (name, start, max(start, end_ns)) for name, starts in opened.items() for start in starts
+    ]
     codes: dict[str, int] = {}
     for name, _, _ in ranges:
         codes.setdefault(name, len(strings) + len(codes))

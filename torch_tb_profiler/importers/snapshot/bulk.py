@@ -1,11 +1,12 @@
-"""Entries of allocator traces, many at once: their opcodes are decoded in lockstep.
+"""Bulk decoding of the entries of allocator traces: their opcodes are decoded in lockstep.
 
-A snapshot of a gigabyte holds millions of entries, each a dict of the same few keys, written with
-the same opcodes but for the widths of numbers. Wherever such a dict may begin it is decoded, all
-of a window at once, field by field. Whether one did begin there is only known once the one before
-ends there: :class:`Candidates` answers runs of dicts that follow each other without a gap, from a
-place where an opcode surely begins. Everything else (an opcode between them, a frame that was not
-told before, another set of keys) is no candidate, and is read one opcode after the other.
+A snapshot of a gigabyte has millions of entries, each a dict of the same few keys, written with the
+same opcodes except for the widths of numbers. Every offset where such a dict may begin is a
+candidate; all candidates of a window are decoded at once, field by field. A candidate is only
+confirmed when the entry before it ends there: :class:`Candidates` has runs of dicts that follow
+each other without a gap, to be used from an offset where an opcode is known to begin. Everything
+else (opcodes in between, a new frame, another set of keys) is not a candidate and is read opcode by
+opcode.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from torch_tb_profiler.importers.snapshot import opcodes as op
 from torch_tb_profiler.importers.snapshot.frame_lists import MASKS, NO_LIST, FrameLists, Words
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 
-_AT_ONCE = 8192
-"""So many candidates at a time fit into a processor's cache."""
+_BATCH_ROWS = 8192
+"""Candidates decoded at a time, which fit into the CPU cache."""
 
 TAIL_BYTES = 256
-"""Nothing begins so near to the end of a window: the entry would not be whole."""
+"""No candidate begins this close to the end of a window: the entry might be incomplete."""
 
-KEPT_KEYS = frozenset(("action", "addr", "device_free", "size", "stream", "time_us", "frames"))
-"""Keys whose values are kept; texts are so only where the memo has them."""
+DECODED_KEYS = frozenset(("action", "addr", "device_free", "size", "stream", "time_us", "frames"))
+"""Keys whose values are decoded; texts only as references to the memo."""
 
-NUMBER, REFERENCE, BODY, NOTHING = 0, 1, 2, 3
-"""What a value is: a number, the number of what it refers to in the memo, the number of a
-list that is written down (:meth:`~.stacks.Stacks.of_body`; -1 an empty one), anything else."""
+NUMBER, REFERENCE, FRAME_LIST, OTHER = 0, 1, 2, 3
+"""Kinds of values: an integer, a memo index, the number of a list of frames
+(:meth:`~torch_tb_profiler.importers.snapshot.stacks.Stacks.list_number`; -1 for an empty one),
+anything else."""
 
 _WIDTH = np.zeros(256, np.int64)
 for _code, _bytes in {
@@ -46,11 +48,11 @@ _PUT[op.MEMOIZE], _PUT[op.BINPUT], _PUT[op.LONG_BINPUT] = 1, 2, 5
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How entries are written: their keys in order, and where the memo has them.
+    """The layout of entries.
 
     Attributes:
-        keys: The keys.
-        indices: Their numbers in the memo.
+        keys: The keys, in order.
+        indices: Their memo indices.
     """
 
     keys: tuple[str, ...]
@@ -59,7 +61,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class EntryColumn:
-    """One key of the candidates: value and kind (:data:`NUMBER` …) of each."""
+    """The values of one key: value and kind (:data:`NUMBER` …) per candidate."""
 
     value: Int64
     kind: Int8
@@ -67,46 +69,46 @@ class EntryColumn:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The entries that a window may hold.
+    """The entries that a window may contain.
 
     Attributes:
-        start: Where each begins.
-        end: Behind it.
-        last: Of each the last one of its run; -1 where it is none.
-        memoized: How many values of each are memoized without a number, added up from the first.
-        body: The number of the list that each writes down itself, -1 for none.
-        body_index: The number of that list in the memo; of those without a number (``~n``) how
-            many of the entry are memoized before it.
-        columns: Values by key.
+        start: Start of each.
+        end: End of each.
+        last: The last candidate of its run; -1 if it is not a valid entry.
+        memoized: Cumulative number of memoized values, from 0 before the first candidate.
+        frame_list: The number of the list of frames in the entry; -1 for none.
+        memo_index: The memo index of that list; ``~n`` if it is implicit (opcode ``MEMOIZE``) and n
+            values of the entry are memoized before it.
+        columns: Key → values.
     """
 
     start: Int64
     end: Int64
     last: Int64
     memoized: Int64
-    body: Int64
-    body_index: Int64
+    frame_list: Int64
+    memo_index: Int64
     columns: dict[str, EntryColumn]
 
 
 class _Decoder:
-    """The state of decoding some candidates of one window, a field at a time.
+    """Decodes some candidates of one window, field by field.
 
     Args:
-        words: The eight bytes from each place of the window on.
-        start: Where each candidate begins.
-        at: Behind its MARK.
+        words: The eight bytes at each offset of the window, as integers.
+        start: Start of each candidate.
+        at: Offset after its MARK.
     """
 
     def __init__(self, words: Words, start: Int64, at: Int64) -> None:
         self.words = words
         self.at = at
-        self.is_fine = np.ones(len(at), np.bool_)
+        self.is_valid = np.ones(len(at), np.bool_)
         is_memoized = (words[start + 1] & np.uint64(0xFF)) != op.MARK
         self.memoized: Int64 = is_memoized.astype(np.int64)
         self.columns: dict[str, EntryColumn] = {}
-        self.body_start = np.full(len(at), -1)
-        self.body_index = np.zeros(len(at), np.int64)
+        self.list_start = np.full(len(at), -1)
+        self.memo_index = np.zeros(len(at), np.int64)
         self.is_open = np.zeros(len(at), np.bool_)
 
     def word(self, shift: int | Int64 = 0) -> Words:
@@ -114,15 +116,19 @@ class _Decoder:
         return word
 
     def expect(self, expected: bytes) -> None:
-        """Pass over bytes that are the same in all."""
+        """Skip bytes that all candidates must have."""
         mask = MASKS[len(expected)]
-        wanted = np.uint64(int.from_bytes(expected, "little"))
-        self.is_fine &= (self.word() & mask) == wanted
+        expected_word = np.uint64(int.from_bytes(expected, "little"))
+        self.is_valid &= (self.word() & mask) == expected_word
         self.at = self.at + len(expected)
 
     def put(self, where: Bools) -> tuple[Int64, Bools]:
-        """Pass over what puts the last value into the memo; its number there (``~n`` where it has
-        none, n memoized before it in the entry), and where anything did."""
+        """Skip the opcode that memoizes the last value.
+
+        Returns:
+            The memo index (``~n`` if it is implicit, n values of the entry being memoized before),
+            and where there was such an opcode.
+        """
         word = self.word()
         code = (word & np.uint64(0xFF)).astype(np.intp)
         width = np.where(where, _PUT[code], 0)
@@ -134,7 +140,7 @@ class _Decoder:
         return index, width > 0
 
     def value(self, *, is_last: bool, may_be_text: bool) -> EntryColumn:
-        """Decode one value of each; texts are passed over, where they may be."""
+        """Decode one value per candidate; texts are skipped, where they are allowed."""
         word = self.word()
         code = (word & np.uint64(0xFF)).astype(np.intp)
         width = _WIDTH[code]
@@ -143,14 +149,14 @@ class _Decoder:
         if is_signed.any():
             value = np.where(is_signed, value.astype(np.int32), value)
         is_reference = (code == op.BINGET) | (code == op.LONG_BINGET)
-        kind = np.where(is_reference, REFERENCE, np.where(width > 0, NUMBER, NOTHING))
+        kind = np.where(is_reference, REFERENCE, np.where(width > 0, NUMBER, OTHER))
         is_long, is_wide = code == op.LONG1, code == op.BINUNICODE
         is_text = is_wide | (code == op.SHORT_BINUNICODE)
         is_list = code == op.EMPTY_LIST
-        fine = _IS_VALUE[code] | is_long | (is_text & may_be_text) | is_list
+        is_valid = _IS_VALUE[code] | is_long | (is_text & may_be_text) | is_list
         if is_long.any():
             width, value = self._long(word, is_long, width, value)
-            fine &= width >= 0
+            is_valid &= width >= 0
             kind[is_long] = NUMBER
         if is_text.any():
             head = np.where(is_wide, 4, 1)
@@ -160,14 +166,14 @@ class _Decoder:
         if is_text.any():
             self.put(is_text)
         if is_list.any():
-            kind[is_list] = BODY
+            kind[is_list] = FRAME_LIST
             value[is_list] = -1
             self._list(is_list, is_last)
-        self.is_fine &= fine
+        self.is_valid &= is_valid
         return EntryColumn(value, kind.astype(np.int8))
 
     def _long(self, word: Words, is_long: Bools, width: Int64, value: Int64) -> tuple[Int64, Int64]:
-        """Integers of as many bytes as they say, eight at most."""
+        """Integers of variable length, up to eight bytes."""
         count = ((word >> np.uint64(8)) & np.uint64(0xFF)).astype(np.int64)
         is_short = count <= 8
         used = np.where(is_short, count, 0)
@@ -179,30 +185,32 @@ class _Decoder:
         return width, np.where(is_long, raw.view(np.int64), value)
 
     def _list(self, is_list: Bools, is_last: bool) -> None:
-        """Lists of references: where they begin. They end where the next entry begins."""
+        """Record where lists of references begin; they end where the next entry begins."""
         index, _ = self.put(is_list)
         opens = is_list & ((self.word() & np.uint64(0xFF)) == op.MARK)
         if not is_last:
-            self.is_fine &= ~opens
+            self.is_valid &= ~opens
         self.is_open = opens
-        self.body_start = np.where(opens, self.at + 1, -1)
-        self.body_index = index
+        self.list_start = np.where(opens, self.at + 1, -1)
+        self.memo_index = index
 
 
-def find(data: bytes, template: Template, bodies: FrameLists) -> Candidates:
-    """All entries that a window may hold, decoded.
+def decode_candidates(data: bytes, template: Template, frame_lists: FrameLists) -> Candidates:
+    """Decode all entries that a window may contain.
 
     Args:
         data: The window, of at least :data:`TAIL_BYTES`.
-        template: How entries are written.
-        bodies: Where lists of frames that entries write down are counted.
+        template: The layout of entries.
+        frame_lists: Numbers the lists of frames in entries.
     """
     first = _reference(template.indices[0])
-    start, at = _heads(data, first)
+    start, at = _find_starts(data, first)
     words: Words = np.ndarray((len(data) - 8,), "<u8", data, strides=(1,))
     decoders = [
         _decoded(words, start[part], at[part], template)
-        for part in (slice(at, at + _AT_ONCE) for at in range(0, max(len(start), 1), _AT_ONCE))
+        for part in (
+            slice(at, at + _BATCH_ROWS) for at in range(0, max(len(start), 1), _BATCH_ROWS)
+        )
     ]
 
     def joined(name: str) -> npt.NDArray[Any]:
@@ -215,52 +223,52 @@ def find(data: bytes, template: Template, bodies: FrameLists) -> Candidates:
         )
         for key in template.keys
     }
-    at, is_open, begin, memoized = map(joined, ("at", "is_open", "body_start", "memoized"))
+    at, is_open, list_start, memoized = map(joined, ("at", "is_open", "list_start", "memoized"))
     is_closed = (words[np.minimum(at, len(words) - 1)] & np.uint64(0xFF)) == op.SETITEMS
     following = np.append(start[1:], len(data))
     tail = words[np.clip(following - 2, 0, len(words) - 1)] & np.uint64(0xFFFF)
-    closes = (tail == (op.APPENDS | op.SETITEMS << 8)) & (begin <= following - 2)
-    fine = joined("is_fine") & np.where(is_open, closes, is_closed)
-    fine[-1:] &= ~is_open[-1:]
+    closes = (tail == (op.APPENDS | op.SETITEMS << 8)) & (list_start <= following - 2)
+    is_valid = joined("is_valid") & np.where(is_open, closes, is_closed)
+    is_valid[-1:] &= ~is_open[-1:]
     end = np.where(is_open, following, at + 1)
-    body = np.full(len(start), -1)
-    opened = np.flatnonzero(fine & is_open)
-    body[opened] = bodies.numbers(data, begin[opened], following[opened] - 2)
-    fine &= body > NO_LIST
-    columns[template.keys[-1]].value[is_open] = body[is_open]
+    frame_list = np.full(len(start), -1)
+    opened = np.flatnonzero(is_valid & is_open)
+    frame_list[opened] = frame_lists.numbers(data, list_start[opened], following[opened] - 2)
+    is_valid &= frame_list > NO_LIST
+    columns[template.keys[-1]].value[is_open] = frame_list[is_open]
     return Candidates(
         start,
         end,
-        _last_of_runs(start, end, fine),
-        np.concatenate(([0], np.cumsum(np.where(fine, memoized, 0)))),
-        np.where(is_open, body, -1),
-        joined("body_index"),
+        _last_of_runs(start, end, is_valid),
+        np.concatenate(([0], np.cumsum(np.where(is_valid, memoized, 0)))),
+        np.where(is_open, frame_list, -1),
+        joined("memo_index"),
         columns,
     )
 
 
 def _decoded(words: Words, start: Int64, at: Int64, template: Template) -> _Decoder:
-    """Candidates, decoded up to where the last value ends or its list begins."""
+    """Decode candidates up to the end of the last value, or the start of its list."""
     decoder = _Decoder(words, start, at)
     for key, index in zip(template.keys, template.indices, strict=True):
         decoder.expect(_reference(index))
         is_last = key == template.keys[-1]
-        value = decoder.value(is_last=is_last, may_be_text=key not in KEPT_KEYS)
+        value = decoder.value(is_last=is_last, may_be_text=key not in DECODED_KEYS)
         decoder.columns[key] = value
     return decoder
 
 
 def _reference(index: int) -> bytes:
-    """How the memo is asked for something."""
+    """The opcode that refers to a memo index."""
     if index < 256:
         return bytes((op.BINGET, index))
     return bytes((op.LONG_BINGET,)) + index.to_bytes(4, "little")
 
 
-def _heads(data: bytes, first: bytes) -> tuple[Int64, Int64]:
-    """Where dicts may begin whose first key is ``first``, and where that stands."""
+def _find_starts(data: bytes, first: bytes) -> tuple[Int64, Int64]:
+    """Offsets where dicts with the first key ``first`` may begin, and the offsets of that key."""
     words: Words = np.ndarray((len(data) - 8,), "<u8", data, strides=(1,))
-    mark = _places(words, data, bytes((op.MARK,)) + first)
+    mark = _find_all(words, data, bytes((op.MARK,)) + first)
     mark = mark[(mark >= 6) & (mark < len(data) - TAIL_BYTES)]
     before = words[mark - 6].view(np.uint8).reshape(-1, 8)
     start = np.full(len(mark), -1)
@@ -273,32 +281,32 @@ def _heads(data: bytes, first: bytes) -> tuple[Int64, Int64]:
     return start[is_head], mark[is_head] + 1
 
 
-def _places(words: Words, data: bytes, wanted: bytes) -> Int64:
-    """Where a few bytes stand, ascending: at every second or fourth place at a time."""
-    width = 4 if len(wanted) >= 4 else 2
-    begin = int.from_bytes(wanted[:width], "little")
-    found = [
+def _find_all(words: Words, data: bytes, pattern: bytes) -> Int64:
+    """Ascending offsets of a short byte string; compares two or four bytes at a time."""
+    width = 4 if len(pattern) >= 4 else 2
+    prefix = int.from_bytes(pattern[:width], "little")
+    offsets_per_shift = [
         np.flatnonzero(
-            np.frombuffer(data, f"<u{width}", (len(data) - shift) // width, shift) == begin
+            np.frombuffer(data, f"<u{width}", (len(data) - shift) // width, shift) == prefix
         )
         * width
         + shift
         for shift in range(width)
     ]
-    places: Int64 = np.sort(np.concatenate(found))
-    places = places[places < len(words)]
-    whole = np.uint64(int.from_bytes(wanted, "little"))
-    is_whole: Bools = (words[places] & MASKS[len(wanted)]) == whole
-    return places[is_whole]
+    offsets: Int64 = np.sort(np.concatenate(offsets_per_shift))
+    offsets = offsets[offsets < len(words)]
+    whole = np.uint64(int.from_bytes(pattern, "little"))
+    is_whole: Bools = (words[offsets] & MASKS[len(pattern)]) == whole
+    return offsets[is_whole]
 
 
-def _last_of_runs(start: Int64, end: Int64, fine: Bools) -> Int64:
-    """Of each entry the last one that follows it without a gap; -1 for those that are none."""
+def _last_of_runs(start: Int64, end: Int64, is_valid: Bools) -> Int64:
+    """For each candidate the last one of its run without gaps; -1 for invalid ones."""
     count = len(start)
     if not count:
         return np.empty(0, np.int64)
-    goes_on = np.zeros(count, np.bool_)
-    goes_on[:-1] = fine[:-1] & fine[1:] & (end[:-1] == start[1:])
-    stops = np.flatnonzero(~goes_on)
+    has_next = np.zeros(count, np.bool_)
+    has_next[:-1] = is_valid[:-1] & is_valid[1:] & (end[:-1] == start[1:])
+    stops = np.flatnonzero(~has_next)
     last = stops[np.searchsorted(stops, np.arange(count))]
-    return np.where(fine, last, -1)
+    return np.where(is_valid, last, -1)

@@ -1,15 +1,15 @@
-"""What is wrong with a pickle."""
+"""Errors of decoding a pickle."""
 
 from __future__ import annotations
 
 
 class PickleError(Exception):
-    """What was read is no pickle, or one that is damaged."""
+    """The data is not a pickle, or a damaged one."""
 
 
 class TruncatedPickleError(PickleError):
-    """The stream ends in the middle."""
+    """The stream ends within the pickle."""
 
 
 class HostilePickleError(PickleError):
-    """The pickle wants something to be imported or called, or more memory than a snapshot."""
+    """The pickle would import or call something, or needs more memory than any snapshot."""

@@ -1,4 +1,4 @@
-"""The events of the allocators, device by device: when, and how much is there after each."""
+"""Allocator events per device: their times, and the totals after each event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SNAPSHOT_ACTIONS
 
 CUDA, CPU = 1, 0
-"""c10::DeviceType; other devices write snapshots that say no type."""
+"""c10::DeviceType; snapshots of other devices do not record the type."""
 
 NS_PER_US = 1000
 NS_PER_S = 10**9
@@ -30,7 +30,7 @@ _ALLOCATED[[ALLOC, FREE]] = 1, -1
 _RESERVED = np.zeros(len(SNAPSHOT_ACTIONS) + 1, np.int8)
 _RESERVED[[_CODE["segment_alloc"], _CODE["segment_map"]]] = 1
 _RESERVED[[_CODE["segment_free"], _CODE["segment_unmap"]]] = -1
-"""What an action adds; the last place is that of unknown ones."""
+"""Sign of an action; the last item is that of unknown actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class DeviceEvents:
 
     Attributes:
         frame: The side table ``snapshot_events``.
-        devices: The devices that have any, in order.
-        track: The place of its device in ``devices``, per event.
-        has_times: Whether the file says when something happened.
-        end_ns: When the last one happened.
+        devices: The devices with events, in order.
+        track: Per event, the index of its device in ``devices``.
+        has_times: Whether the events have times.
+        end_ns: Time of the last event.
     """
 
     frame: pl.DataFrame
@@ -53,52 +53,55 @@ class DeviceEvents:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of events."""
         return self.frame.height
 
 
 def events_of(
     traces: Mapping[int, Any], entries: Entries, segments: pl.DataFrame, blocks: pl.DataFrame
 ) -> tuple[DeviceEvents, int, pl.DataFrame]:
-    """The events of every device, the epoch nanoseconds that their times count from, and the
-    blocks as they are in the end with their sizes as events tell them.
+    """Build the events of all devices.
 
-    The totals are anchored at what the segments hold in the end, and walked back from there: what
-    was alive before the first event that is still there counts.
+    The totals are anchored at the final state of the segments and computed backwards, so that
+    memory allocated before the first recorded event is included.
 
     Args:
-        traces: By device the list that the file has of it.
-        entries: All entries that were read.
-        segments: The segments in the end, ``snapshot_segments``.
-        blocks: The blocks in the end, ``snapshot_blocks`` but for ``traced_bytes``.
+        traces: Device → its list in the file.
+        entries: All entries.
+        segments: The final segments, ``snapshot_segments``.
+        blocks: The final blocks, ``snapshot_blocks`` without ``traced_bytes``.
+
+    Returns:
+        The events, their base in nanoseconds since the epoch, and the blocks with
+        ``traced_bytes``.
     """
-    places = {device: _rows_of(trace) for device, trace in traces.items()}
-    places = {device: found for device, found in places.items() if found}
-    devices = sorted(places)
-    order = _order([each for device in devices for each in places[device]])
-    count = np.array([sum(b - a for a, b in places[device]) for device in devices], np.int64)
-    times, base_ns, has_times = _times(_chosen(entries.time_us, order), count)
-    action, told = _chosen(entries.action, order), _chosen(entries.size, order)
+    ranges = {device: _row_ranges(trace) for device, trace in traces.items()}
+    ranges = {device: of_device for device, of_device in ranges.items() if of_device}
+    devices = sorted(ranges)
+    order = _order([each for device in devices for each in ranges[device]])
+    count = np.array([sum(b - a for a, b in ranges[device]) for device in devices], np.int64)
+    times, base_ns, has_times = _times(_select(entries.time_us, order), count)
+    action, size = _select(entries.action, order), _select(entries.size, order)
     ends = dict(zip(devices, np.cumsum(count).tolist(), strict=True))
-    address = _chosen(entries.address, order)
-    numbers = _repeated(devices, count)
-    blocks = with_traced(blocks, numbers, address, action, told)
+    address = _select(entries.address, order)
+    device = _repeated(devices, count)
+    blocks = with_traced_bytes(blocks, device, address, action, size)
     in_use = blocks.filter(pl.col("state") != "inactive")
     final = {"allocated": _sums(in_use, "traced_bytes"), "reserved": _sums(segments, "total_bytes")}
     totals = {
-        name: _walked(sign[action], told, ends, count, final[name])
+        name: _running_totals(sign[action], size, ends, count, final[name])
         for name, sign in (("allocated", _ALLOCATED), ("reserved", _RESERVED))
     }
-    stream = _chosen(entries.stream, order)
-    free, addresses = _of_ooms(action, address)
+    stream = _select(entries.stream, order)
+    free, addresses = _split_ooms(action, address)
     columns: dict[str, pl.Series | np.ndarray[Any, Any]] = {
-        "device": numbers,
+        "device": device,
         "action": action,
         "address": addresses,
-        "size_bytes": _nullable(told),
+        "size_bytes": _nullable(size),
         "stream": _nullable(stream) if stream.any() else np.zeros(len(stream), np.int64),
         "time_ns": times,
-        "stack": _chosen(entries.stack, order),
+        "stack": _select(entries.stack, order),
         "device_free_bytes": free,
         "allocated_bytes": totals["allocated"],
         "reserved_bytes": totals["reserved"],
@@ -110,7 +113,7 @@ def events_of(
 
 
 def _repeated(values: Iterable[int], count: Int64) -> Int32:
-    """Each value so many times. Zeros that nobody writes to take no memory."""
+    """Repeat each value. Untouched pages of zeros take no memory."""
     column = np.zeros(int(count.sum()), np.int32)
     end = 0
     for value, size in zip(values, count.tolist(), strict=True):
@@ -120,8 +123,8 @@ def _repeated(values: Iterable[int], count: Int64) -> Int32:
     return column
 
 
-def _of_ooms(action: Int8, address: Int64) -> tuple[pl.Series, pl.Series]:
-    """What was free on the device, of ``oom`` alone, and the addresses of all others."""
+def _split_ooms(action: Int8, address: Int64) -> tuple[pl.Series, pl.Series]:
+    """The free bytes of ``oom`` events, and the addresses of all other events."""
     is_oom = action == OOM
     if not is_oom.any():
         return pl.repeat(None, len(action), dtype=pl.Int64, eager=True), _nullable(address)
@@ -130,34 +133,40 @@ def _of_ooms(action: Int8, address: Int64) -> tuple[pl.Series, pl.Series]:
     )  # fmt: skip
 
 
-def _chosen(values: npt.NDArray[Any], rows: Int64 | slice) -> npt.NDArray[Any]:
+def _select(values: npt.NDArray[Any], rows: Int64 | slice) -> npt.NDArray[Any]:
     return values[rows]
 
 
-def _rows_of(trace: Any) -> list[tuple[int, int]]:
-    """The rows of the entries of one list, as stretches."""
+def _row_ranges(trace: Any) -> list[tuple[int, int]]:
+    """The rows of the entries of one list, as merged ranges."""
     runs = [each for each in trace if isinstance(each, EntryRun)] if isinstance(trace, list) else []
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for run in runs:
-        if found and found[-1][1] == run.start:
-            found[-1] = found[-1][0], run.end
+        if ranges and ranges[-1][1] == run.start:
+            ranges[-1] = ranges[-1][0], run.end
         elif run.end > run.start:
-            found.append((run.start, run.end))
-    return found
+            ranges.append((run.start, run.end))
+    return ranges
 
 
-def _order(stretches: list[tuple[int, int]]) -> Int64 | slice:
-    """All rows of stretches in order, without an index where they follow each other."""
-    if not stretches:
+def _order(ranges: list[tuple[int, int]]) -> Int64 | slice:
+    """All rows of the ranges in order, as a slice if they are contiguous."""
+    if not ranges:
         return slice(0, 0)
-    if all(left[1] == right[0] for left, right in itertools.pairwise(stretches)):
-        return slice(stretches[0][0], stretches[-1][1])
-    return np.concatenate([np.arange(*each) for each in stretches])
+    if all(left[1] == right[0] for left, right in itertools.pairwise(ranges)):
+        return slice(ranges[0][0], ranges[-1][1])
+    return np.concatenate([np.arange(*each) for each in ranges])
 
 
 def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
-    """Times in ns from a base, none before the one in front of it on its device: threads write
-    down theirs a little out of order, and the order is what happened. Without times 1 us each."""
+    """Times in nanoseconds from a base, monotonic per device.
+
+    Threads record their times slightly out of order; the order of events is the real one. Without
+    times, events are 1 us apart.
+
+    Returns:
+        The times, the base in nanoseconds since the epoch, and whether times are recorded.
+    """
     known = (time_us > 0) & (time_us < MAX_TIME_US)
     starts = np.cumsum(count) - count
     if not known.any():
@@ -173,21 +182,22 @@ def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
     return times, base_us * NS_PER_US, True
 
 
-def with_traced(
+def with_traced_bytes(
     blocks: pl.DataFrame, device: Int32, address: Int64, action: Int8, size: Int64
 ) -> pl.DataFrame:
-    """``blocks`` with ``traced_bytes``: PyTorch's events tell what was asked for, others the size
-    of the block. Which it is, the blocks tell whose last allocation is among the events.
+    """``blocks`` with ``traced_bytes``, their size as events record it.
+
+    PyTorch's events have the requested size, those of other allocators the size of the block. The
+    blocks whose last allocation is among the events decide which one it is.
 
     Args:
         blocks: Rows of ``snapshot_blocks`` without that column.
-        device: Of each event, in order.
-        address, action, size: Likewise.
+        device, address, action, size: Columns of the events, in order.
     """
-    telling = blocks.filter(
+    rounded = blocks.filter(
         pl.col("state") != "inactive", pl.col("size_bytes") != pl.col("requested_bytes")
     )
-    known = np.unique(telling["address"].drop_nulls().to_numpy())
+    known = np.unique(rounded["address"].drop_nulls().to_numpy())
     rows = np.empty(0, np.int64)
     if len(known):
         rows = np.flatnonzero((action == ALLOC) & (size != ABSENT) & np.isin(address, known))
@@ -195,13 +205,13 @@ def with_traced(
         {"device": device[rows], "address": address[rows], "alloc_bytes": size[rows]},
         {"device": pl.Int32, "address": pl.Int64, "alloc_bytes": pl.Int64},
     ).unique(["device", "address"], keep="last", maintain_order=True)
-    both = telling.join(last, on=["device", "address"])
-    as_block, as_asked = (
+    both = rounded.join(last, on=["device", "address"])
+    block_matches, requested_matches = (
         (both["alloc_bytes"] == both[name]).sum() for name in ("size_bytes", "requested_bytes")
     )
-    of_block = pl.col("size_bytes")
-    asked = pl.coalesce("requested_bytes", of_block)
-    traced = of_block if as_block > as_asked else asked
+    block = pl.col("size_bytes")
+    requested = pl.coalesce("requested_bytes", block)
+    traced = block if block_matches > requested_matches else requested
     return blocks.with_columns(traced_bytes=traced).select(*SIDE_SCHEMAS["snapshot_blocks"])
 
 
@@ -210,11 +220,10 @@ def _sums(frame: pl.DataFrame, column: str) -> dict[int, int]:
     return dict(frame.group_by("device").agg(pl.col(column).sum()).iter_rows())
 
 
-def _walked(
+def _running_totals(
     sign: Int8, size: Int64, ends: dict[int, int], count: Int64, final: dict[int, int]
 ) -> Int64:
-    """The total after each event, so that the last one of each device is what there is in the
-    end."""
+    """The total after each event; the last one of each device equals its final total."""
     total: Int64 = sign * size
     total[size == ABSENT] = 0
     for (device, end), length in zip(ends.items(), count.tolist(), strict=True):
@@ -233,17 +242,17 @@ def _nullable(values: Int64) -> pl.Series:
 
 
 def memory_table(events: DeviceEvents) -> ColumnArrays:
-    """The allocations, releases and failures among the events as rows of ``memory``."""
+    """The allocations, frees and out-of-memory events as rows of ``memory``."""
     action = events.frame["action"].to_numpy()
-    kept = np.flatnonzero((action == ALLOC) | (action == FREE) | (action == OOM))
-    action = action[kept]
+    rows = np.flatnonzero((action == ALLOC) | (action == FREE) | (action == OOM))
+    action = action[rows]
 
     def column(name: str, absent: int = 0) -> npt.NDArray[Any]:
-        return events.frame[name].gather(kept).fill_null(absent).to_numpy()
+        return events.frame[name].gather(rows).fill_null(absent).to_numpy()
 
     size, device = column("size_bytes"), column("device")
     columns: ColumnArrays = {
-        "track": events.track[kept],
+        "track": events.track[rows],
         "time_ns": column("time_ns"),
         "device_type": np.where(device == HOST, CPU, CUDA),
         "device": device,

@@ -1,13 +1,13 @@
-"""Reads a pickle as data: lists, dicts, tuples, sets, texts, bytes, numbers, and nothing else.
+"""A pickle machine that builds plain data only: lists, dicts, tuples, sets, texts, bytes, numbers.
 
-Nothing is ever imported, called or built: an opcode that would is refused with the name of what it
-wanted (:class:`HostilePickleError`). There is no recursion, and what a file may make is bounded: by
-its own length, by :data:`MAX_CONTAINERS` and by :data:`MAX_VALUES`. A stream that ends early leaves
-what was read.
+Nothing is ever imported or called: an opcode that would is rejected with the name of its target
+(:class:`HostilePickleError`). There is no recursion, and memory is bounded by the length of the
+file, :data:`MAX_CONTAINERS` and :data:`MAX_VALUES`. Of a truncated stream, everything before its
+end is available.
 
-Entries of allocator traces are what a snapshot is mostly made of, millions of equal dicts: they
-become rows of columns as they come (:mod:`torch_tb_profiler.importers.snapshot.entries`), most of
-them without being a dict at all (:mod:`torch_tb_profiler.importers.snapshot.bulk`).
+Most of a snapshot are entries of allocator traces, millions of similar dicts: they become rows of
+columns while they are read (:mod:`torch_tb_profiler.importers.snapshot.entries`), most of them
+without ever being a dict (:mod:`torch_tb_profiler.importers.snapshot.bulk`).
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ from torch_tb_profiler.importers.snapshot.errors import (
     PickleError,
     TruncatedPickleError,
 )
-from torch_tb_profiler.importers.snapshot.values import MARGIN_BYTES, Values
+from torch_tb_profiler.importers.snapshot.values import MARGIN_BYTES, ValueOpcodes
 from torch_tb_profiler.importers.snapshot.window import StreamWindow
 
 MAX_CONTAINERS = 20_000_000
-"""Lists, dicts, tuples and sets that are made one by one: 1 GB holds fewer than a million."""
+"""Lists, dicts, tuples and sets outside of bulk decoding; a snapshot of 1 GB has under a
+million."""
 
 MAX_VALUES = 40_000_000
-"""Values that wait to be put into something."""
+"""Values on the stack."""
 
-_SHOWN = 80
+_MAX_NAME_CHARS = 80
 _REFERENCES = re.compile(rb"(?:j.{4}|h.)*(?=e)", re.DOTALL)
 _KEYS = (str, int, float, bytes, type(None))
 
 
-class PickleMachine(Values):
-    """One pickle that is being read.
+class PickleMachine(ValueOpcodes):
+    """The execution of one pickle.
 
     Attributes:
-        entries: The entries of allocator traces that were met.
+        entries: The entries of allocator traces read so far.
     """
 
     def __init__(self, window: StreamWindow, progress: Callable[[], None] = lambda: None) -> None:
@@ -59,22 +60,22 @@ class PickleMachine(Values):
         self._steps = self._table()
 
     def run(self) -> Any:
-        """The value of the whole pickle.
+        """Read the whole pickle and return its value.
 
         Raises:
-            TruncatedPickleError: it ends early (:meth:`rest` has what was read).
-            HostilePickleError: it wants to run something, or to fill the memory.
-            PickleError: it is none.
+            TruncatedPickleError: the stream ends early (:meth:`partial_value` has the data before).
+            HostilePickleError: the pickle would run something, or exhaust memory.
+            PickleError: the data is not a pickle, or damaged.
             StorageError, OSError: the stream cannot be read.
         """
         at = 0
-        enough = -1  # nothing is there yet
+        safe_end = -1  # nothing is read yet
         steps = self._steps
         try:
             while not self._is_done:
-                if at > enough:
-                    is_first = enough == -1
-                    at, enough = self._refill(at)
+                if at > safe_end:
+                    is_first = safe_end == -1
+                    at, safe_end = self._refill(at)
                     if is_first and self._data[at] != op.PROTO:
                         self._of_old_protocol(at)
                 at = steps[self._data[at]](at + 1)
@@ -84,10 +85,10 @@ class PickleMachine(Values):
             raise PickleError("its opcodes do not fit each other") from None
         return self._result
 
-    def rest(self) -> Any:
-        """What was read of a stream that broke off: everything open is closed."""
+    def partial_value(self) -> Any:
+        """The data of a truncated stream, with all open containers closed."""
         while self._marks:
-            items = self._popped()
+            items = self._pop_to_mark()
             if not self._stack:
                 self._stack = items[:1]
                 continue
@@ -99,7 +100,7 @@ class PickleMachine(Values):
             into.extend(items)
         elif isinstance(into, dict):
             if len(items) % 2 and len(items) > 1 and isinstance(items[-2], list):
-                items[-2].append(items.pop())  # a list of one item is written without a mark
+                items[-2].append(items.pop())  # APPEND, for a list of one item, has no mark
             whole = len(items) // 2 * 2
             into.update(
                 (key, value)
@@ -110,7 +111,7 @@ class PickleMachine(Values):
     # the stream
 
     def _refill(self, at: int) -> tuple[int, int]:
-        """Have enough behind ``at``; where it is now, and up to where there is enough."""
+        """Move the window to ``at``; return the new offset, and the last one with a full margin."""
         window = self._window
         if not window.is_whole:
             self.entries.leave_window()
@@ -119,21 +120,21 @@ class PickleMachine(Values):
             self.entries.enter_window(self._data)
             self._progress()
             if len(self._stack) > MAX_VALUES:
-                raise HostilePickleError("it holds more values than a snapshot has")
-        enough = len(self._data) - 1 - (0 if window.is_whole else MARGIN_BYTES)
+                raise HostilePickleError("it has more values than any snapshot")
+        safe_end = len(self._data) - 1 - (0 if window.is_whole else MARGIN_BYTES)
         if at >= len(self._data):
             raise TruncatedPickleError("it ends in the middle")
-        return at, enough
+        return at, safe_end
 
-    # what opcodes do: each is given the place behind the opcode and answers that of the next one
+    # steps of opcodes: each takes the offset after its opcode and returns that of the next one
 
     def _table(self) -> list[Callable[[int], int]]:
         table: list[Callable[[int], int]] = [self._unknown] * 256
-        for code in op.REFUSED:
-            table[code] = self._refused
+        for code in op.REJECTED:
+            table[code] = self._reject
         for code in op.TEXT_OPCODES:
             table[code] = self._of_old_protocol
-        made: dict[int, Callable[[int], int]] = {
+        steps: dict[int, Callable[[int], int]] = {
             op.PROTO: self._proto, op.FRAME: lambda at: at + 8, op.STOP: self._stop,
             op.MARK: self._mark, op.POP: self._pop, op.POP_MARK: self._pop_mark, op.DUP: self._dup,
             op.EMPTY_LIST: self._empty(list), op.EMPTY_TUPLE: self._empty(tuple),
@@ -146,31 +147,33 @@ class PickleMachine(Values):
             op.BINGET: self._get(1), op.LONG_BINGET: self._get(4), op.BINPUT: self._put(1),
             op.LONG_BINPUT: self._put(4), op.MEMOIZE: self._memoize,
         }  # fmt: skip
-        for code, step in (made | self._steps_of_values()).items():
+        for code, step in (steps | self._value_steps()).items():
             table[code] = step
         return table
 
     def _unknown(self, at: int) -> int:
-        raise PickleError(f"byte {self._data[at - 1]:#04x} is no opcode")
+        raise PickleError(f"byte {self._data[at - 1]:#04x} is not an opcode")
 
     def _of_old_protocol(self, _at: int) -> int:
-        raise PickleError("it is of protocol 0 or 1, which no PyTorch writes a snapshot in")
+        raise PickleError("it has protocol 0 or 1, which PyTorch does not use for snapshots")
 
-    def _refused(self, at: int) -> int:
-        """Say what the opcode wanted, and do nothing of it."""
+    def _reject(self, at: int) -> int:
+        """Raise an error that names the target of the opcode."""
         code = self._data[at - 1]
-        wanted = ""
+        target = ""
         if code in (op.GLOBAL, op.INST):
-            lines = self._data[at : at + 2 * _SHOWN].split(b"\n")[:2]
-            wanted = ".".join(line.decode("utf-8", "replace")[:_SHOWN] for line in lines)
+            lines = self._data[at : at + 2 * _MAX_NAME_CHARS].split(b"\n")[:2]
+            target = ".".join(line.decode("utf-8", "replace")[:_MAX_NAME_CHARS] for line in lines)
         elif code == op.STACK_GLOBAL:
-            wanted = ".".join(part[:_SHOWN] for part in self._stack[-2:] if isinstance(part, str))
-        name = op.REFUSED[code]
-        raise HostilePickleError(f"it wants to run {wanted or 'something'} ({name})")
+            target = ".".join(
+                part[:_MAX_NAME_CHARS] for part in self._stack[-2:] if isinstance(part, str)
+            )
+        name = op.REJECTED[code]
+        raise HostilePickleError(f"it wants to run {target or 'something'} ({name})")
 
     def _proto(self, at: int) -> int:
         if not 2 <= self._data[at] <= 5:
-            raise PickleError(f"it is of protocol {self._data[at]}; 2 to 5 are read")
+            raise PickleError(f"it has protocol {self._data[at]}; protocols 2 to 5 are supported")
         return at + 1
 
     def _stop(self, at: int) -> int:
@@ -182,18 +185,18 @@ class PickleMachine(Values):
         stack = self._stack
         self._marks.append(len(stack))
         if len(self._marks) > MAX_CONTAINERS:
-            raise HostilePickleError("it opens more lists than a snapshot has")
+            raise HostilePickleError("it opens more lists than any snapshot")
         if self._data[at] in b"jh" and stack and type(stack[-1]) is list and not stack[-1]:
             return self._references(at)
         return at
 
     def _references(self, at: int) -> int:
-        """A list of what was told before, as stacks of frames are, taken as a whole."""
-        found = _REFERENCES.match(self._data, at, at + MARGIN_BYTES)
-        if found is None:
+        """Push a whole list of memo references, such as the frames of a stack."""
+        match = _REFERENCES.match(self._data, at, at + MARGIN_BYTES)
+        if match is None:
             return at
         data, memo, push = self._data, self._memo, self._stack.append
-        end = found.end()
+        end = match.end()
         while at < end:
             size = 4 if data[at] == op.LONG_BINGET else 1
             index = int.from_bytes(data[at + 1 : at + 1 + size], "little")
@@ -211,7 +214,7 @@ class PickleMachine(Values):
         return at
 
     def _pop_mark(self, at: int) -> int:
-        self._popped()
+        self._pop_to_mark()
         return at
 
     def _dup(self, at: int) -> int:
@@ -220,14 +223,14 @@ class PickleMachine(Values):
 
     # containers
 
-    def _counted(self) -> None:
+    def _count_container(self) -> None:
         self._containers += 1
         if self._containers > MAX_CONTAINERS:
-            raise HostilePickleError(f"it makes more than {MAX_CONTAINERS} lists and dicts")
+            raise HostilePickleError(f"it has more than {MAX_CONTAINERS} lists and dicts")
 
     def _empty(self, kind: Callable[[], Any]) -> Callable[[int], int]:
         def step(at: int) -> int:
-            self._counted()
+            self._count_container()
             self._stack.append(kind())
             return at
 
@@ -236,7 +239,7 @@ class PickleMachine(Values):
     def _empty_dict(self, at: int) -> int:
         run = self.entries.run_at(at - 1, self._memo_count)
         if run is None:
-            self._counted()
+            self._count_container()
             self._stack.append({})
             return at
         self._memo_count += run.memoized
@@ -244,7 +247,7 @@ class PickleMachine(Values):
         return run.end
 
     def _push_rows(self, rows: EntryRun) -> None:
-        """Rows onto the stack; those that follow the ones there are one with them."""
+        """Push rows, merged with the rows on top of the stack if they are contiguous."""
         top = self._stack[-1] if self._stack else None
         if (
             isinstance(top, EntryRun)
@@ -255,13 +258,13 @@ class PickleMachine(Values):
         else:
             self._stack.append(rows)
 
-    def _popped(self) -> list[Any]:
-        """What stands above the last mark."""
+    def _pop_to_mark(self) -> list[Any]:
+        """Remove and return the values above the last mark."""
         if not self._marks:
-            raise PickleError("something is closed that was not opened")
-        place = self._marks.pop()
-        items = self._stack[place:]
-        del self._stack[place:]
+            raise PickleError("a container is closed that was not opened")
+        start = self._marks.pop()
+        items = self._stack[start:]
+        del self._stack[start:]
         return items
 
     def _append(self, at: int) -> int:
@@ -270,19 +273,19 @@ class PickleMachine(Values):
         return at
 
     def _appends(self, at: int) -> int:
-        items = self._popped()
+        items = self._pop_to_mark()
         self._list_on_top().extend(items)
         return at
 
     def _list_on_top(self) -> list[Any]:
         into = self._stack[-1]
         if type(into) is not list:
-            raise PickleError("something is appended to what is no list")
+            raise PickleError("an item is appended to something other than a list")
         return into
 
     def _list(self, at: int) -> int:
-        self._counted()
-        self._stack.append(self._popped())
+        self._count_container()
+        self._stack.append(self._pop_to_mark())
         return at
 
     def _setitem(self, at: int) -> int:
@@ -291,7 +294,7 @@ class PickleMachine(Values):
         return at
 
     def _setitems(self, at: int) -> int:
-        self._set(self._popped())
+        self._set(self._pop_to_mark())
         whole = self._stack[-1]
         if "action" in whole and "size" in whole:
             self._stack.pop()
@@ -301,24 +304,24 @@ class PickleMachine(Values):
     def _set(self, items: list[Any]) -> None:
         into = self._stack[-1]
         if type(into) is not dict or len(items) % 2:
-            raise PickleError("keys and values are set in what is no dict")
+            raise PickleError("keys and values are set in something other than a dict")
         into.update(zip(_scalars(items[0::2]), items[1::2], strict=True))
 
     def _dict(self, at: int) -> int:
-        items = self._popped()
-        self._counted()
+        items = self._pop_to_mark()
+        self._count_container()
         self._stack.append({})
         self._set(items)
         return at
 
     def _tuple(self, at: int) -> int:
-        self._counted()
-        self._stack.append(tuple(self._popped()))
+        self._count_container()
+        self._stack.append(tuple(self._pop_to_mark()))
         return at
 
     def _tuple_of(self, count: int) -> Callable[[int], int]:
         def step(at: int) -> int:
-            self._counted()
+            self._count_container()
             if len(self._stack) < count:
                 raise IndexError
             items = tuple(self._stack[-count:])
@@ -329,16 +332,16 @@ class PickleMachine(Values):
         return step
 
     def _additems(self, at: int) -> int:
-        items = self._popped()
+        items = self._pop_to_mark()
         into = self._stack[-1]
         if type(into) is not set:
-            raise PickleError("items are added to what is no set")
+            raise PickleError("items are added to something other than a set")
         into.update(_scalars(items))
         return at
 
     def _frozenset(self, at: int) -> int:
-        self._counted()
-        self._stack.append(frozenset(_scalars(self._popped())))
+        self._count_container()
+        self._stack.append(frozenset(_scalars(self._pop_to_mark())))
         return at
 
     # the memo
@@ -356,25 +359,25 @@ class PickleMachine(Values):
 
     def _put(self, size: int) -> Callable[[int], int]:
         def step(at: int) -> int:
-            self._remember(self._number(at, size))
+            self._memoize_as(self._number(at, size))
             return at + size
 
         return step
 
     def _memoize(self, at: int) -> int:
-        self._remember(self._memo_count)
+        self._memoize_as(self._memo_count)
         return at
 
-    def _remember(self, index: int) -> None:
+    def _memoize_as(self, index: int) -> None:
         value = self._stack[-1]
         self._memo_count += 1
         self._memo[index] = value
         if type(value) is str and value in KEYS:
-            self.entries.know_key(value, index)
+            self.entries.register_key(value, index)
 
 
 def _scalars(keys: list[Any]) -> list[Any]:
-    """Keys, where all of them are plain: the hash of a nest of tuples may be as deep as it."""
+    """Check that all keys are scalars: hashing deeply nested tuples would recurse as deeply."""
     if not all(isinstance(key, _KEYS) for key in keys):
-        raise PickleError("something other than a text or a number is a key")
+        raise PickleError("a key is neither text nor number")
     return keys

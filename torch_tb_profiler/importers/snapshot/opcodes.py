@@ -1,7 +1,7 @@
-"""The opcodes of pickles of protocols 2 to 5 (the documentation of Python's ``pickletools``).
+"""Opcodes of pickle protocols 2 to 5 (see Python's ``pickletools``).
 
-Only those that make plain data are carried out. The others import, call, or ask somebody else for
-objects: they have their names here for the sentence that refuses them.
+Only opcodes that build plain data are executed. Those that import, call or fetch objects are listed
+by name, for the error that rejects them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EMPTY_SET, ADDITEMS, FROZENSET = 0x8F, 0x90, 0x91
 BINGET, LONG_BINGET, BINPUT, LONG_BINPUT, MEMOIZE = 0x68, 0x6A, 0x71, 0x72, 0x94
 GLOBAL, STACK_GLOBAL, INST = 0x63, 0x93, 0x69
 
-REFUSED: dict[int, str] = {
+REJECTED: dict[int, str] = {
     GLOBAL: "GLOBAL",
     STACK_GLOBAL: "STACK_GLOBAL",
     INST: "INST",
@@ -40,4 +40,4 @@ REFUSED: dict[int, str] = {
 """Opcodes that would import, call or fetch something → their names."""
 
 TEXT_OPCODES = frozenset(b"IFLSVpg")
-"""Opcodes of numbers and texts as lines, which protocols 0 and 1 alone write."""
+"""Opcodes of numbers and texts as lines, which only protocols 0 and 1 use."""

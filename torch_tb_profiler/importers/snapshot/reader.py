@@ -1,4 +1,4 @@
-"""Reads a snapshot: the events of its allocators as memory events, the rest as side tables."""
+"""Reads a memory snapshot: allocator events as memory events, everything else as side tables."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from torch_tb_profiler.trace.side_tables import SideTable
 FORMAT = "snapshot"
 RECORDER = "torch.cuda.memory._dump_snapshot"
 HOST = -1
-"""Number of what is no device: pinned memory of the host."""
+"""Device number of pinned host memory."""
 
-NO_EVENTS = "a memory snapshot tells of memory, not of what ran"
-NO_SNAPSHOT = "Memory snapshots are written by torch.cuda.memory._dump_snapshot(PATH)."
+MEMORY_ONLY = "a memory snapshot records memory, not execution"
+HOW_TO_RECORD = "Memory snapshots are written by torch.cuda.memory._dump_snapshot(PATH)."
 
-_LACKS: tuple[Capability, ...] = (
+_NOT_RECORDED: tuple[Capability, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
     "kernels", "copies", "launches", "communication", "counters", "device_properties",
 )  # fmt: skip
 
 
 def read(source: AnySource, reading: Reading) -> EventColumns:
-    """The trace of one snapshot.
+    """Read a snapshot as a trace.
 
     Raises:
-        TraceFormatError: it is no snapshot, or a pickle that wants to run something.
-        StorageError, OSError: it cannot be read.
-        UnpackLimitError: it unpacks too far.
+        TraceFormatError: it is not a snapshot, or a pickle that would run something.
+        StorageError, OSError: the file cannot be read.
+        UnpackLimitError: the file exceeds a limit of unpacking.
     """
     assert isinstance(source, Source), "a snapshot is a file"
     with closing(source.unpacked()) as chunks:
@@ -55,12 +55,12 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         try:
             whole = machine.run()
         except TruncatedPickleError:
-            whole, is_cut = machine.rest(), True
+            whole, is_cut = machine.partial_value(), True
         except HostilePickleError as error:
             raise TraceFormatError(
                 "unsafe_pickle",
-                f"{source.name} is a pickle that is not read: {error}.",
-                "Nothing of it was run. A memory snapshot holds plain data only; do not load this "
+                f"{source.name} is a pickle that is not safe to read: {error}.",
+                "Nothing in it was run. A memory snapshot has plain data only; do not load this "
                 "file with Python's pickle.",
             ) from None
         except PickleError as error:
@@ -75,19 +75,19 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
 
 
 def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
-    """The snapshot as it is written today; of old ones, and of ``memory_snapshot()``, the segments
-    alone."""
+    """The snapshot in its current layout; old ones, and ``memory_snapshot()``, have only
+    segments."""
     if isinstance(whole, list) and whole and all(isinstance(each, dict) for each in whole):
         whole = {"segments": whole}
     if isinstance(whole, dict) and isinstance(whole.get("segments"), list):
         if not whole["segments"] and not any(_list(whole, "device_traces")):
-            message = f"{name} is a pickle of a memory snapshot that holds no memory and no event."
-            raise TraceFormatError("no_events", message, NO_SNAPSHOT)
+            message = f"{name} is a memory snapshot without any memory or events."
+            raise TraceFormatError("no_events", message, HOW_TO_RECORD)
         first = next(iter(whole["segments"]), {"total_size": 0})
         if isinstance(first, dict) and "total_size" in first:
             return whole
     raise TraceFormatError(
-        "not_a_snapshot", f"{name} is a pickle, and no snapshot of allocated memory.", NO_SNAPSHOT
+        "not_a_snapshot", f"{name} is a pickle, but not a memory snapshot.", HOW_TO_RECORD
     )
 
 
@@ -96,7 +96,7 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
     stacks = machine.entries.stacks
     rows = segment_rows(_list(snapshot, "segments"), stacks)
     rows += segment_rows(_list(snapshot, "host_segments"), stacks, device=HOST)
-    traces = dict(enumerate(_each_once(_list(snapshot, "device_traces")[:MAX_DEVICE])))
+    traces = dict(enumerate(_unique_traces(_list(snapshot, "device_traces")[:MAX_DEVICE])))
     host = _list(snapshot, "host_traces")
     traces[HOST] = [run for each in host for run in (each if isinstance(each, list) else [each])]
     segments, blocks = rows.frames()
@@ -118,7 +118,9 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
         time_unit_ns=1000,
         info=TraceInfo(
             recorder=RECORDER,
-            not_recorded=tuple(NotRecorded(capability=what, reason=NO_EVENTS) for what in _LACKS),
+            not_recorded=tuple(
+                NotRecorded(capability=what, reason=MEMORY_ONLY) for what in _NOT_RECORDED
+            ),
         ),
     )
     frames: dict[str, pl.DataFrame] = {
@@ -136,17 +138,17 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
 
 def _tracks(events: DeviceEvents) -> list[Track]:
     return [
-        Track("0", str(device), "Allocator", thread_name=_name_of(device))
+        Track("0", str(device), "Allocator", thread_name=_device_name(device))
         for device in events.devices
     ]
 
 
-def _name_of(device: int) -> str:
+def _device_name(device: int) -> str:
     return "pinned memory of the host" if device == HOST else f"GPU {device}"
 
 
-def _each_once(traces: list[Any]) -> list[Any]:
-    """The traces of all devices; one that a hostile file names for several is that of the first."""
+def _unique_traces(traces: list[Any]) -> list[Any]:
+    """The traces of all devices; a list that a hostile file repeats counts only for the first."""
     first: dict[int, int] = {}
     for device, trace in enumerate(traces):
         first.setdefault(id(trace), device)

@@ -1,4 +1,4 @@
-"""The segments of a snapshot and their blocks, as rows."""
+"""Segments of a snapshot and their blocks → rows of side tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.importers.snapshot.entries import StackAt
+from torch_tb_profiler.importers.snapshot.entries import StackRef
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
@@ -19,7 +19,7 @@ STATES = {
     "active_awaiting_free": "active_pending_free",
     "inactive": "inactive",
 }
-"""State of a block as files write it → as it is called here."""
+"""State of a block in files → its name in the side table."""
 
 Row = tuple[Any, ...]
 
@@ -38,27 +38,27 @@ class SegmentRows:
         return self
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The two side tables; how large blocks are as events tell it is not known yet."""
-        of_segments, of_blocks = (
+        """The two side tables; blocks without ``traced_bytes``, which needs the events."""
+        segment_schema, block_schema = (
             SIDE_SCHEMAS[name] for name in ("snapshot_segments", "snapshot_blocks")
         )
-        segments = pl.DataFrame(self.segments, of_segments, orient="row", strict=False)
-        told = {name: kind for name, kind in of_blocks.items() if name != "traced_bytes"}
-        return segments, pl.DataFrame(self.blocks, told, orient="row", strict=False)
+        segments = pl.DataFrame(self.segments, segment_schema, orient="row", strict=False)
+        schema = {name: kind for name, kind in block_schema.items() if name != "traced_bytes"}
+        return segments, pl.DataFrame(self.blocks, schema, orient="row", strict=False)
 
 
 def segment_rows(
     segments: Iterable[Any], stacks: Stacks, *, device: int | None = None
 ) -> SegmentRows:
-    """Segments, each with its blocks.
+    """The rows of segments and their blocks.
 
     Args:
-        segments: As the file has them.
-        stacks: Where stacks are counted.
-        device: Whose they are; None: they say it themselves.
+        segments: The segments in the file.
+        stacks: Numbers the stacks.
+        device: Their device; None if they record it themselves.
     """
     rows = SegmentRows()
-    known: set[int] = set()  # two segments never share blocks; a small file could share many
+    seen: set[int] = set()  # segments never share blocks; a small hostile file could
     for segment in segments:
         if not isinstance(segment, dict) or not isinstance(segment.get("total_size"), int):
             continue
@@ -83,16 +83,16 @@ def segment_rows(
             )
         )
         blocks = segment.get("blocks")
-        if id(blocks) not in known:
+        if id(blocks) not in seen:
             rows.blocks += _blocks(blocks, number, row, address, stacks)
-            known.add(id(blocks))
+            seen.add(id(blocks))
     return rows
 
 
 def _blocks(
     blocks: Any, device: int, segment: int, address: int | None, stacks: Stacks
 ) -> list[Row]:
-    """The blocks of a segment. Before torch 2.1 they had no address: they follow each other."""
+    """The blocks of a segment; before torch 2.1 they had no address and are contiguous."""
     rows = []
     for block in blocks if isinstance(blocks, list) else []:
         if not isinstance(block, dict):
@@ -117,13 +117,12 @@ def _device_of(segment: dict[Any, Any]) -> int:
 
 
 def size_of(value: object) -> int | None:
-    """A number of 64 bits, those from 2**63 on as their two's complement; None for anything
-    else."""
+    """A 64-bit integer, those from 2**63 on as two's complement; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**64:
         return None
     return value - 2**64 if value >= 2**63 else value
 
 
 def stack_of(frames: object, stacks: Stacks) -> int:
-    """The number of a list of frames."""
-    return NO_STACK if isinstance(frames, StackAt) else stacks.of_list(frames)
+    """The number of the stack of a list of frames."""
+    return NO_STACK if isinstance(frames, StackRef) else stacks.stack_number(frames)

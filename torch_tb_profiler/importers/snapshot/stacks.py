@@ -1,8 +1,8 @@
-"""The call stacks of a snapshot: each is kept once, whoever has it.
+"""The distinct call stacks of a snapshot.
 
-A stack is a list of frames, innermost first, ``{"name", "filename", "line"}``. In a pickle nearly
-all are written as references to frames that stand further in front, and a training loop repeats
-the same few thousand: the bytes of such a list tell which stack it is.
+A stack is a list of frames ``{"name", "filename", "line"}``, innermost first. In a pickle nearly
+all are lists of references to frames that occurred before, and a training loop repeats the same few
+thousand stacks: the bytes of such a list identify the stack.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch_tb_profiler.importers.snapshot.opcodes import LONG_BINGET
 from torch_tb_profiler.trace.columns import Int64
 
 MAX_STACKS = 300_000
-"""Distinct stacks that are told apart; the memory of others counts without a stack."""
+"""Maximum number of distinct stacks; memory with further ones has no stack."""
 
 MAX_FRAMES = 512
 MAX_FRAME_CHARS = 1000
@@ -32,56 +32,67 @@ class Stacks:
     """The distinct stacks of one snapshot.
 
     Args:
-        memo: What the pickle told so far, by the number that it is referred to with.
+        memo: The memo of the pickle machine.
 
     Attributes:
         frames: The distinct frames.
-        stacks: The distinct stacks, as places in ``frames``, innermost first.
-        left_out: How many stacks were beyond :data:`MAX_STACKS`.
+        stacks: The distinct stacks, as indices into ``frames``, innermost first.
+        left_out: Number of stacks beyond :data:`MAX_STACKS`.
     """
 
     def __init__(self, memo: dict[int, Any]) -> None:
         self.memo = memo
-        self._bodies: dict[bytes, int] = {}
+        self._list_numbers: dict[bytes, int] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._frame_numbers: dict[Frame, int] = {}
-        self._of_list: dict[int, tuple[list[Any], int]] = {}
+        self._by_list: dict[int, tuple[list[Any], int]] = {}
         self.frames: list[Frame] = []
         self.stacks: list[tuple[int, ...]] = []
         self.left_out = 0
 
-    def of_body(self, body: bytes, times: int = 1) -> int | None:
-        """The number of a list of references by its bytes, which was met so many times; None where
-        they are something else. What it refers to may be told only later: :meth:`of_bodies`."""
-        number = self._bodies.get(body)
+    def list_number(self, body: bytes, times: int = 1) -> int | None:
+        """The number of a list of memo references, by its bytes.
+
+        The references may be defined later; :meth:`stacks_of_lists` resolves them.
+
+        Args:
+            body: The bytes of the list.
+            times: How often it occurs.
+
+        Returns:
+            The number; :data:`NO_STACK` beyond :data:`MAX_STACKS`, None if the bytes are something
+            else.
+        """
+        number = self._list_numbers.get(body)
         if number is None:
             if REFERENCES.fullmatch(body) is None:
                 return None
-            if len(self._bodies) >= MAX_STACKS:
+            if len(self._list_numbers) >= MAX_STACKS:
                 self.left_out += times
                 return NO_STACK
-            number = self._bodies[body] = len(self._bodies)
+            number = self._list_numbers[body] = len(self._list_numbers)
         return number
 
-    def of_bodies(self) -> Int64:
-        """The stack of each list of references, by its number, when everything was read; at the
-        end one more for :data:`NO_STACK`."""
-        frame_at = _FrameAt(self)
+    def stacks_of_lists(self) -> Int64:
+        """The stack of each list number, after everything is read, followed by one item for
+        :data:`NO_STACK`."""
+        frame_at = _FrameNumbers(self)
         numbers = [
-            self._number(tuple(map(frame_at.__getitem__, _referred(body)))) for body in self._bodies
+            self._number(tuple(map(frame_at.__getitem__, _memo_indices(body))))
+            for body in self._list_numbers
         ]
         return np.array([*numbers, NO_STACK])
 
-    def of_list(self, frames: object) -> int:
-        """The number of a list of frames; :data:`NO_STACK` for none."""
+    def stack_number(self, frames: object) -> int:
+        """The number of the stack of a list of frames; :data:`NO_STACK` if it is not a list."""
         if not isinstance(frames, list):
             return NO_STACK
-        known = self._of_list.get(id(frames))
+        known = self._by_list.get(id(frames))
         if known is not None and known[0] is frames:
             return known[1]
-        number = self._number(tuple(map(self.frame, frames[:MAX_FRAMES])))
-        if len(self._of_list) < MAX_STACKS:
-            self._of_list[id(frames)] = frames, number
+        number = self._number(tuple(map(self.frame_number, frames[:MAX_FRAMES])))
+        if len(self._by_list) < MAX_STACKS:
+            self._by_list[id(frames)] = frames, number
         return number
 
     def _number(self, frames: tuple[int, ...]) -> int:
@@ -96,7 +107,7 @@ class Stacks:
             self.stacks.append(frames)
         return number
 
-    def frame(self, value: object) -> int:
+    def frame_number(self, value: object) -> int:
         """The number of a frame."""
         frame = _frame_of(value)
         number = self._frame_numbers.get(frame)
@@ -106,23 +117,23 @@ class Stacks:
         return number
 
 
-class _FrameAt(dict[int, int]):
-    """The number of the frame that stands somewhere in the memo, looked up once."""
+class _FrameNumbers(dict[int, int]):
+    """Memo index → number of its frame, looked up once."""
 
     def __init__(self, stacks: Stacks) -> None:
         super().__init__()
         self._stacks = stacks
 
     def __missing__(self, index: int) -> int:
-        number = self[index] = self._stacks.frame(self._stacks.memo.get(index))
+        number = self[index] = self._stacks.frame_number(self._stacks.memo.get(index))
         return number
 
 
 _LONG = np.dtype([("opcode", "u1"), ("index", "<u4")])
 
 
-def _referred(body: bytes) -> list[int]:
-    """Where the memo has what a list of references holds."""
+def _memo_indices(body: bytes) -> list[int]:
+    """The memo indices in a list of references."""
     if len(body) % _LONG.itemsize == 0:
         tokens = np.frombuffer(body[: MAX_FRAMES * _LONG.itemsize], _LONG)
         if (tokens["opcode"] == LONG_BINGET).all():

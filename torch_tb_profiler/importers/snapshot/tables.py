@@ -1,4 +1,4 @@
-"""Stacks and settings of a snapshot as side tables."""
+"""Stacks and allocator settings of a snapshot → side tables."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ import polars as pl
 from torch_tb_profiler.importers.snapshot.stacks import Frame, Stacks
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
-SHOWN_FRAMES = 60
+MAX_FRAMES = 60
 MAX_SETTINGS = 200
 _FRAMEWORK = ("/torch/", "/torch_npu/", "<frozen ", "/runpy.py", "/threading.py")
-"""Files of frames that tell how something was asked for, not by whom."""
+"""Files of frames that are framework code, not the allocating program."""
 
-_RUNS_MODULES = ("_call_impl", "_wrapped_call_impl")
+_MODULE_CALL_NAMES = ("_call_impl", "_wrapped_call_impl")
 
 
 def stacks_frame(stacks: Stacks) -> pl.DataFrame:
-    """The distinct stacks as text: their frames of Python, innermost first; of those that have
-    none all that are known."""
+    """The distinct stacks as text: Python frames, innermost first; of stacks without any, all
+    frames with a known line."""
     texts = [f"{file}:{line} {name}" if file else name for name, file, line in stacks.frames]
     is_python = [file.endswith(".py") for _, file, _ in stacks.frames]
-    is_own = [
-        python and _is_own(frame) for frame, python in zip(stacks.frames, is_python, strict=True)
+    is_user_code = [
+        python and _is_user_code(frame)
+        for frame, python in zip(stacks.frames, is_python, strict=True)
     ]
     rows = []
     for stack in stacks.stacks:
         python = [frame for frame in stack if is_python[frame]]
         shown = python or [frame for frame in stack if stacks.frames[frame][2]] or list(stack)
-        first = next((frame for frame in shown if is_own[frame]), shown[0])
-        rows.append((texts[first], "\n".join(texts[frame] for frame in shown[:SHOWN_FRAMES])))
+        first = next((frame for frame in shown if is_user_code[frame]), shown[0])
+        rows.append((texts[first], "\n".join(texts[frame] for frame in shown[:MAX_FRAMES])))
     return pl.DataFrame(rows, SIDE_SCHEMAS["snapshot_stacks"], orient="row")
 
 
-def _is_own(frame: Frame) -> bool:
+def _is_user_code(frame: Frame) -> bool:
     name, file, _ = frame
-    return name not in _RUNS_MODULES and not any(part in file for part in _FRAMEWORK)
+    return name not in _MODULE_CALL_NAMES and not any(part in file for part in _FRAMEWORK)
 
 
 def settings_frame(settings: object) -> pl.DataFrame:
-    """The settings of the allocator that are plain values."""
+    """The allocator settings with plain values."""
     rows = []
     for key, value in list(settings.items())[:MAX_SETTINGS] if isinstance(settings, dict) else []:
         if isinstance(value, str | int | float | bool | None):

@@ -1,4 +1,4 @@
-"""The opcodes of a pickle that make numbers, texts and bytes."""
+"""Opcodes of a pickle that build numbers, texts and bytes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from torch_tb_profiler.importers.snapshot import opcodes as op
 from torch_tb_profiler.importers.snapshot.errors import HostilePickleError
 
 MARGIN_BYTES = 1 << 20
-"""So much lies behind an opcode that is read, or all there is."""
+"""Bytes available after an opcode that is executed, or the rest of the stream."""
 
 MAX_TEXT_BYTES = MARGIN_BYTES - 16
 MAX_INTEGER_BYTES = 64
 
 
-class Values:
-    """What is being read, and the values that wait to be put into something."""
+class ValueOpcodes:
+    """The window that is read, the stack of values, and the opcodes that push values."""
 
     def __init__(self) -> None:
         self._data = b""
         self._stack: list[Any] = []
 
-    def _steps_of_values(self) -> dict[int, Callable[[int], int]]:
-        """By opcode what it does: it is given the place behind it and answers that of the next."""
+    def _value_steps(self) -> dict[int, Callable[[int], int]]:
+        """Opcode → its step, which takes the offset after the opcode and returns that of the
+        next."""
         return {
             op.NONE: self._constant(None), op.TRUE: self._constant(True),
             op.FALSE: self._constant(False), op.BININT: self._binint, op.BININT1: self._binint1,
@@ -37,16 +38,16 @@ class Values:
             op.BYTEARRAY8: self._bytes(8),
         }  # fmt: skip
 
-    def _taken(self, at: int, size: int, limit: int = MAX_TEXT_BYTES) -> bytes:
+    def _read(self, at: int, size: int, limit: int = MAX_TEXT_BYTES) -> bytes:
         if size > limit:
             raise HostilePickleError(f"it claims {size} bytes for one value")
-        taken = self._data[at : at + size]
-        if len(taken) < size:
+        data = self._data[at : at + size]
+        if len(data) < size:
             raise IndexError
-        return taken
+        return data
 
     def _number(self, at: int, size: int) -> int:
-        return int.from_bytes(self._taken(at, size), "little")
+        return int.from_bytes(self._read(at, size), "little")
 
     def _constant(self, value: Any) -> Callable[[int], int]:
         def step(at: int) -> int:
@@ -56,7 +57,7 @@ class Values:
         return step
 
     def _binint(self, at: int) -> int:
-        self._stack.append(int.from_bytes(self._taken(at, 4), "little", signed=True))
+        self._stack.append(int.from_bytes(self._read(at, 4), "little", signed=True))
         return at + 4
 
     def _binint1(self, at: int) -> int:
@@ -70,21 +71,21 @@ class Values:
     def _long(self, size: int) -> Callable[[int], int]:
         def step(at: int) -> int:
             count = self._number(at, size)
-            taken = self._taken(at + size, count, MAX_INTEGER_BYTES)
-            self._stack.append(int.from_bytes(taken, "little", signed=True))
+            data = self._read(at + size, count, MAX_INTEGER_BYTES)
+            self._stack.append(int.from_bytes(data, "little", signed=True))
             return at + size + count
 
         return step
 
     def _binfloat(self, at: int) -> int:
-        self._stack.append(struct.unpack(">d", self._taken(at, 8))[0])
+        self._stack.append(struct.unpack(">d", self._read(at, 8))[0])
         return at + 8
 
     def _text(self, size: int) -> Callable[[int], int]:
         def step(at: int) -> int:
             count = self._number(at, size)
-            taken = self._taken(at + size, count)
-            self._stack.append(taken.decode("utf-8", "replace"))
+            data = self._read(at + size, count)
+            self._stack.append(data.decode("utf-8", "replace"))
             return at + size + count
 
         return step
@@ -92,7 +93,7 @@ class Values:
     def _bytes(self, size: int) -> Callable[[int], int]:
         def step(at: int) -> int:
             count = self._number(at, size)
-            self._stack.append(self._taken(at + size, count))
+            self._stack.append(self._read(at + size, count))
             return at + size + count
 
         return step

@@ -1,4 +1,4 @@
-"""A stream of opcodes, of which a stretch is in memory at a time."""
+"""A sliding window over a stream of opcodes."""
 
 from __future__ import annotations
 
@@ -7,48 +7,47 @@ from collections.abc import Iterable, Iterator
 from torch_tb_profiler.importers.snapshot.opcodes import FRAME
 
 STEP_BYTES = 16 << 20
-"""So much is there behind the place that is read, where the stream has as much."""
+"""Size of the window after the current offset, if the stream has as much."""
 
 _PROTO_BYTES = 2
 _HEAD_BYTES = 9
 
 
 def unframed(chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
-    """A pickle without its FRAME opcodes. They stand where a frame ends, wherever that is, often
-    in the middle of an entry; what they tell is only for those who read a frame at a time.
+    """Remove the FRAME opcodes of a pickle.
 
-    From where a frame is not followed by another the stream is left as it is: such an opcode is
-    then one like others.
+    They occur wherever a frame ends, often within an entry, and only matter for reading frame by
+    frame. After a frame that is not followed by another one, the stream is left unchanged.
     """
-    before = _PROTO_BYTES
+    frame_bytes = _PROTO_BYTES
     is_framed = True
     rest = b""
     for chunk in chunks:
         data = rest + chunk if rest else chunk
         view, at, rest = memoryview(data), 0, b""
-        while is_framed and before < len(data) - at:
-            yield view[at : at + before]
-            at += before
-            before = 0
+        while is_framed and frame_bytes < len(data) - at:
+            yield view[at : at + frame_bytes]
+            at += frame_bytes
+            frame_bytes = 0
             is_framed = data[at] == FRAME
             if is_framed and len(data) - at < _HEAD_BYTES:
                 rest = data[at:]
                 break
             if is_framed:
-                before = int.from_bytes(view[at + 1 : at + _HEAD_BYTES], "little")
+                frame_bytes = int.from_bytes(view[at + 1 : at + _HEAD_BYTES], "little")
                 at += _HEAD_BYTES
         else:
             yield view[at:]
-            before -= len(data) - at
+            frame_bytes -= len(data) - at
     yield rest
 
 
 class StreamWindow:
-    """The stretch of a stream that is being read.
+    """The part of a stream that is in memory.
 
     Attributes:
         data: Its bytes.
-        is_whole: Whether nothing follows it in the stream.
+        is_whole: Whether it reaches the end of the stream.
     """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -56,15 +55,15 @@ class StreamWindow:
         self.data = b""
         self.is_whole = False
 
-    def forward(self, at: int, wanted_bytes: int = STEP_BYTES) -> None:
-        """Let the stretch begin at ``at`` of this one and hold so many bytes, or all there are.
+    def forward(self, at: int, min_bytes: int = STEP_BYTES) -> None:
+        """Move the window to start at ``at``, with at least ``min_bytes`` if the stream has them.
 
         Raises:
             StorageError, OSError: the stream cannot be read.
         """
         parts: list[bytes | memoryview] = [self.data[at:]]
         size = len(parts[0])
-        while size < wanted_bytes:
+        while size < min_bytes:
             chunk = next(self._chunks, None)
             if chunk is None:
                 self.is_whole = True
