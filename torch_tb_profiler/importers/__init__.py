@@ -11,7 +11,7 @@ from torch_tb_profiler.importers.protocol import (
     PieceReader,
     Reading,
     ReadOptions,
-    read_in_turn,
+    read_sequentially,
 )
 from torch_tb_profiler.importers.registry import (
     detect_format,
@@ -29,7 +29,7 @@ __all__ = [
     "detect_format",
     "import_source",
     "import_trace",
-    "read_in_turn",
+    "read_sequentially",
     "source_of",
     "trace_names",
 ]

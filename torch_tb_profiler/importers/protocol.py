@@ -40,7 +40,9 @@ class PieceReader(Protocol):
         """
 
 
-def read_in_turn(pieces: Iterator[P], read_piece: Callable[[P], R], /) -> Iterator[tuple[P, R]]:
+def read_sequentially(
+    pieces: Iterator[P], read_piece: Callable[[P], R], /
+) -> Iterator[tuple[P, R]]:
     """Read the pieces one after the other, in this process."""
     return ((piece, read_piece(piece)) for piece in pieces)
 
@@ -83,7 +85,7 @@ class Reading:
 
     options: ReadOptions = field(default_factory=ReadOptions)
     progress: Callable[[int], None] = _ignore_progress
-    read_pieces: PieceReader = read_in_turn
+    read_pieces: PieceReader = read_sequentially
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from torch_tb_profiler.importers.snapshot import stacks as stacks_module
-from torch_tb_profiler.importers.snapshot.frame_lists import MAX_BODY_BYTES, NO_LIST, FrameLists
+from torch_tb_profiler.importers.snapshot.frame_lists import MAX_LIST_BYTES, NO_LIST, FrameLists
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 
 
@@ -46,7 +46,7 @@ def test_equal_lists_have_one_number(seed: int) -> None:
 
 def test_bytes_that_are_not_lists() -> None:
     frame_lists = FrameLists(Stacks({}))
-    long = b"h\x01" * (MAX_BODY_BYTES // 2)
+    long = b"h\x01" * (MAX_LIST_BYTES // 2)
     lists = [b"h\x01", b"x\x01", b"j\x01\x02", long, long + b"h\x01", b"x\x01"]
     first, *others = numbers_of(frame_lists, lists)
     assert others == [NO_LIST, NO_LIST, 1 - first, NO_LIST, NO_LIST]

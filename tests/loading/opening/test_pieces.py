@@ -17,7 +17,7 @@ import pytest
 
 from tests.helpers import tasks
 from tests.importers.kineto.reference import assert_same_columns
-from torch_tb_profiler.importers import PieceReader, Reading, read_in_turn
+from torch_tb_profiler.importers import PieceReader, Reading, read_sequentially
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.loading.opening import pieces
 from torch_tb_profiler.loading.opening.pieces import shared_reader
@@ -46,7 +46,7 @@ def sample_text(samples: Path) -> bytes:
     return gzip.decompress((samples / name).read_bytes())[:3_000_000]
 
 
-def columns(text: bytes, read_pieces: PieceReader = read_in_turn) -> EventColumns:
+def columns(text: bytes, read_pieces: PieceReader = read_sequentially) -> EventColumns:
     chunks = (text[at : at + 50_000] for at in range(0, len(text), 50_000))
     reading = Reading(read_pieces=read_pieces)
     return read_text(chunks, name="x", piece_bytes=PIECE_BYTES, reading=reading)

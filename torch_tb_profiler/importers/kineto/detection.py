@@ -14,7 +14,7 @@ HEADER_KEYS = re.compile(
     rb'"(?:deviceProperties|computeProperties|distributedInfo|displayTimeUnit|baseTimeNanoseconds'
     rb'|record_shapes|with_stack|profile_memory|trace_id)"\s*:'
 )
-"""Keys that profilers write before the events, which may be far behind them."""
+"""Keys that profilers write before the events, which may be far after them."""
 
 PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),]"')
 TIME_OR_TRACK = re.compile(rb'"(?:ts|pid|tid)"\s*:')

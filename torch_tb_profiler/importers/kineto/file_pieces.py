@@ -55,7 +55,7 @@ class FilePiece(NamedTuple):
         path: The file.
         version: The version of the file when it was split.
         start: Offset of its first byte.
-        end: Offset behind its last byte.
+        end: Offset after its last byte.
         is_last: Whether the file ends with this piece.
     """
 

@@ -52,7 +52,7 @@ _KNOWN = PROFILER_TEXTS | {
 }
 
 
-def spread_annotations(args: Sequence[Any], raws: Sequence[msgspec.Raw]) -> Mapping[int, str]:
+def node_annotations(args: Sequence[Any], raws: Sequence[msgspec.Raw]) -> Mapping[int, str]:
     """Row → annotation as JSON text, of kernels in graphs.
 
     A node has the same annotation in every run, so each is decoded once.

@@ -71,7 +71,9 @@ class DecodedPiece:
     tail: bytes | None = None
 
 
-def decode_piece(piece: EventPiece, cuts: EventBoundaries, quality: QualityReport) -> DecodedPiece:
+def decode_piece(
+    piece: EventPiece, boundaries: EventBoundaries, quality: QualityReport
+) -> DecodedPiece:
     """Decode the events of one piece.
 
     Args:
@@ -82,16 +84,18 @@ def decode_piece(piece: EventPiece, cuts: EventBoundaries, quality: QualityRepor
     events = None if piece.is_last else decode_events(piece.text)
     if events is not None:
         return DecodedPiece(events)
-    return _StretchDecoder(piece, cuts, quality).decoded
+    return _StretchDecoder(piece, boundaries, quality).decoded
 
 
 class _StretchDecoder:
     """Decodes one damaged piece, stretch by stretch and event by event."""
 
-    def __init__(self, whole: EventPiece, cuts: EventBoundaries, quality: QualityReport) -> None:
+    def __init__(
+        self, whole: EventPiece, boundaries: EventBoundaries, quality: QualityReport
+    ) -> None:
         self.is_last = whole.is_last
         self.piece = piece = whole.text if whole.is_last else whole.text[1:-1]
-        self.boundaries = cuts
+        self.boundaries = boundaries
         self.quality = quality
         self.decoded = DecodedPiece([])
         self.next_boundary = -1
@@ -99,7 +103,7 @@ class _StretchDecoder:
         self.budget = REPAIR_FACTOR * (len(piece) + STRETCH_BYTES)
         position = 0
         while position < len(piece) and self.decoded.tail is None:
-            until = cuts.first_after(piece, position + STRETCH_BYTES)
+            until = boundaries.first_after(piece, position + STRETCH_BYTES)
             events = decode_events(_as_list(piece[position:until]))
             if events is not None:
                 self.decoded.events += events
@@ -137,7 +141,7 @@ class _StretchDecoder:
         if end is None:
             bracket = STRAY_BRACKET.match(self.piece, position)
             end = bracket.end() if bracket else self.boundaries.first_after(self.piece, position)
-        self.quality.add("stray_text", 1, _shown(self.piece[position:end]))
+        self.quality.add("stray_text", 1, _preview(self.piece[position:end]))
         return end
 
     def _end_of_value(self, position: int) -> int | None:
@@ -172,19 +176,19 @@ class _StretchDecoder:
             end = None
             ends = [self.next_boundary]
         else:
-            end = self._valid(position, may_lack_time=False)
+            end = self._valid(position, may_omit_time=False)
             if end is not None:
                 return end
             ends = self._possible_ends(position)
             end = self._repaired(position, ends)
             if end is None:
-                end = self._valid(position, may_lack_time=True)
+                end = self._valid(position, may_omit_time=True)
         if end is None and ends:
             end = ends[0]
-            self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
+            self.quality.add("event_dropped", 1, _preview(self.piece[position:end]))
         return len(self.piece) if end is None else end
 
-    def _valid(self, position: int, may_lack_time: bool) -> int | None:
+    def _valid(self, position: int, may_omit_time: bool) -> int | None:
         """Decode an event that a lenient decoder accepts; return its end, or None.
 
         An event without a time may be part of one whose name looks like the end of an event.
@@ -193,7 +197,7 @@ class _StretchDecoder:
         if parsed is None:
             return None
         value, end = parsed
-        if not isinstance(value, dict) or not (may_lack_time or _is_complete(value)):
+        if not isinstance(value, dict) or not (may_omit_time or _is_complete(value)):
             return None
         if not self._may_end(end):
             return None
@@ -306,5 +310,5 @@ def _as_written(key: str, value: dict[str, Any], text: str) -> msgspec.Raw:
     return structs.ABSENT_RAW if number is None else msgspec.Raw(encode(number))
 
 
-def _shown(raw: bytes) -> str:
+def _preview(raw: bytes) -> str:
     return raw[:200].decode("utf-8", "replace")

@@ -15,7 +15,7 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.decode import decode_args
-from torch_tb_profiler.importers.kineto.graph_annotations import spread_annotations
+from torch_tb_profiler.importers.kineto.graph_annotations import node_annotations
 from torch_tb_profiler.importers.kineto.structs import DEVICE_MARKS, HOST_MARKS, STATED_FIELDS
 from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
 from torch_tb_profiler.trace.columns import STATED_COLUMNS, ColumnArrays, Float64, Int64
@@ -37,11 +37,11 @@ def stated_table(
 
     Few slices do, so the fields other than the marks are decoded only for these.
     """
-    spread = dict(spread_annotations(args, raws))
+    annotations = dict(node_annotations(args, raws))
     marked = sorted({row for mark in _marks(args) for row in _rows_with(args, mark)})
-    parts = [_decoded(raws, marked, spread, strings, quality)] if marked else []
-    if spread:
-        parts.append(_annotated(spread, strings))
+    parts = [_decoded(raws, marked, annotations, strings, quality)] if marked else []
+    if annotations:
+        parts.append(_annotated(annotations, strings))
     if not parts:
         return None
     table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -51,12 +51,12 @@ def stated_table(
 def _decoded(
     raws: Sequence[msgspec.Raw],
     marked: list[int],
-    spread: dict[int, str],
+    annotations: dict[int, str],
     strings: Interner,
     quality: QualityReport,
 ) -> ColumnArrays:
     """The statements of some slices, by index into ``raws``; removes their annotations from
-    ``spread``."""
+    ``annotations``."""
     given = decode_args(structs.STATED_ARGS, [raws[row] for row in marked], quality)
 
     def floats(name: str) -> Float64:
@@ -66,25 +66,25 @@ def _decoded(
     texts = {name: [_text(getattr(each, name)) for each in given] for name in _TEXTS}
     texts["kernel_kwargs"] = [_launch_options(each) for each in given]
     annotation = zip(marked, texts["annotation"], strict=True)
-    texts["annotation"] = [spread.pop(row, written) for row, written in annotation]
+    texts["annotation"] = [annotations.pop(row, written) for row, written in annotation]
     return {
         "slice": np.array(marked, np.int64),
-        "flops": _credible(np.where(np.isnan(flops), kernel_flop, flops)),
-        "bytes": _credible(floats("kernel_num_gb") * GIGA),
+        "flops": _plausible(np.where(np.isnan(flops), kernel_flop, flops)),
+        "bytes": _plausible(floats("kernel_num_gb") * GIGA),
         **{f"{name}_code": text_codes(written, strings) for name, written in texts.items()},
     }
 
 
-def _annotated(spread: dict[int, str], strings: Interner) -> ColumnArrays:
+def _annotated(annotations: dict[int, str], strings: Interner) -> ColumnArrays:
     """Slices that state only the annotation of their node."""
     absent = {
-        name: np.full(len(spread), np.nan if dtype is np.float64 else -1, dtype)
+        name: np.full(len(annotations), np.nan if dtype is np.float64 else -1, dtype)
         for name, dtype in STATED_COLUMNS.items()
     }
     return {
         **absent,
-        "slice": np.array(list(spread), np.int64),
-        "annotation_code": text_codes(list(spread.values()), strings),
+        "slice": np.array(list(annotations), np.int64),
+        "annotation_code": text_codes(list(annotations.values()), strings),
     }
 
 
@@ -117,7 +117,7 @@ def _key(name: str) -> str:
     return STATED_FIELDS[name].key
 
 
-def _credible(values: Float64) -> Float64:
+def _plausible(values: Float64) -> Float64:
     """Plausible amounts: finite, above 0 (Inductor writes 0 for unknown FLOPs), and at most
     :data:`MAX_AMOUNT`; others become NaN."""
     return np.where(np.isfinite(values) & (values > 0) & (values <= MAX_AMOUNT), values, np.nan)

@@ -13,7 +13,7 @@ from torch_tb_profiler.importers.pftrace.categories import (
     assign_stage_categories,
     categories,
 )
-from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, whole_column
+from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, slice_column
 from torch_tb_profiler.importers.pftrace.devices import label_device_rows
 from torch_tb_profiler.importers.pftrace.launches import launches
 from torch_tb_profiler.importers.pftrace.merge import PacketBatchMerger
@@ -173,7 +173,7 @@ def _read_instants(
         return
     rows = np.flatnonzero(is_memory)
     memory = {
-        column: whole_column(merger.columns, "memory", column, row_of, is_instant.size)[rows]
+        column: slice_column(merger.columns, "memory", column, row_of, is_instant.size)[rows]
         for column in TABLE_COLUMNS["memory"]
         if column not in ("track", "time_ns", "is_oom")
     }
@@ -195,7 +195,7 @@ def _columns(
         "start_ns": slices["time_ns"],
         "dur_ns": slices["dur_ns"],
         **{
-            column: whole_column(merger.columns, "slices", column, row_of, size)
+            column: slice_column(merger.columns, "slices", column, row_of, size)
             for column in ("correlation", "external_id")
         },
     }

@@ -53,7 +53,7 @@ def is_present(values: npt.NDArray[np.generic]) -> Bools:
     return np.asarray(values.astype(np.int64) >= 0)
 
 
-def whole_column(columns: Columns, table: str, column: str, row_of: Int64, size: int) -> Int64:
+def slice_column(columns: Columns, table: str, column: str, row_of: Int64, size: int) -> Int64:
     """A column with one value per slice; :data:`ABSENT` where the argument is absent.
 
     Args:

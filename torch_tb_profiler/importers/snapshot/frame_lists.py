@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.columns import Int64
 Words = npt.NDArray[np.uint64]
 
 NO_LIST = -2
-MAX_BODY_BYTES = 16 << 10
+MAX_LIST_BYTES = 16 << 10
 """Longer lists are read opcode by opcode."""
 
 MASKS: Words = ((1 << (8 * np.arange(9, dtype=object))) - 1).astype(np.uint64)
@@ -25,7 +25,7 @@ MASKS: Words = ((1 << (8 * np.arange(9, dtype=object))) - 1).astype(np.uint64)
 
 _BATCH_ROWS = 1024
 _SHIFT = np.uint64(32)
-_FACTORS: Words = np.frombuffer(secrets.token_bytes(MAX_BODY_BYTES + 32), "<u8") | np.uint64(1)
+_FACTORS: Words = np.frombuffer(secrets.token_bytes(MAX_LIST_BYTES + 32), "<u8") | np.uint64(1)
 """Random in each process, so that no file can be crafted with colliding lists."""
 
 
@@ -50,7 +50,7 @@ class FrameLists:
             start, end: Start and end of each list, at least eight bytes before the window's end.
         """
         numbers = np.full(len(start), NO_LIST)
-        fit = np.flatnonzero(end - start <= MAX_BODY_BYTES)
+        fit = np.flatnonzero(end - start <= MAX_LIST_BYTES)
         start, end = start[fit], end[fit]
         hashes = _hashes(data, start, end - start)
         index, is_known = self._lookup(hashes)

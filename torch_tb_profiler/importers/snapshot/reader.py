@@ -119,7 +119,8 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
         info=TraceInfo(
             recorder=RECORDER,
             not_recorded=tuple(
-                NotRecorded(capability=what, reason=MEMORY_ONLY) for what in _NOT_RECORDED
+                NotRecorded(capability=capability, reason=MEMORY_ONLY)
+                for capability in _NOT_RECORDED
             ),
         ),
     )

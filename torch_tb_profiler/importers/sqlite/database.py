@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.importers.protocol import Reading, read_in_turn
+from torch_tb_profiler.importers.protocol import Reading, read_sequentially
 from torch_tb_profiler.importers.sqlite.opening import (
     connect,
     damaged_database_error,
@@ -262,7 +262,7 @@ class Database:
                     yield name, part
         pages = sum(len(piece.pages) for piece in pieces)
         is_large = pages * self._file.page_bytes >= PARALLEL_BYTES
-        read = self._reading.read_pieces if is_large else read_in_turn
+        read = self._reading.read_pieces if is_large else read_sequentially
         for piece, part in read(iter(pieces), read_piece):
             if piece.table not in self._rows:
                 self._used_bytes += len(piece.pages) * self._file.page_bytes

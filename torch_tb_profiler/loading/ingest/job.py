@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from torch_tb_profiler.importers import PieceReader, read_in_turn
+from torch_tb_profiler.importers import PieceReader, read_sequentially
 from torch_tb_profiler.loading.opening.memory_budget import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
     OpenedFile,
@@ -89,7 +89,7 @@ class IngestResult:
     problem: Problem | None = None
 
 
-def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> IngestResult:
+def ingest_file(job: Job, read_pieces: PieceReader = read_sequentially) -> IngestResult:
     """Parse one file unless it is cached, and store trace and summary."""
     started_s = time.monotonic()
     peak_before = peak_memory_bytes()

@@ -18,7 +18,7 @@ from torch_tb_profiler.importers import (
     ReadOptions,
     TraceFormatError,
     import_source,
-    read_in_turn,
+    read_sequentially,
     source_of,
 )
 from torch_tb_profiler.loading.processes.memory_release import (
@@ -94,7 +94,7 @@ def open_trace_file(
     *,
     cache: CacheFolder | None,
     progress: Progress | None = None,
-    read_pieces: PieceReader = read_in_turn,
+    read_pieces: PieceReader = read_sequentially,
 ) -> OpenedFile:
     """The trace of one file, from the cache if it is there, and the state it belongs to.
 

@@ -14,7 +14,7 @@ from concurrent.futures import TimeoutError as StillRunningError
 from dataclasses import replace
 from pathlib import Path
 
-from torch_tb_profiler.importers import PieceReader, read_in_turn
+from torch_tb_profiler.importers import PieceReader, read_sequentially
 from torch_tb_profiler.loading.ingest.job import (
     SUMMARY_FOLDER,
     TRACE_FOLDER,
@@ -190,7 +190,7 @@ class Parser:
     def _parse_here(
         self, job: Job, progress: Progress | None, *, is_large: bool = False
     ) -> OpenedFile:
-        reader = self._reader() if is_large and self._helpers else read_in_turn
+        reader = self._reader() if is_large and self._helpers else read_sequentially
         opened = open_trace_file(
             job.location, job.state, cache=job.cache, progress=progress, read_pieces=reader
         )
