@@ -32,7 +32,7 @@ async function openSlice(page: Page): Promise<void> {
 
 const PLACES: readonly Place[] = [
   { name: "overview with a row open", hash: "run=kineto_resnet50_nw0", open: openRow },
-  { name: "what was checked", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: "What was checked" }).click() },
+  { name: "checks", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: "Show checks" }).click() },
   { name: "an iteration with its operators and kernels", hash: "run=kineto_resnet50_nw0&view=iterations&steps=6:8&iteration=7&aggregations=warm;;6:8" },
   { name: "what cuts the trace", hash: "run=kineto_resnet50_nw0&view=iterations", open: (page) => page.getByRole("button", { name: "Iterations by step" }).click() },
   { name: "a key node that is not there", hash: "run=kineto_resnet50_nw0&view=iterations&iterations_by=name:aten::convx" },

@@ -26,5 +26,5 @@ test("data and shapes of a timeline", async ({ guarded: page, standalone }) => {
   await expect(card(page, "Numbers")).toContainText("67.8 %");
   await expect(card(page, "Steps that waited")).toContainText("4 rows");
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=shapes`);
-  await expect(card(page, "Types of operators")).toContainText("aten::convolution_backward");
+  await expect(card(page, "Operator types")).toContainText("aten::convolution_backward");
 });

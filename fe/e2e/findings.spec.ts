@@ -60,16 +60,16 @@ test("the operators and kernels with most time are there, and lead to all of the
   await expect(page.getByRole("heading", { name: "Operators", exact: true }).first()).toBeVisible();
 });
 
-test("what was checked is told, with why the rest cannot be", async ({ guarded: page, standalone }) => {
+test("checks are listed, with the reason where there is not enough data", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full`);
   const findings = page.getByRole("region", { name: "Findings" });
-  await expect(findings.getByText(/^\d+ checks: /)).toBeVisible();
-  await findings.getByRole("button", { name: "What was checked" }).click();
+  await expect(findings.getByText(/^Checks: \d+ /)).toBeVisible();
+  await findings.getByRole("button", { name: "Show checks" }).click();
   const row = findings.getByRole("row").filter({ hasText: "GPU utilization" });
-  await expect(row).toContainText("cannot be told");
+  await expect(row).toContainText("not enough data");
   await expect(row).toContainText("No device work was recorded");
   // Panels without numbers say why.
-  await expect(page.getByRole("region", { name: "GPU utilization" })).toContainText("No GPU ran work");
+  await expect(page.getByRole("region", { name: "GPU utilization" })).toContainText("No GPU work was recorded");
   await expect(page.getByRole("region", { name: "Resource breakdown" })).toContainText("no device work");
   await expect(page.getByRole("region", { name: "Resource breakdown" }).getByRole("row", { name: /^CPU/ })).toContainText("96.8 %");
 });
@@ -94,5 +94,5 @@ test("an answer of an older server, without any of this, is shown as it is", asy
   await expect(finding).toContainText("per step, est. gain");
   await expect(finding.getByRole("link", { name: "Show the rows" })).toBeVisible();
   await expect(finding.getByRole("link", { name: "Show on timeline" })).toHaveCount(0);
-  await expect(page.getByRole("button", { name: "What was checked" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Show checks" })).toHaveCount(0);
 });

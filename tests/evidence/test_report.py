@@ -19,7 +19,7 @@ from torch_tb_profiler.evidence.needs import NEEDS, unmet
 from torch_tb_profiler.evidence.report import checks_table
 from torch_tb_profiler.knowledge.advice import TRACE, entries
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.checks import FOUND, NOT_TOLD, NOTHING
+from torch_tb_profiler.views.checks import INCONCLUSIVE, ISSUE, PASSED
 from torch_tb_profiler.views.schema import Note
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
@@ -35,23 +35,23 @@ def test_each_rule_stands_once_with_its_outcome() -> None:
     assert sorted(rows) == sorted(codes_of_scope(TRACE))
     assert rows["dataloader_bound"] == {
         "check": "Data loading",
-        "outcome": FOUND,
+        "outcome": ISSUE,
         "reason": None,
         "measured": "40 %",
         "threshold": "5 %",
         "code": "dataloader_bound",
     }
-    assert rows["data_parallel"]["outcome"] == NOTHING
-    assert rows["low_gpu_utilization"]["outcome"] == NOT_TOLD
+    assert rows["data_parallel"]["outcome"] == PASSED
+    assert rows["low_gpu_utilization"]["outcome"] == INCONCLUSIVE
     assert "No device work was recorded" in rows["low_gpu_utilization"]["reason"]
     shown = [row["outcome"] for row in rows.values()]
-    assert shown == sorted(shown, key=[FOUND, NOT_TOLD, NOTHING].index)
+    assert shown == sorted(shown, key=[ISSUE, INCONCLUSIVE, PASSED].index)
 
 
 def test_without_a_step_nothing_can_be_told() -> None:
-    assert {row["outcome"] for row in outcomes(trace([])).values()} == {NOT_TOLD}
+    assert {row["outcome"] for row in outcomes(trace([])).values()} == {INCONCLUSIVE}
     assert {row["reason"] for row in outcomes(trace([step(1, 0, 0)])).values()} == {
-        "No time of a step lies in the selection."
+        "The selection contains no step time."
     }
 
 
@@ -63,9 +63,9 @@ def test_a_finding_that_is_told_with_another_is_found() -> None:
     }
     notes = [Note("advice", "dataloader_bound", "warning", "", evidence)]
     table = checks_table(["launch_bound", "dataloader_bound"], notes, lambda _: "Unknown.")
-    assert table.frame["outcome"].to_list() == [FOUND, FOUND]
+    assert table.frame["outcome"].to_list() == [ISSUE, ISSUE]
     assert table.frame["reason"].to_list() == [
-        "Told with “Data loading”.",
+        "See “Data loading”.",
         None,
     ]
     assert table.frame["measured"].to_list() == [None, "1,234 %"]
@@ -74,7 +74,7 @@ def test_a_finding_that_is_told_with_another_is_found() -> None:
 def test_what_was_found_was_possible_whatever_the_needs_say() -> None:
     notes = [Note("advice", "straggler", "warning", "", {"measured": 3.0})]
     table = checks_table(["straggler", "uneven_steps"], notes, lambda _: "Unknown.")
-    assert table.frame["outcome"].to_list() == [FOUND, NOT_TOLD]
+    assert table.frame["outcome"].to_list() == [ISSUE, INCONCLUSIVE]
 
 
 def test_every_need_that_is_named_is_known_and_every_known_one_is_named() -> None:

@@ -19,7 +19,7 @@ def test_own_steps_need_no_word() -> None:
 def test_what_cut_and_how_often_it_was_called() -> None:
     recorded = trace([op("aten::mm", 10, 5), op("aten::add", 20, 5)])
     (note,) = cut_notes(split_iterations(recorded, "name:aten::mm"))
-    assert note.text.startswith("Cut at each end of 'aten::mm', called once: 2 iterations;")
+    assert note.text.startswith("Iterations split at each end of 'aten::mm', called once: 2")
     assert note.evidence == {"iterations_by": "name:aten::mm", "calls": 1, "iterations": 2}
     (note,) = cut_notes(split_iterations(recorded, "start:aten::add"))
     assert "each start of 'aten::add'" in note.text
@@ -31,16 +31,16 @@ def test_what_was_chosen_has_its_reason() -> None:
     train = [annotation("train", 100 * number, 90) for number in range(6)]
     (note,) = cut_notes(split_iterations(trace(train), "auto"))
     assert "called 6 times" in note.text
-    assert "It is the best candidate: every 100 µs ± 0 %" in note.text
+    assert "Chosen as the best candidate: every 100 µs ± 0 %" in note.text
     (note,) = cut_notes(split_iterations(trace([op("aten::mm", 0, 5)]), "auto"))
-    assert note.text == f"0 iterations found. {NOTHING_REPEATS}"
+    assert note.text == f"No iterations detected. {NOTHING_REPEATS}"
 
 
 def test_ranks_that_call_it_equally_often_and_those_that_do_not() -> None:
     two = trace([op("aten::mm", 10, 5), op("aten::mm", 30, 5), op("aten::add", 50, 5)])
     one = trace([op("aten::mm", 10, 5), op("aten::add", 50, 5)])
     (note,) = cut_notes_of_ranks(split_ranks({"a": two, "b": two}, "name:aten::mm"))
-    assert "2 calls on each of them" in note.text
+    assert "2 calls on each rank" in note.text
     (note,) = cut_notes_of_ranks(split_ranks({"a": two, "b": one}, "name:aten::mm"))
-    assert "1 to 2 times: each end on any of them cuts all" in note.text
+    assert "1 to 2 times: each end on any rank splits all" in note.text
     assert note.evidence["calls"] == {"a": 2, "b": 1}

@@ -26,9 +26,9 @@ def test_the_capability_is_major_and_minor() -> None:
         ([], dict.fromkeys(("name", "memory_bytes", "compute_capability"), "does not describe")),
         (
             [{"name": "Intel(R) Data Center GPU Max 1550", "maxComputeUnits": 448}],
-            {"memory_bytes": "without its memory", "compute_capability": "capability"},
+            {"memory_bytes": "no memory capacity", "compute_capability": "capability"},
         ),
-        ([{"numSms": 80, "computeMajor": 9}], {"name": "a name", "memory_bytes": "its memory"}),
+        ([{"numSms": 80, "computeMajor": 9}], {"name": "no name", "memory_bytes": "capacity"}),
         ([{"id": 5, "name": "another"}], dict.fromkeys(("name", "memory_bytes"), "not describe")),
     ],
 )
@@ -52,6 +52,6 @@ def test_devices_that_lack_different_things_have_both_reasons() -> None:
     events = [step(1, 0, 100), kernel("A", 0, 40, device=0), kernel("A", 0, 40, device=1)]
     recorded = trace(events, deviceProperties=[{"id": 0, "name": "Zero", "totalGlobalMem": 64}])
     reasons = overview(recorded, Selection()).tables["gpus"].null_reasons
-    assert reasons["memory_bytes"] == "The file does not describe this device."
+    assert reasons["memory_bytes"] == "The recording does not describe this device."
     assert "does not describe this device" in reasons["compute_capability"]
-    assert "without a compute capability" in reasons["compute_capability"]
+    assert "no compute capability" in reasons["compute_capability"]

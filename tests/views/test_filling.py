@@ -45,4 +45,6 @@ def test_a_column_of_another_grouping_is_null_and_names_it() -> None:
     table = fill(SPEC, _rows("name"))
     assert table.frame["grid"].to_list() == [None, None]
     assert table.frame["grid"].dtype == pl.String
-    assert table.null_reasons["grid"] == ("Not grouped by launch grid: choose group_by=name+grid.")
+    assert table.null_reasons["grid"] == (
+        "Rows are not grouped by launch grid: use group_by=name+grid."
+    )

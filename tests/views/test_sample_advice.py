@@ -83,8 +83,8 @@ def test_a_few_samples_tell_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("workers", "text"),
-    [((), "num_workers"), ((99.0, 97.0), "Its 2 workers compute all the time"),
-     ((12.0, 10.0), "compute only 11 % of the time")],
+    [((), "num_workers"), ((99.0, 97.0), "Its 2 workers are busy all the time"),
+     ((12.0, 10.0), "busy only 11 % of the time")],
 )  # fmt: skip
 def test_steps_that_wait_while_cores_are_free(workers: tuple[float, ...], text: str) -> None:
     of_workers = {(f"loader worker {n}", "CPU"): cpu for n, cpu in enumerate(workers)}
@@ -111,12 +111,12 @@ def test_waits_of_batches_and_of_ranges_count_too() -> None:
     ("values", "code", "severity", "text"),
     [
         ({("host", "CPU system"): 45.0, ("host", "context switches"): 250_000.0},
-         "host_cpu_system", "info", "250,000 switches"),
+         "host_cpu_system", "info", "250,000 context switches"),
         ({("host", "CPU I/O wait"): 25.0, ("host", "disk read"): 180e6,
           ("host", "disk written"): 0.0}, "host_io_wait", "warning", "read 180 and wrote 0 MB/s"),
-        ({("host", "memory in use"): 97.0}, "memory_nearly_full", "warning", "of the host"),
+        ({("host", "memory in use"): 97.0}, "memory_nearly_full", "warning", "Host memory"),
         ({("process", "memory limit in use"): 97.0, ("host", "memory in use"): 20.0},
-         "memory_nearly_full", "warning", "container"),
+         "memory_nearly_full", "warning", "Container memory"),
         ({("process", "swapped memory"): 3e9}, "process_swapped", "warning", "3,000 MB"),
         ({("process", "CPU limit"): 200.0, ("process", "CPU throttled"): 43.0},
          "cpu_limit_reached", "warning", "of 2 cores in 43 %"),
@@ -130,7 +130,7 @@ def test_waits_of_batches_and_of_ranges_count_too() -> None:
         ({("GPU 0", "throttled by hardware"): 60.0}, "gpu_throttled_hardware", "warning", "cables"),
         ({("GPU 0", "clocks limited by settings"): 100.0}, "gpu_clocks_limited", "info", "-rac"),
         ({("host", "cores"): 2.0, ("host", "CPU idle"): 1.0, ("process", "CPU"): 60.0,
-          ("loader worker 0", "CPU"): 20.0}, "host_shared", "warning", "took 59 %"),
+          ("loader worker 0", "CPU"): 20.0}, "host_shared", "warning", "other programs 59 %"),
         ({("GPU 0", "utilization"): 22.0, ("process", "CPU"): 101.0},
          "one_thread_bound", "warning", "busy 22 %"),
     ],
@@ -151,7 +151,7 @@ def test_a_recorder_of_pipelines_without_waits() -> None:
     side = [side_table("queues", "minddata.txt", [{"queue": "host", "step": 1, "size": 0}])]
     samples = [Sample("host", "CPU user", "%", 1e5 * n, 8.0) for n in range(8)]
     note = said(recorded(STEPS, samples=samples, side=side))["host_cpu_low"]
-    assert "Where steps wait for data" in note.text
+    assert "If steps wait for data" in note.text
 
 
 def test_warnings_stand_first() -> None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import polars as pl
 
 from torch_tb_profiler.knowledge.advice import AdviceEntry, entry
-from torch_tb_profiler.views.checks import CHECKED, FOUND, NOT_TOLD, NOTHING
+from torch_tb_profiler.views.checks import CHECKED, INCONCLUSIVE, ISSUE, PASSED
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Note, Table
 
 _UNITS = {"pct": " %", "ratio": "", "count": ""}
 """Unit of a threshold → what stands behind its number."""
 
-NO_STEP_TIME = "No time of a step lies in the selection."
-NO_FINDING = "Only told of a finding of its own."
-_ORDER = (FOUND, NOT_TOLD, NOTHING)
+NO_STEP_TIME = "The selection contains no step time."
+NO_FINDING = "Shown only for issues listed as separate findings."
+_ORDER = (ISSUE, INCONCLUSIVE, PASSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ def checks_table(
 def _row(
     known: AdviceEntry, told: Mapping[str, Note], unmet: Callable[[AdviceEntry], str | None]
 ) -> tuple[str | None, ...]:
-    outcome, reason, measured = NOTHING, None, None
+    outcome, reason, measured = PASSED, None, None
     note = told.get(known.code)
     if note is not None:
-        outcome = FOUND
+        outcome = ISSUE
         if note.code == known.code:
             measured = quantity(note.evidence.get("measured"), known.unit)
         else:
-            reason = f"Told with “{note.evidence['title']}”."
+            reason = f"See “{note.evidence['title']}”."
     elif (missing := unmet(known)) is not None:
-        outcome, reason = NOT_TOLD, missing
+        outcome, reason = INCONCLUSIVE, missing
     return known.title, outcome, reason, measured, quantity(known.threshold, known.unit), known.code
 
 

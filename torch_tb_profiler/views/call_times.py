@@ -16,11 +16,11 @@ from torch_tb_profiler.views.shares import of_whole
 
 STEP_TIME = "the steps' time on the host"
 DEVICE_TIME = "the summed duration of all device work of the steps"
-NO_WHOLE = "What it is a share of takes no time."
+NO_WHOLE = "The total is 0."
 _NAMES = {"cpu": "CPU", "gpu": "GPU"}
 _TIME = {
-    "cpu": "on the host; a call inside another one of its row is part of that",
-    "gpu": "of the kernels, copies and sets launched inside, each counted in full",
+    "cpu": "on the host; a call nested in another call of the same row counts once",
+    "gpu": "of the kernels, copies and memsets launched inside; work that overlaps adds up",
 }
 _OF_ONE = {"mean": "Mean", "max": "Longest", "min": "Shortest"}
 
@@ -44,7 +44,7 @@ def side_columns(side: str, whole: str) -> tuple[Column, ...]:
             f"{name} {figure.capitalize()}",
             "number",
             "us",
-            f"{word} of one call that is in no other call of its row.",
+            f"{word} call, without calls nested in another call of the same row.",
             family=side,
         )
         for figure, word in _OF_ONE.items()

@@ -1,38 +1,46 @@
-"""The table of what was looked for: part of the views that findings belong to, and filled with
-them."""
+"""The table of checks: every detector with its outcome.
+
+Views that show findings declare it; ``evidence.report`` fills it together with the findings.
+"""
 
 from __future__ import annotations
 
 from torch_tb_profiler.views.schema import Column, TableSpec
 
-FOUND = "found"
-NOTHING = "nothing found"
-NOT_TOLD = "cannot be told"
+ISSUE = "issue"
+PASSED = "passed"
+INCONCLUSIVE = "not enough data"
 
 CHECKED = TableSpec(
     "checked",
-    "What was checked",
-    "One row per rule that looks for something to change, whether it found something or not.",
+    "Checks",
+    "One row per detector, whether it reported an issue or not.",
     (
-        Column("check", "Check", "string", None, "What the rule looks for."),
+        Column("check", "Check", "string", None, "What the detector checks."),
         Column(
             "outcome",
             "Outcome",
             "string",
             None,
-            f"'{FOUND}': it is among the findings. '{NOTHING}': its value does not cross the "
-            "threshold, or a finding tells the cause of what it would speak of. "
-            f"'{NOT_TOLD}': the recording lacks what the rule needs.",
+            f"'{ISSUE}': it is among the findings. '{PASSED}': the value does not exceed the "
+            "threshold, or another finding already covers it. "
+            f"'{INCONCLUSIVE}': the recording lacks data that the detector needs.",
         ),
         Column(
             "reason",
-            "Why",
+            "Reason",
             "string",
             None,
-            "Why it cannot be told, or with which finding it is told.",
+            "What data is missing, or which finding covers the issue.",
         ),
-        Column("measured", "Measured", "string", None, "The value that crossed the threshold."),
-        Column("threshold", "Threshold", "string", None, "The value it has to cross."),
-        Column("code", "Code", "string", None, "Stable name of the rule."),
+        Column(
+            "measured",
+            "Measured",
+            "string",
+            None,
+            "The measured value, if it exceeds the threshold.",
+        ),
+        Column("threshold", "Threshold", "string", None, "Threshold for the measured value."),
+        Column("code", "Code", "string", None, "Stable name of the detector."),
     ),
 )

@@ -14,21 +14,17 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec
 ALL_STEPS = "all"
 """Name of the rows that hold the mean over steps."""
 
-NO_GROUP = "The recording does not say which process group a call belongs to."
-NO_SIZE = "The recording does not give the sizes of these calls, or they move nothing (barriers)."
-UNTIMED = (
-    "The work of these calls on the device is not in the recording; the host only enqueues it."
-)
-NOT_COMPARED = (
-    "No collective could be matched with another worker's; sends and receives are not compared."
-)
+NO_GROUP = "The recording does not name the process group of a call."
+NO_SIZE = "The recording has no sizes for these calls, or they move no data (barriers)."
+UNTIMED = "The device work of these calls was not recorded, and the host call only enqueues it."
+NOT_COMPARED = "No collective matches one of another worker. Sends and receives are not compared."
 
 WORKER = Column("worker", "Worker", "string", None, "The worker (rank) the row is about.")
 
 STRAGGLERS = TableSpec(
     "stragglers",
     "Stragglers",
-    "Per worker, how often it was the last to arrive at a collective and what that cost.",
+    "One row per worker: how often it arrived last at a collective, and what that cost the others.",
     (
         WORKER,
         Column(
@@ -36,15 +32,15 @@ STRAGGLERS = TableSpec(
             "Collectives",
             "integer",
             "count",
-            "Matched collectives it ran; sends and receives are not compared: who waits in them is "
-            "the schedule's too.",
+            "Matched collectives of this worker. Sends and receives are left out: waiting in "
+            "them also depends on the pipeline schedule.",
         ),
         Column(
             "arrived_last",
             "Arrived Last",
             "integer",
             "count",
-            "Collectives it arrived at last: all others ran longer. Ties count for nobody.",
+            "Collectives this worker entered last: it ran the shortest. Ties count for no worker.",
             additive=True,
         ),
         Column("arrived_last_pct", "Share", "number", "pct", "Arrived Last over Collectives."),
@@ -53,8 +49,8 @@ STRAGGLERS = TableSpec(
             "Delay Caused",
             "number",
             "us",
-            "How much sooner those collectives could have begun had it arrived with the second "
-            "to last, summed.",
+            "How much earlier those collectives could have started if this worker had arrived "
+            "with the second to last; summed.",
             estimated=True,
             family="wait",
             additive=True,
@@ -64,7 +60,7 @@ STRAGGLERS = TableSpec(
             "Others' Wait",
             "number",
             "us",
-            "What all other workers together waited in those collectives.",
+            "Summed time that all other workers waited in those collectives.",
             estimated=True,
             family="wait",
             additive=True,
@@ -74,7 +70,7 @@ STRAGGLERS = TableSpec(
             "Own Wait",
             "number",
             "us",
-            "What it waited itself, in all its collectives.",
+            "Time this worker waited in all of its collectives.",
             estimated=True,
             family="wait",
             additive=True,

@@ -19,15 +19,15 @@ def cut_notes(trace: Trace) -> tuple[Note, ...]:
         return ()
     count = trace.steps.height
     if how.by.kind not in ("name", "start"):
-        text = f"0 iterations found. {how.reason or ''}".strip()
+        text = f"No iterations detected. {how.reason or ''}".strip()
     else:
         edge = "start" if how.by.kind == "start" else "end"
         text = (
-            f"Cut at each {edge} of {how.by.name[:_SHOWN]!r}, called {_times(how)}: "
-            f"{count} iterations; what lies before the first and behind the last is one too."
+            f"Iterations split at each {edge} of {how.by.name[:_SHOWN]!r}, called {_times(how)}: "
+            f"{count} iterations, including the part before the first and after the last."
         )
         if how.reason is not None:
-            text += f" It is the best candidate: {how.reason}."
+            text += f" Chosen as the best candidate: {how.reason}."
     evidence: dict[str, object] = {
         "iterations_by": f"{how.by.kind}:{how.by.name}" if how.by.name else how.by.kind,
         "calls": how.calls,
@@ -47,13 +47,13 @@ def cut_notes_of_ranks(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
     edge = "start" if by.kind == "start" else "end"
     if len({count for count in calls.values() if count}) == 1:
         text = (
-            f"Cut where the last rank that has {by.name[:_SHOWN]!r} reached each {edge} of it, on "
-            f"one clock: {max(calls.values())} calls on each of them."
+            f"Iterations split where the last rank reached each {edge} of {by.name[:_SHOWN]!r}, "
+            f"with clocks aligned: {max(calls.values())} calls on each rank that has it."
         )
     else:
         text = (
             f"The ranks call {by.name[:_SHOWN]!r} {min(calls.values())} to {max(calls.values())} "
-            f"times: each {edge} on any of them cuts all, on one clock."
+            f"times: each {edge} on any rank splits all ranks, with clocks aligned."
         )
     return (Note("quality", "iterations_cut", "info", text, {**said[0].evidence, "calls": calls}),)
 

@@ -7,28 +7,30 @@ from typing import Any
 
 from torch_tb_profiler.views.schema import Column
 
-DEVICE_MEMORY = Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device.")
+DEVICE_MEMORY = Column(
+    "memory_bytes", "Memory", "integer", "bytes", "Memory capacity of the device."
+)
 COMPUTE_CAPABILITY = Column(
     "compute_capability",
     "Compute Capability",
     "string",
     None,
-    "Generation of the device, major.minor.",
+    "Compute capability of the device, as major.minor.",
 )
 SM_COUNT = Column(
     "sm_count",
     "Multiprocessors",
     "integer",
     "count",
-    "Multiprocessors (SMs; compute units) of the device.",
+    "Number of multiprocessors of the device (SMs, compute units).",
 )
 
-NOT_DECLARED = "The file does not describe this device."
+NOT_DECLARED = "The recording does not describe this device."
 _LACKS = {
-    "name": "The file describes this device without a name.",
-    DEVICE_MEMORY.key: "The file describes this device without its memory.",
-    COMPUTE_CAPABILITY.key: "The file describes this device without a compute capability.",
-    SM_COUNT.key: "The file describes this device without its number of multiprocessors.",
+    "name": "The recording has no name for this device.",
+    DEVICE_MEMORY.key: "The recording has no memory capacity for this device.",
+    COMPUTE_CAPABILITY.key: "The recording has no compute capability for this device.",
+    SM_COUNT.key: "The recording has no number of multiprocessors for this device.",
 }
 ALWAYS = ("name", DEVICE_MEMORY.key, COMPUTE_CAPABILITY.key)
 """The properties that every table of devices shows."""

@@ -15,7 +15,7 @@ def flame_columns(what: str) -> tuple[Column, ...]:
     """The columns of a flame graph of nodes that are ``what``, ``"module"``."""
     return (
         Column("path", "Path", "string", None, f"Path of the {what}."),
-        Column("parent", "Parent", "string", None, "Path of the bar below."),
+        Column("parent", "Parent", "string", None, "Path of the parent bar."),
         Column("name", what.capitalize(), "string", None, f"Name of the {what}."),
         Column("depth", "Depth", "integer", "count", "0 for roots."),
         *(

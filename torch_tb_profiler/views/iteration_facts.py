@@ -9,29 +9,30 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
 _HELPS: dict[str, tuple[str, Unit | None, str]] = {
-    "iterations_total": ("Iterations", "count", "Iterations of the recording."),
+    "iterations_total": ("Iterations", "count", "Iterations in the recording."),
     "iterations_selected": (
         "Iterations selected",
         "count",
-        "Those that the numbers here are of.",
+        "Iterations that the numbers on this page cover.",
     ),
-    "iterations_first": ("First iteration", None, "Name of the first of these."),
-    "iterations_last": ("Last iteration", None, "Name of the last of these."),
+    "iterations_first": ("First iteration", None, "Name of the first selected iteration."),
+    "iterations_last": ("Last iteration", None, "Name of the last selected iteration."),
     "iteration_mean_us": (
         "Mean iteration",
         "us",
-        "Mean length of the selected iterations that are whole; of all of them where none is.",
+        "Mean duration of the selected iterations that are complete; of all selected ones if "
+        "none is complete.",
     ),
     "iteration_stddev_us": (
         "Standard deviation",
         "us",
-        "Root of the mean squared difference of these lengths from their mean.",
+        "Standard deviation of these durations.",
     ),
     "wall_clock_us": (
         "Wall clock",
         "us",
-        "From the start of the first operation on the host in the first selected iteration to the "
-        "last end on host or device in the last.",
+        "From the first host operation of the first selected iteration to the last end, on host "
+        "or device, of the last one.",
     ),
 }
 

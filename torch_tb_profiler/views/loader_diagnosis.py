@@ -61,8 +61,9 @@ def describe_diagnosis(loading: Loading, found: Diagnosis) -> DiagnosisText:
     wait, step = duration_text(loading.wait.mean_us), duration_text(loading.step_us)
     kind = phase_title(loading.phase)
     waited = (
-        f"Each {kind} batch of loader {loader_name(loading)} was waited for {wait} of {step} "
-        f"in the mean ({loading.wait_pct:.1f} %; {loading.waited} of {loading.batches} batches)."
+        f"On average the {kind} loop waited {wait} of {step} for each batch of loader "
+        f"{loader_name(loading)} ({loading.wait_pct:.1f} %; it waited for {loading.waited} of "
+        f"{loading.batches} batches)."
     )
     why = loader_advice()[_advised(loading, found)].advice.format(needed=found.needed)
     if found.kind == MODEL:
@@ -95,7 +96,7 @@ def _stage(loading: Loading, found: Diagnosis) -> str:
     of = loader_advice()["fetch_computes" if is_computing else found.stage]
     mine, whole = loading.stages[found.stage].mean_us, loading.work_us
     named = [name for name in IN_WORKER if name in loading.stages]
-    rest = "" if "transform" in named or found.stage != "fetch" else ", with what changes them"
+    rest = "" if "transform" in named or found.stage != "fetch" else ", transforms included"
     return (
         f"Of the {duration_text(whole)} of work on a batch, {of.words}{rest} ({found.stage}) takes "
         f"{duration_text(mine)} ({found.share_pct:.0f} %). {of.advice}"
@@ -111,7 +112,7 @@ def _won(loading: Loading, found: Diagnosis) -> str:
     are = "s" if found.needed > 1 else ""
     return (
         f"With {found.needed} worker{are} a batch would take {duration_text(found.step_us)} "
-        f"instead of {duration_text(loading.steady_us)}, estimated."
+        f"instead of {duration_text(loading.steady_us)} (estimated)."
     )
 
 
@@ -120,7 +121,10 @@ def _start(loading: Loading, found: Diagnosis) -> str:
     share = loading.start_us / loading.elapsed_us * 100 if loading.elapsed_us else 0.0
     if share < data_loading().waited_pct:
         return ""
-    figure = f"The first batches of epochs are {duration_text(loading.start_us)} of all waiting."
+    figure = (
+        f"Waiting for the first batch of each epoch took {duration_text(loading.start_us)} in "
+        "total."
+    )
     is_kept = found.kind == START or loading.settings.get("persistent_workers")
     return figure if is_kept else f"{figure} {loader_advice()[START].advice}"
 

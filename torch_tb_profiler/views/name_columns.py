@@ -25,7 +25,7 @@ NameMode = Literal["short", "demangled", "recorded"]
 
 SHORT = "short_name"
 DEMANGLED = "demangled_name"
-AS_RECORDED = "The name was recorded as it stands in the source."
+AS_RECORDED = "The recorded name is not mangled."
 
 
 def _names(trace: Trace) -> KernelNames:
@@ -49,7 +49,7 @@ OTHER_NAMES = (
         "Short Name",
         "string",
         None,
-        "What tells the kernel from the others of the trace, in few letters.",
+        "Shortest form of the name that is unique among the kernels of the trace.",
         hidden=True,
         value=_short,
     ),
@@ -58,7 +58,7 @@ OTHER_NAMES = (
         "Demangled Name",
         "string",
         None,
-        "The name as it stands in the source, where the recorded one is mangled.",
+        "The name as in the source code, if the recorded one is mangled.",
         hidden=True,
         value=_demangled,
         null_reason=AS_RECORDED,

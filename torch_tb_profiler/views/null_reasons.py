@@ -17,7 +17,7 @@ __all__ = ["missing_reason", "needed", "not_grouped", "recorded_reason", "record
 
 def not_grouped(by: str, group_by: str) -> str:
     """Why a column is null that only another grouping fills."""
-    return f"Not grouped by {by}: choose group_by={group_by}."
+    return f"Rows are not grouped by {by}: use group_by={group_by}."
 
 
 def needed(frame: pl.DataFrame, reasons: Mapping[str, str]) -> dict[str, str]:

@@ -146,7 +146,7 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
 """Columns and facts an issue bends, marked in the pages; the others concern the whole file."""
 
 
-_ONLY_ON_DEVICES = "All of them are on devices, where work may overlap; no number suffers."
+_ONLY_ON_DEVICES = "All of them are on devices, where work may overlap; no number is affected."
 _SHOWN_NAMES = 5
 
 

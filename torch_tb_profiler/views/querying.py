@@ -80,7 +80,7 @@ def query(
         QueryError: a parameter is malformed or names no column of the table.
     """
     if offset < 0:
-        raise QueryError("offset", f"{offset} is negative; rows count from 0")
+        raise QueryError("offset", f"{offset} is negative; rows are counted from 0")
     if limit is not None and limit < 0:
         raise QueryError("limit", f"{limit} is negative")
     table = complete(table)
@@ -149,7 +149,9 @@ def _sorted(table: Table, frame: pl.DataFrame, sort: str) -> pl.DataFrame:
         text = _stripped(part)
         key = _stripped(text.removeprefix("-"))
         if not key:
-            raise QueryError("sort", f"{sort[:80]!r} has an empty key; write it like -calls,name")
+            raise QueryError(
+                "sort", f"{sort[:80]!r} has an empty key; write for example -calls,name"
+            )
         column = _column(table, key, "sort")
         is_text = column.type == "string"
         keys.append(pl.col(key).str.to_lowercase() if is_text else pl.col(key))
@@ -173,8 +175,8 @@ def _clause_expression(table: Table, clause: str) -> pl.Expr:
         raise QueryError(
             "filter",
             f"table {table.spec.name!r} has no column {key[:80]!r}; it has "
-            f"{', '.join(_columns(table))}. To search for {operator!r} as text, "
-            "put a backslash before it",
+            f"{', '.join(_columns(table))}. To search for the text {operator!r}, put a backslash "
+            "before it",
         )
     column = _columns(table)[key]
     if value == _NULL and operator in ("=", "!="):
@@ -183,7 +185,9 @@ def _clause_expression(table: Table, clause: str) -> pl.Expr:
     positive = _OPPOSITE.get(operator, operator)
     if positive in _INSIDE:
         if column.type != "string":
-            raise QueryError("filter", f"{key} holds no text; compare it with = != > >= < or <=")
+            raise QueryError(
+                "filter", f"{key} is not a text column; compare it with = != > >= < or <="
+            )
         expression = _inside(table, _names_of(table, key), positive, value)
     else:
         expression = _comparison(column, positive, value).fill_null(False)
@@ -216,7 +220,7 @@ def _search_expression(table: Table, clause: str) -> pl.Expr:
     texts = [column for column in table.spec.columns if column.type == "string"]
     keys = [each.key for each in texts if not each.hidden or each.key in (SHORT, DEMANGLED)]
     if not texts:
-        raise QueryError("filter", f"{value[:80]!r} has no key, and no column here holds text")
+        raise QueryError("filter", f"{value[:80]!r} has no key, and this table has no text column")
     positive = _OPPOSITE.get(operator, operator)
     expression = _inside(table, keys, positive, value)
     return ~expression if positive != operator else expression
@@ -277,7 +281,7 @@ def _number(column: Column, value: str) -> int | float:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise QueryError("filter", f"{column.key} is a number, {value[:80]!r} is none")
+        raise QueryError("filter", f"{column.key} is a number; {value[:80]!r} is not")
     return number
 
 

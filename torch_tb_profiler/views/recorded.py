@@ -11,8 +11,8 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec
 
-SOURCE = Column("source", "File", "string", None, "The file of the recording that tells it.")
-NOT_TOLD = "The file of the recording does not tell it."
+SOURCE = Column("source", "File", "string", None, "File of the recording that this row comes from.")
+NOT_TOLD = "The file does not contain this value."
 
 
 def recorded_frame(trace: Trace, name: str) -> pl.DataFrame | None:
@@ -36,5 +36,7 @@ def recorded_notes(tables: Collection[str], selection: Selection) -> tuple[Note,
     """That a selection does not narrow what files tell of the whole recording."""
     if not tables or selection.is_everything:
         return ()
-    text = "What the files of the recording tell themselves is of the whole recording."
+    text = (
+        "Values read from files of the recording cover the whole recording, not only the selection."
+    )
     return (Note("quality", "recorded_whole", "info", text, {"tables": sorted(tables)}),)

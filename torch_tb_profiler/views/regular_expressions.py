@@ -41,7 +41,8 @@ def matching(
     """
     if len(pattern) > MAX_CHARACTERS:
         raise ExpressionError(
-            f"a regular expression of {len(pattern)} characters; {MAX_CHARACTERS} are allowed"
+            f"the regular expression has {len(pattern)} characters; at most {MAX_CHARACTERS} are "
+            "allowed"
         )
     end = clock() + MAX_SECONDS
     _found(pl.Series([""]), pattern)  # what is malformed is so without a row, too
@@ -67,9 +68,9 @@ def _found(values: pl.Series, pattern: str) -> pl.Series:
     try:
         return values.str.contains(_IGNORING_CASE + pattern)
     except pl.exceptions.ComputeError as error:
-        raise ExpressionError(f"{pattern[:80]!r} is no regular expression: {_reason(error)}") from (
-            None
-        )
+        raise ExpressionError(
+            f"{pattern[:80]!r} is not a valid regular expression: {_reason(error)}"
+        ) from (None)
 
 
 def _reason(error: pl.exceptions.ComputeError) -> str:
@@ -77,4 +78,4 @@ def _reason(error: pl.exceptions.ComputeError) -> str:
     if "size limit" in text:
         return "its repetitions make it too large"
     found = _REASON.search(text)
-    return found.group(1) if found else "it cannot be read"
+    return found.group(1) if found else "it cannot be parsed"

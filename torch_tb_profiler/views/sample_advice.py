@@ -130,31 +130,34 @@ def _host_cpu_low(asked: Question) -> Note | None:
         if not any(name in asked.trace.side for name in PIPELINES):
             return None
         text = (
-            f"Programs used {user:.1f} % of the host's cores. Where steps wait for data, more "
-            "workers can load it."
+            f"Programs used {user:.1f} % of the host's CPU cores. If steps wait for data, more "
+            "loader workers can use the free cores."
         )
-        return _note(Said("host_cpu_low", "Cores are free", "info"), text, user, limit)
+        return _note(Said("host_cpu_low", "CPU cores idle", "info"), text, user, limit)
     if waits < asked.known.waits_pct:
         return None
     text = (
-        f"The program waits for data {waits:.0f} % of the time, and programs use only {user:.0f} % "
-        f"of the host's cores. {_workers_text(asked)}"
+        f"The program waits for data {waits:.0f} % of the time while programs use only "
+        f"{user:.0f} % of the host's CPU cores. {_workers_text(asked)}"
     )
     return _note(
-        Said("host_cpu_low", "Cores are free while steps wait", "warning"), text, user, limit
+        Said("host_cpu_low", "CPU cores idle while steps wait", "warning"), text, user, limit
     )
 
 
 def _workers_text(asked: Question) -> str:
     busy = [each.mean() for each in asked.of.find(WORKER, "CPU")]
     if not busy:
-        return "Load it in worker processes (num_workers of the DataLoader), or in more of them."
+        return "Load data in worker processes (num_workers of the DataLoader), or in more of them."
     mean = sum(busy) / len(busy)
     if mean >= asked.known.busy_worker_pct:
-        return f"Its {len(busy)} workers compute all the time ({mean:.0f} % of a core): use more."
+        return (
+            f"Its {len(busy)} workers are busy all the time ({mean:.0f} % of a core each): use "
+            "more."
+        )
     return (
-        f"Its {len(busy)} workers compute only {mean:.0f} % of the time: they wait, for storage or "
-        "for their turn. The view of data tells for what."
+        f"Its {len(busy)} workers are busy only {mean:.0f} % of the time: they wait for storage "
+        "or for a free place in the queue. The Data view shows which."
     )
 
 
@@ -167,12 +170,12 @@ def _host_cpu_system(asked: Question) -> Note | None:
     counted = ""
     if switches:
         per = "a second" if switches[0].unit == "1/s" else "per sample"
-        counted = f", with {switches[0].mean():,.0f} switches between tasks {per}"
+        counted = f", with {switches[0].mean():,.0f} context switches {per}"
     text = (
-        f"The system itself took {system:.1f} % of the host's cores{counted}. Fewer workers or "
-        "threads leave more of them to the program."
+        f"The operating system used {system:.1f} % of the host's CPU cores{counted}. Fewer "
+        "workers or threads leave more CPU time to the program."
     )
-    return _note(Said("host_cpu_system", "The system takes the cores", "info"), text, system, limit)
+    return _note(Said("host_cpu_system", "High system CPU time", "info"), text, system, limit)
 
 
 def _io_wait(asked: Question) -> Note | None:
@@ -183,13 +186,15 @@ def _io_wait(asked: Question) -> Note | None:
     read, written = (asked.of.mean(HOST, f"disk {way}") for way in ("read", "written"))
     moved = ""
     if read is not None and written is not None:
-        moved = f" Disks read {read / 1e6:,.0f} and wrote {written / 1e6:,.0f} MB/s meanwhile."
+        moved = (
+            f" Disks read {read / 1e6:,.0f} and wrote {written / 1e6:,.0f} MB/s during that time."
+        )
     text = (
-        f"{wait:.1f} % of the host's cores waited for storage.{moved} Data on a local or faster "
-        "disk, kept in memory, or in fewer and larger files, is there sooner; checkpoints can be "
-        "written by a thread."
+        f"{wait:.1f} % of the host's CPU time was spent waiting for storage.{moved} Put the data "
+        "on a local or faster disk, cache it in memory, or store it in fewer and larger files; "
+        "write checkpoints in a background thread."
     )
-    return _note(Said("host_io_wait", "Storage is waited for", "warning"), text, wait, limit)
+    return _note(Said("host_io_wait", "CPU waits for storage", "warning"), text, wait, limit)
 
 
 def _shared(asked: Question) -> Note | None:
@@ -205,11 +210,11 @@ def _shared(asked: Question) -> Note | None:
     if idle >= asked.known.shared_idle_pct or others < limit:
         return None
     text = (
-        f"All {cores:.0f} cores of the host were busy ({idle:.0f} % idle). The process with its "
-        f"workers used {used:.0f} % of them, other programs took {others:.0f} %: times of this "
-        "recording are longer than they are alone."
+        f"All {cores:.0f} CPU cores of the host were busy ({idle:.0f} % idle). This process and "
+        f"its workers used {used:.0f} %, other programs {others:.0f} %: times in this recording "
+        "are longer than on an idle machine."
     )
-    said = Said("host_shared", "Other programs take the cores", "warning")
+    said = Said("host_shared", "Other programs use the CPU", "warning")
     return _note(said, text, others, limit)
 
 
@@ -217,18 +222,18 @@ def _memory_full(asked: Question) -> Note | None:
     """The container, or the host, is about to run out of memory."""
     limit = asked.known.memory_pct
     for source, metric, of in (
-        (PROCESS, "memory limit in use", "The container's memory"),
-        (HOST, "memory in use", "The memory of the host"),
+        (PROCESS, "memory limit in use", "Container memory"),
+        (HOST, "memory in use", "Host memory"),
     ):
         most = asked.of.highest(source, metric)
         if most is not None and most > limit:
             text = (
-                f"{of} was {most:.1f} % full at its peak: a little more, and the system kills a "
-                "process or moves memory to disk. Fewer workers, a smaller prefetch_factor and "
-                "datasets that are mapped instead of read need less."
+                f"{of} was {most:.1f} % full at its peak: with a little more the system kills a "
+                "process or swaps memory to disk. Use fewer workers, a smaller prefetch_factor, "
+                "or memory-mapped datasets."
             )
             return _note(
-                Said("memory_nearly_full", "Memory is nearly full", "warning"), text, most, limit
+                Said("memory_nearly_full", "Memory nearly full", "warning"), text, most, limit
             )
     return None
 
@@ -239,11 +244,12 @@ def _swapped(asked: Question) -> Note | None:
     if most is None or most < limit:
         return None
     text = (
-        f"{most / 1e6:,.0f} MB of the process were moved to disk: each first use of them waits for "
-        "it. Less memory on this machine, by all of its programs, keeps the process in RAM."
+        f"{most / 1e6:,.0f} MB of the process were swapped to disk: the first access to each "
+        "swapped page waits for the disk. Reduce the memory use of all programs on this machine "
+        "to keep the process in RAM."
     )
     return _note(
-        Said("process_swapped", "The process was swapped out", "warning"),
+        Said("process_swapped", "Process swapped out", "warning"),
         text,
         most,
         limit,
@@ -258,9 +264,9 @@ def _cpu_limit(asked: Question) -> Note | None:
     allowed = "" if cores is None else f" of {cores / 100:g} cores"
     if throttled is not None and throttled > limit:
         text = (
-            f"The container used up its CPU limit{allowed} in {throttled:.0f} % of the scheduler's "
-            "periods, and all of its threads stood still for the rest of each. A higher limit, or "
-            "no more threads and workers than it has cores, mends that."
+            f"The container used up its CPU limit{allowed} in {throttled:.0f} % of the scheduler "
+            "periods, and all of its threads were paused for the rest of each period. Raise the "
+            "limit, or use no more threads and workers than the container has cores."
         )
         return _note(Said("cpu_limit_reached", "CPU limit", "warning"), text, throttled, limit)
     own = asked.of.mean(PROCESS, "CPU")
@@ -271,8 +277,8 @@ def _cpu_limit(asked: Question) -> Note | None:
     if share < limit:
         return None
     text = (
-        f"The process and its workers used {share:.0f} % of the {cores / 100:g} cores that they "
-        "may use; the host has more. A higher limit or a wider affinity gives them more."
+        f"The process and its workers used {share:.0f} % of the {cores / 100:g} cores available "
+        "to them; the host has more. Raise the CPU limit or widen the CPU affinity."
     )
     return _note(Said("cpu_limit_reached", "CPU limit", "info"), text, share, limit)
 
@@ -306,7 +312,7 @@ def _state(asked: Question, gpu: str) -> str:
     if clock is not None:
         most = asked.of.highest(gpu, "SM clock") or clock
         parts.append(f"SM clock {clock:,.0f} MHz, at most {most:,.0f} MHz")
-    return f"{gpu} in the mean: {', '.join(parts)}. " if parts else ""
+    return f"{gpu} on average: {', '.join(parts)}. " if parts else ""
 
 
 def _one_thread(asked: Question) -> Note | None:
@@ -323,11 +329,11 @@ def _one_thread(asked: Question) -> Note | None:
     if waits is not None and waits >= known.waits_pct:
         return None
     text = (
-        f"The GPU was busy {max(working):.0f} % of the time, while the process used {cpu:.0f} % of "
-        "a core, so about one: a single thread of the host sets the pace. Larger batches, "
-        "torch.compile or CUDA graphs give the GPU more work per line of Python."
+        f"The GPU was busy {max(working):.0f} % of the time while the process used {cpu:.0f} % "
+        "of a core, about one: a single host thread limits the speed. Larger batches, "
+        "torch.compile or CUDA graphs give the GPU more work per host call."
     )
-    said = Said("one_thread_bound", "One thread sets the pace", "warning")
+    said = Said("one_thread_bound", "Limited by one host thread", "warning")
     return _note(said, text, max(working), known.gpu_idle_pct)
 
 
@@ -338,15 +344,15 @@ URGENT: tuple[Callable[[Question], Note | None], ...] = (
     _cpu_limit,
     _throttled(
         "throttled by heat",
-        Said("gpu_throttled_heat", "GPU too hot", "warning"),
-        "{gpus}: too hot in {share:.0f} % of the samples, so the clocks were held down. {state}"
-        "Look at cooling and at what runs beside it.",
+        Said("gpu_throttled_heat", "GPU thermally throttled", "warning"),
+        "{gpus}: thermally throttled in {share:.0f} % of the samples. {state}Check the cooling "
+        "and other load on the machine.",
     ),
     _throttled(
         "throttled by hardware",
-        Said("gpu_throttled_hardware", "GPU slowed down", "warning"),
-        "{gpus}: the hardware halved the clocks in {share:.0f} % of the samples. {state}"
-        "Look at the power supply and its cables, and at nvidia-smi -q -d PERFORMANCE.",
+        Said("gpu_throttled_hardware", "GPU slowed by hardware", "warning"),
+        "{gpus}: the hardware halved the clocks in {share:.0f} % of the samples. {state}Check "
+        "the power supply and its cables, and nvidia-smi -q -d PERFORMANCE.",
     ),
 )
 """What makes everything slow, most urgent first: the overview tells it too."""
@@ -359,16 +365,16 @@ RULES = (
     _host_cpu_system,
     _throttled(
         "throttled by power",
-        Said("gpu_throttled_power", "Power limit of the GPU", "info"),
-        "{gpus}: at the power limit in {share:.0f} % of the samples, so the clocks were held down. "
-        "{state}Dense work does that: a higher limit (nvidia-smi -pl), where the card allows one, "
-        "makes it faster; times of runs compare only at the same limit.",
+        Said("gpu_throttled_power", "GPU at its power limit", "info"),
+        "{gpus}: at the power limit in {share:.0f} % of the samples, which lowers the clocks. "
+        "{state}This is normal for dense work. A higher limit (nvidia-smi -pl), if the card "
+        "allows it, makes it faster; compare runs only at the same limit.",
     ),
     _throttled(
         "clocks limited by settings",
-        Said("gpu_clocks_limited", "Clocks are set", "info"),
-        "{gpus}: somebody set the clocks lower than the GPU could go, in {share:.0f} % of the "
-        "samples. {state}nvidia-smi -rac and -rgc take that back.",
+        Said("gpu_clocks_limited", "GPU clocks limited by settings", "info"),
+        "{gpus}: the clocks were limited by settings in {share:.0f} % of the samples. "
+        "{state}nvidia-smi -rac and -rgc reset them.",
     ),
 )
 """What is most urgent first."""

@@ -128,7 +128,7 @@ class TableSpec:
     sort: str = ""
     tree: tuple[str, str] | None = None
     is_summary: bool = False
-    when_empty: str = "The selection holds nothing of the kind."
+    when_empty: str = "No data in this selection."
     two_sided: bool = False
 
     def polars_schema(self) -> dict[str, type[pl.DataType]]:
@@ -184,7 +184,7 @@ class Table:
         return NONE_PASSED if self.filtered_out else self.spec.when_empty
 
 
-NONE_PASSED = "No row passes the filter."
+NONE_PASSED = "No row matches the filter."
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ def total_column(measure: str, whole: str) -> Column:
 def cumulative_column(measure: str, whole: str) -> Column:
     """The share of a row with all rows that have more of ``measure``."""
     text = (
-        f"Share of {whole} in this row and all rows with more {measure}, whatever the order shown; "
-        "among equals those that the default order puts first."
+        f"Share of {whole} in this row and all rows with more {measure}, independent of the sort "
+        "order; ties follow the default order."
     )
     return Column(CUMULATIVE, "Cumulative Share", "number", "pct", text)
 

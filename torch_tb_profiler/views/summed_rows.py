@@ -27,12 +27,12 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import of_whole
 
-NO_STEP_TIME = "The steps of the selection take no time on the host."
-NO_CALL = "The recording does not tell which call of the host launched it."
-NO_HOST_TIME = "No call of the host that copies or sets memory launched it (a graph did, say)."
-NO_DEVICE_PART = "The recording holds no device work of these calls."
-NO_BYTES = "The recording does not say how much was copied or set."
-NO_RATE = "The recording does not say how much was copied or set, or it took no time."
+NO_STEP_TIME = "The selected steps take no time on the host."
+NO_CALL = "No host call that launched it is recorded."
+NO_HOST_TIME = "No host call that copies or sets memory launched it (for example, a graph did)."
+NO_DEVICE_PART = "No device work of these calls is recorded."
+NO_BYTES = "The number of bytes was not recorded."
+NO_RATE = "The number of bytes was not recorded, or the duration is 0."
 
 EVENT_TYPE_COLUMNS = (
     Column(
@@ -40,26 +40,33 @@ EVENT_TYPE_COLUMNS = (
         "Type",
         "string",
         None,
-        "The recording's own word (cpu_op, cuda_runtime, kernel; Operator, UserDefined), or "
-        "ProfileStep, Dataloader, Optimization, Module for what is told by more than a word. "
-        "Communication is the part of the kernels that communicates.",
+        "Event category as recorded (cpu_op, cuda_runtime, kernel; Operator, UserDefined), or "
+        "ProfileStep, Dataloader, Optimization, Module for events recognized by name. "
+        "Communication is the subset of communication kernels.",
     ),
-    Column("side", "Side", "string", None, "host, or device."),
-    Column("calls", "Calls", "integer", "count", "How many events; of phases the outermost."),
+    Column("side", "Side", "string", None, "host or device."),
+    Column(
+        "calls",
+        "Calls",
+        "integer",
+        "count",
+        "Number of events; of nested phases only the outermost.",
+    ),
     Column(
         "time_us",
         "Time",
         "number",
         "us",
-        "Time in which at least one of them ran, over all threads, devices and streams: what "
-        "overlaps counts once.",
+        "Time in which at least one of them ran, over all threads, devices and streams; "
+        "overlapping time counts once.",
     ),
     Column(
         "pct",
         "Share",
         "number",
         "pct",
-        f"Time as share of {STEP_TIME}; of devices of the steps to the end of their device work.",
+        f"Time as share of {STEP_TIME}; on devices, of the steps up to the end of their device "
+        "work.",
     ),
 )
 
@@ -69,7 +76,7 @@ MEMORY_OPERATION_COLUMNS = (
         "Name",
         "string",
         None,
-        "Memcpy with its direction where the device's part tells it (HtoD: host to device), or "
+        "Memcpy with its direction if the device work is recorded (HtoD: host to device), or "
         "Memset.",
     ),
     Column(
@@ -77,15 +84,15 @@ MEMORY_OPERATION_COLUMNS = (
         "Host Call",
         "string",
         None,
-        "The outermost call of a device's interface, or range, that is named like a copy or set; "
-        "else what launched it.",
+        "The outermost device API call or range named like a copy or set; otherwise the call "
+        "that launched it.",
     ),
     Column(
         "calls",
         "Calls",
         "integer",
         "count",
-        "Calls of the host; copies and sets that no such call launched count each.",
+        "Host calls; a copy or set without such a call counts as one.",
         additive=True,
     ),
     *call_columns(STEP_TIME),
@@ -95,8 +102,8 @@ MEMORY_OPERATION_COLUMNS = (
         "Bandwidth",
         "number",
         "gb_per_s",
-        "Size divided by the time on the device of those whose size is recorded, in 10⁹ bytes per "
-        "second.",
+        "Size divided by device time, in 10⁹ bytes per second, over operations with a recorded "
+        "size.",
     ),
 )
 
@@ -107,10 +114,10 @@ USER_RANGE_COLUMNS = (
         "Domain",
         "string",
         None,
-        "Whose it is: user, or the framework that names its ranges so.",
+        "Owner of the range: user, or the framework it belongs to.",
     ),
-    Column("thread", "Thread", "string", None, "Its thread; all: threads are merged."),
-    Column("calls", "Calls", "integer", "count", "How often it was entered.", additive=True),
+    Column("thread", "Thread", "string", None, "Thread of the range; all: threads are merged."),
+    Column("calls", "Calls", "integer", "count", "Number of times it was entered.", additive=True),
     *call_columns(STEP_TIME),
 )
 

@@ -19,10 +19,10 @@ _TITLES = {
 }
 _TEXTS = {
     "cpu": "Time on the host from start to end",
-    "gpu": "Duration of the kernels, copies and sets launched inside",
-    "cpu_overhead": "Part of the time on the host in which no device API call ran on its thread",
-    "gpu_idle": "Time from the first start to the last end of the device work launched inside in "
-    "which none of it ran",
+    "gpu": "Duration of the kernels, copies and memsets launched inside",
+    "cpu_overhead": "Host time in which no device API call ran on its thread",
+    "gpu_idle": "Idle time between the first start and the last end of the device work launched "
+    "inside",
 }
 _OF = {
     "mean": ("Mean", "mean over"),

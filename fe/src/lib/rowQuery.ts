@@ -33,14 +33,14 @@ export function filterProblem(columns: readonly Column[], clauses: readonly Clau
 
 function clauseProblem(columns: readonly Column[], clause: Clause): string | null {
   const { key, operator, value } = clause;
-  if (key === null) return columns.some(({ type }) => type === "string") ? null : `“${value}” has no key, and no column here holds text`;
+  if (key === null) return columns.some(({ type }) => type === "string") ? null : `“${value}” has no key, and this table has no text column`;
   const column = columns.find((each) => each.key === key);
   if (column === undefined) return `no column “${key}” here`;
   const isEquality = operator === "=" || operator === "!=";
   if (column.type === "string" || (value === NULL_VALUE && isEquality)) return null;
-  if (operator === "~" || operator === "!~" || isExpression(clause)) return `${key} holds no text; compare it with = != > >= < or <=`;
+  if (operator === "~" || operator === "!~" || isExpression(clause)) return `${key} is not a text column; compare it with = != > >= < or <=`;
   if (column.type === "boolean") return isEquality && BOOLEANS.has(value.toLowerCase()) ? null : `${key} is yes or no; write ${key}=yes`;
-  return NUMBER.test(value) ? null : `${key} is a number, “${value}” is none`;
+  return NUMBER.test(value) ? null : `${key} is a number; “${value}” is not`;
 }
 
 type Test = (row: Row) => boolean;

@@ -1,4 +1,4 @@
-/** What was looked for, under the findings: how many rules found something, and on demand each of them. */
+/** The checks under the findings: how many of each outcome, and on demand the table of all of them. */
 import { useState } from "react";
 
 import type { Table } from "../api/types";
@@ -13,7 +13,7 @@ export function Checked({ table }: { readonly table: Table }) {
       <p className="checked soft">
         {outcomesText(table)}{" "}
         <button type="button" className="frame-link" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Hide what was checked" : "What was checked"}
+          {open ? "Hide checks" : "Show checks"}
         </button>
       </p>
       {open && (

@@ -15,7 +15,7 @@ const table = (...outcomes: string[]): Table => ({
   ...PLAIN_TABLE,
 });
 
-it("counts each outcome, in the order in which they come", () => {
-  expect(outcomesText(table("found", "cannot be told", "nothing found", "nothing found"))).toBe("4 checks: 1 found, 1 cannot be told, 2 nothing found.");
-  expect(outcomesText(table("found"))).toBe("1 check: 1 found.");
+it("counts issues, passed checks and checks without enough data", () => {
+  expect(outcomesText(table("issue", "not enough data", "passed", "passed"))).toBe("Checks: 1 issue, 2 passed, 1 needs data this recording lacks.");
+  expect(outcomesText(table("issue", "issue", "not enough data", "not enough data"))).toBe("Checks: 2 issues, 2 need data this recording lacks.");
 });

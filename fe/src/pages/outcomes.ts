@@ -2,9 +2,15 @@
 import type { Table } from "../api/types";
 import { textOf } from "../lib/rows";
 
-/** "18 checks: 2 found, 4 cannot be told, 12 nothing found." */
+/** "Checks: 6 issues, 25 passed, 22 need data this recording lacks." */
 export function outcomesText(table: Table): string {
   const outcomes = table.rows.map((row) => textOf(table, row, "outcome"));
-  const counts = [...new Set(outcomes)].map((outcome) => `${outcomes.filter((each) => each === outcome).length} ${outcome}`);
-  return `${outcomes.length} ${outcomes.length === 1 ? "check" : "checks"}: ${counts.join(", ")}.`;
+  const count = (outcome: string) => outcomes.filter((each) => each === outcome).length;
+  const parts = [
+    [count("issue"), "issue", "issues"],
+    [count("passed"), "passed", "passed"],
+    [count("not enough data"), "needs data this recording lacks", "need data this recording lacks"],
+  ] as const;
+  const shown = parts.filter(([number]) => number > 0).map(([number, one, several]) => `${number} ${number === 1 ? one : several}`);
+  return `Checks: ${shown.join(", ")}.`;
 }

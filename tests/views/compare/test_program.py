@@ -27,7 +27,7 @@ def test_what_nobody_recorded_is_no_row() -> None:
         ("processor", {"cpu_model": "A", "cpu_cores": 8}, {"cpu_model": "A", "cpu_cores": 4},
          ("A, 8 cores", "A, 4 cores")),
         ("switches", {"tf32_matmul": True, "gradcheck": False}, {"tf32_matmul": False},
-         ("TF32 in products", "none on")),
+         ("TF32 matmul", "none on")),
         ("compilation", {"compile_mode": ""}, {"compile_mode": "max-autotune"},
          ("nothing compiled", "max-autotune")),
         ("parameters", {"parameters": 1000}, {"parameters": 2_000_000}, ("1,000", "2,000,000")),

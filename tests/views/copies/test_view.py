@@ -78,7 +78,7 @@ def test_sizes() -> None:
 def test_a_note_tells_what_pageable_memory_costs() -> None:
     (note,) = [n for n in copies(recorded(), Selection()).notes if n.code == "copies_pageable"]
     assert note.text.startswith(
-        "1 of 3 copies are from or to pageable memory: 2.0 ms on the device"
+        "1 of 3 copies are from or to pageable memory: they take 2.0 ms on the device"
     )
     assert "1.5 ms less (estimated)" in note.text
 
@@ -103,7 +103,7 @@ def test_of_an_unknown_device_limits_are_null() -> None:
     view = copies(trace([memcpy(0, 2000, name=PAGEABLE, bytes=10 * MB)]), Selection())
     (row,) = rows(view, "copies_by_kind")
     assert (row["limit_gb_per_s"], row["limit_pct"], row["pinned_saving_us"]) == (None, None, None)
-    assert "not known" in view.tables["copies_by_kind"].null_reasons["limit_gb_per_s"]
+    assert "is unknown" in view.tables["copies_by_kind"].null_reasons["limit_gb_per_s"]
 
 
 def test_the_rate_over_time_moves_all_bytes() -> None:
@@ -124,7 +124,7 @@ def test_the_rate_over_time_moves_all_bytes() -> None:
 def test_without_copies_it_says_so() -> None:
     reason = SPEC.missing(trace([step(1, 0, 100), op("aten::mm", 0, 50), memset(10, 5)]))
     assert reason is not None
-    assert reason.startswith("The recording holds no copy")
+    assert reason.startswith("The recording contains no device memory copies")
 
 
 @st.composite

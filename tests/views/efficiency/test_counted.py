@@ -130,7 +130,7 @@ def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() ->
     (mfu,) = (fact for fact in view.facts if fact.key == "mfu_pct")
     assert mfu.value is None
     assert facts(view)["device_name", "GPU 0"] == "nobody's"
-    assert mfu.reason == "What nobody's reaches in bfloat16 is not known: give it with --peak."
+    assert mfu.reason == "The peak of nobody's for bfloat16 is unknown: specify it with --peak."
     assert view.series == {}
     given = efficiency(made, Selection(), peak="bf16=1000,bandwidth_gb_per_s=2000")
     (row,) = rows(given)

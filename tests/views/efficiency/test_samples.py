@@ -60,4 +60,4 @@ def test_more_than_the_device_can_compute_is_no_share() -> None:
     }
     assert found["2"].value == pytest.approx(92.545, rel=1e-3)
     assert found["1"].value is None
-    assert "whole steps" in str(found["1"].reason)
+    assert "complete steps" in str(found["1"].reason)

@@ -165,7 +165,7 @@ def test_orphans_have_a_row_and_a_reason() -> None:
     [row] = rows(view)
     assert row["operator"] is None
     assert row["operator_tensor_core_eligible"] is None
-    assert "launch is not in the recording" in view.tables["kernels"].null_reasons["operator"]
+    assert "launch was not recorded" in view.tables["kernels"].null_reasons["operator"]
     assert "kernel_without_launch" in [note.code for note in view.notes]
 
 
@@ -300,7 +300,7 @@ def test_tensor_core_time_is_of_the_whole_selection() -> None:
     for row in rows(view):
         time_us[row["tensor_core_used"]] += row["total_us"]
     table = view.tables["tensor_core_time"].frame
-    assert table["use"].to_list() == ["Used", "Not used", "Not known"]
+    assert table["use"].to_list() == ["Used", "Not used", "Unknown"]
     assert table["total_us"].to_list() == [time_us[True], time_us[False], time_us[None]]
     assert table["calls"].sum() == len(names)
     assert table["pct"].sum() == pytest.approx(100)

@@ -149,7 +149,7 @@ def test_copies_do_not_make_an_unknown_kernel_known() -> None:
         )
         assert of_self == of_total == [around[f"tensor_core_total_{kind}pct"] for kind in kinds]
         if of_self[0] is None:
-            assert "No rule knows" in table.null_reasons["tensor_core_self_pct"]
+            assert "Tensor Core use" in table.null_reasons["tensor_core_self_pct"]
         return of_self
 
     assert shares(unknown) == [None, None, None]
@@ -252,7 +252,7 @@ def test_what_is_not_grouped_by_says_which_grouping_does(
     for key, better in (("input_shape", shapes), ("call_stack", stacks)):
         if better is not None:
             words = key.replace("_", " ")
-            told = f"Not grouped by {words}: choose group_by={better}."
+            told = f"Rows are not grouped by {words}: use group_by={better}."
             assert reasons.null_reasons[key] == told
             assert better in GROUP_BYS
 

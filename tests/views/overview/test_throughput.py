@@ -95,7 +95,7 @@ def test_what_some_runs_do_not_tell() -> None:
     told = facts(view)
     assert told["reader_ratio_pct"].reason == throughput.NO_WAITS
     assert told["samples_per_s"].reason == throughput.NO_SAMPLES
-    assert "3 steps under the profiler" in (told["profiler_overhead_pct"].reason or "")
+    assert "3 steps with and 3 without the profiler" in (told["profiler_overhead_pct"].reason or "")
     assert set(rows(view, TRAIN)) == {"reader_cost", "batch_cost", "steps_per_s"}
     assert view.tables["throughput"].null_reasons["mean"] == throughput.NO_WAITS
 

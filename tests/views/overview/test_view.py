@@ -149,7 +149,7 @@ def test_a_range_inside_a_step_is_averaged_over_and_said_to_be_no_step() -> None
     view = overview(trace(fx3(40)), Selection(start_ns=200_000, end_ns=260_000))
     assert fact(view, "average_step_us").value == 60
     [note] = [note for note in view.notes if note.code == "step_cut"]
-    assert "not over whole steps" in note.text
+    assert "not complete steps" in note.text
 
 
 def test_incomplete_steps_asked_for_by_name_are_shown_beside_the_averages() -> None:
@@ -249,7 +249,7 @@ def test_selected_steps_and_time_ranges_cut_the_steps() -> None:
 def test_nothing_selected_is_null_with_a_reason() -> None:
     view = overview(trace(fx3(40)), Selection(start_ns=10**9))
     assert average_of(view) == [None] * 8
-    assert "No step" in view.tables["average_step"].null_reasons["duration_us"]
+    assert "no step" in view.tables["average_step"].null_reasons["duration_us"]
     assert fact(view, "average_step_us").value is None
     assert fact(view, "gpu_utilization_pct", "GPU 0").value is None
     assert fact(view, "gpu_utilization_pct", "GPU 0").reason

@@ -40,15 +40,15 @@ def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
             int(chosen.sum()),
             "count",
             None,
-            "How often the program compiled, as Dynamo records it.",
+            "Number of compilations recorded by Dynamo.",
         ),
         Fact(
             "recompilations",
-            "Compiled again",
+            "Recompilations",
             int((chosen & found.is_again).sum()),
             "count",
             None,
-            "Those among them of functions that were compiled before, for other inputs.",
+            "Compilations of functions that had been compiled before for other inputs.",
         ),
         Fact(
             "compiling_us",
@@ -56,7 +56,7 @@ def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
             waited_ns / NS_PER_US,
             "us",
             None,
-            "Time that the program waited for compilations.",
+            "Time the program spent waiting for compilations.",
         ),
         Fact(
             "graph_breaks",
@@ -64,7 +64,7 @@ def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
             breaks,
             "count",
             None,
-            "Calls of compiled regions inside others: code that goes on after a graph break.",
+            "Calls of compiled regions inside others: code that resumes after a graph break.",
             NO_REGION if breaks is None else None,
         ),
     )
@@ -87,15 +87,15 @@ def _again(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     waited_s = int(found.compiling_ns[steps].sum()) / 1e9
     names = ", ".join(trace.steps["name"].to_list()[step] for step in steps[:_SHOWN].tolist())
     text = (
-        f"{count:,} compilations in {len(steps):,} of {len(steady):,} steps after the first kept "
-        f"the program waiting for {waited_s:,.3g} s (steps {names}{_more(steps)}). "
+        f"{count:,} compilations in {len(steps):,} of {len(steady):,} steps after the first took "
+        f"{waited_s:,.3g} s (steps {names}{_more(steps)}). "
     )
     text += (
-        f"{again:,} of them compiled code again that was compiled for other inputs: see which "
-        "shapes change there, mark them with torch._dynamo.mark_dynamic or pad them, and run with "
+        f"{again:,} of them recompiled code for other inputs: check which shapes change there, "
+        "mark them with torch._dynamo.mark_dynamic or pad them, and run with "
         "TORCH_LOGS=recompiles to see the guard that failed."
         if again
-        else "Warm up with all shapes that the program will meet before measuring."
+        else "Before measuring, warm up with all shapes that the program uses."
     )
     evidence: dict[str, object] = {
         "title": "Compilations in steady steps",
@@ -121,6 +121,6 @@ def _breaks(trace: Trace) -> tuple[Note, ...]:
         place = break_location(str(trace.strings[code]))
         if place is not None:
             places.append(f"{place[0]} at line {place[1]} ({count:,} calls)")
-    text = f"After graph breaks, compiled code goes on in {', '.join(places)}."
+    text = f"Compiled code resumes after graph breaks in {', '.join(places)}."
     evidence: dict[str, object] = {"places": places, "count": frames.height}
     return (Note("quality", "graph_break_places", "info", text, evidence),)

@@ -20,7 +20,7 @@ from torch_tb_profiler.views.schema import Fact, Note
 
 NO_LAUNCHES = "No graph was launched in the selection."
 NO_DEVICE_TIME = "No device work is in the selection."
-NO_GRAPH_TIME = "Nothing that graphs ran in the selection took time."
+NO_GRAPH_TIME = "The graph kernels in the selection have no duration."
 
 
 def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fact, ...]:
@@ -42,8 +42,8 @@ def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fa
             "graph_time_pct",
             "Device time in graphs",
             _pct(dur[rows], dur[in_selection]),
-            "Summed duration of what graphs ran, as share of that of all kernels, copies and sets "
-            "of the selection.",
+            "Summed duration of graph kernels as share of all kernels, copies and memsets in the "
+            "selection.",
             NO_DEVICE_TIME,
         ),
         _mean_launch(span),
@@ -51,21 +51,21 @@ def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fa
             "graph_gaps_pct",
             "Gaps in launches",
             _pct(gaps, span),
-            "Time of the launches in which none of their kernels ran, as share of their time.",
+            "Time within launches in which none of their kernels ran, as share of the launch time.",
             no_time,
         ),
         _share(
             "attributed_pct",
             "Attributed",
             _pct(told, work),
-            "Share of the time of graphs' kernels whose module, annotation or operator is known.",
+            "Share of graph kernel time with a known module, annotation or operator.",
             no_time,
         ),
     )
 
 
 def _mean_launch(span_ns: Int64) -> Fact:
-    text = "Mean time of a launch on the device, from its first start to its last end."
+    text = "Mean device time of a launch, from its first kernel start to its last kernel end."
     mean = mean_microseconds(span_ns)
     reason = NO_LAUNCHES if mean is None else None
     return Fact("mean_launch_us", "Mean launch", mean, "us", None, text, reason)
@@ -90,23 +90,23 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
     nameless = int((launches.graph[selected] < 0).sum())
     if nameless:
         text = (
-            f"{nameless:,} launches are of graphs that the recorder (that of ROCm, say) does not "
-            "number: those that ran kernels of the same names, each as often, count as one graph, "
-            "and nodes are told by name and order."
+            f"{nameless:,} launches are of graphs without a recorded id (as on ROCm): launches "
+            "that ran the same kernels equally often count as one graph, and nodes are "
+            "identified by name and order."
         )
         notes.append(Note("quality", "graph_nodes_unnumbered", "info", text, {"count": nameless}))
     whole = int(launches.is_whole[selected].sum())
     if whole:
         text = (
-            f"{whole:,} launches of graphs were recorded as a whole, without their kernels: record "
+            f"{whole:,} graph launches were recorded as a whole, without their kernels: record "
             "with --cuda-graph-trace=node (Nsight Systems) to see them."
         )
         notes.append(Note("quality", "graph_without_kernels", "warning", text, {"count": whole}))
     if len(launches.without_work):
         count = len(launches.without_work)
         text = (
-            f"{count:,} calls launched a graph of which no kernel is in the recording: it ended "
-            "before they ran, or its tracer began after the graph was made."
+            f"{count:,} calls launched a graph with no recorded kernels: the recording ended "
+            "before they ran, or started after the graph was instantiated."
         )
         notes.append(
             Note("quality", "graph_launch_without_work", "warning", text, {"count": count})
@@ -125,16 +125,13 @@ def _how_told(trace: Trace, chosen: Bools) -> Note:
         if code != NONE and ns
     ]
     if parts:
-        text = (
-            "What the kernels of graphs belong to is told, as share of their time: "
-            f"{', '.join(parts)}."
-        )
+        text = f"Graph kernels are attributed, as share of their time: {', '.join(parts)}."
     else:
         text = (
-            "Nothing tells what the kernels of these graphs belong to. Annotate nodes when the "
-            "graph is captured (torch.cuda.graph(enable_annotations=True) and mark_kernels), let "
-            "vLLM or SGLang write capture traces, or record with Nsight Systems and "
-            "--cuda-graph-trace=node from before the capture."
+            "The kernels of these graphs cannot be attributed to modules or operators. Annotate "
+            "nodes when the graph is captured (torch.cuda.graph(enable_annotations=True) and "
+            "mark_kernels), let vLLM or SGLang write capture traces, or record with Nsight "
+            "Systems and --cuda-graph-trace=node from before the capture."
         )
     shares = {
         str(SOURCES[code] or "not told"): 100 * ns / whole

@@ -24,10 +24,10 @@ from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NOT_TOLD = (
-    "Nothing tells: no annotation in the trace or in a file beside it, no capture trace that fits, "
-    "no creation of the node."
+    "Not attributed: no annotation in the trace or a sidecar file, no matching capture trace, no "
+    "recorded node creation."
 )
-FIRST = "Nothing of the launch began before it."
+FIRST = "It is the first kernel of the launch."
 
 ATTRIBUTION_COLUMNS = (
     Column(
@@ -35,36 +35,42 @@ ATTRIBUTION_COLUMNS = (
         "Module or Annotation",
         "string",
         None,
-        "The module, range or annotation that the node was captured in.",
+        "Module, range or annotation in which the node was captured.",
     ),
     Column(
         "operator",
         "Captured Operator",
         "string",
         None,
-        "The operator that launched it when the graph was captured.",
+        "Operator that launched it during graph capture.",
     ),
-    Column("told_by", "Told By", "string", None, "What tells module and operator."),
+    Column("told_by", "Attribution Source", "string", None, "Source of module and operator."),
 )
 
 KERNELS = TableSpec(
     "graph_kernels",
     "Kernels of a launch",
-    "One row per kernel, copy and set of one launch, in order of start: the longest launch of the "
-    "selection, or the one whose number operator_id names.",
+    "One row per kernel, copy and memset of one launch, in order of start: the longest launch of "
+    "the selection, or the launch whose number is given as operator_id.",
     (
-        Column("place", "Place", "integer", None, "Its place in the launch, from 1."),
-        Column("node", "Node", "integer", None, "Number of its node in the graph."),
-        Column("name", "Name", "string", None, "What ran, by its name."),
+        Column("place", "Position", "integer", None, "Position in the launch, from 1."),
+        Column("node", "Node", "integer", None, "Id of its node in the graph."),
+        Column("name", "Name", "string", None, "Name of the kernel, copy or memset."),
         *OTHER_NAMES,
-        Column("kind", "Kind", "string", None, "Family of work, told from the name."),
-        Column("offset_us", "Offset", "number", "us", "Start, from the first start of the launch."),
+        Column("kind", "Kind", "string", None, "Kind of work, inferred from the name."),
+        Column(
+            "offset_us",
+            "Offset",
+            "number",
+            "us",
+            "Start relative to the first start of the launch.",
+        ),
         Column(
             "gap_before_us",
             "Gap Before",
             "number",
             "us",
-            "Time since the last end of what began before it in the launch; 0 where that ran on.",
+            "Time since all earlier work of the launch ended; 0 if it overlaps earlier work.",
             family="time",
             additive=True,
         ),
@@ -73,11 +79,11 @@ KERNELS = TableSpec(
             "Duration",
             "number",
             "us",
-            "How long it ran.",
+            "Duration of the execution.",
             family="time",
             additive=True,
         ),
-        Column("stream", "Stream", "integer", None, "The stream it ran on.", hidden=True),
+        Column("stream", "Stream", "integer", None, "Stream it ran on.", hidden=True),
         *ATTRIBUTION_COLUMNS,
         Column(
             "input_shapes",
@@ -95,17 +101,17 @@ KERNELS = TableSpec(
 KINDS = TableSpec(
     "launch_kinds",
     "Kinds of work in a launch",
-    "One row per kind of work of that launch, beside the mean over all launches of its graph in "
-    "the selection; the last row is the time without work.",
+    "One row per kind of work of that launch, with the mean over all launches of its graph in "
+    "the selection; gaps are a row too.",
     (
-        Column("kind", "Kind", "string", None, "Family of work, told from the names of kernels."),
-        Column("kernels", "Kernels", "integer", "count", "How many of it ran.", additive=True),
+        Column("kind", "Kind", "string", None, "Kind of work, inferred from kernel names."),
+        Column("kernels", "Kernels", "integer", "count", "Number of executions.", additive=True),
         Column(
             "time_us",
             "Time",
             "number",
             "us",
-            "Summed duration; of gaps the time in which nothing of the launch ran.",
+            "Summed duration; for gaps the time in which none of the launch's kernels ran.",
             family="time",
             additive=True,
         ),
@@ -114,12 +120,12 @@ KINDS = TableSpec(
             "Share",
             "number",
             "pct",
-            "Time as share of the launch's span. Kernels that overlap count each, so that rows may "
-            "add up to more than 100.",
+            "Time as share of the launch's span. Overlapping kernels count each, so rows may add "
+            "up to more than 100 %.",
         ),
         Column(
             "mean_us",
-            "Mean of All Launches",
+            "Mean over Launches",
             "number",
             "us",
             "Mean of Time over the launches of the same graph.",

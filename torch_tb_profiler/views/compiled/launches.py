@@ -31,11 +31,11 @@ from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_GRAPHS = (
-    "No launch of a CUDA or HIP graph is in the selection (cudaGraphLaunch, hipGraphLaunch, "
-    "kernels with a graph node)."
+    "No CUDA or HIP graph launches in the selection (cudaGraphLaunch, hipGraphLaunch, kernels "
+    "with a graph node)."
 )
-NO_CALL = "The call that launched it is not in the recording."
-NO_RANGE = "No range of the user lies around the launch."
+NO_CALL = "The launching call was not recorded."
+NO_RANGE = "The launch is in no user range."
 ONE_WHOLE = "Only the graph as a whole was recorded, without its kernels."
 
 _GRAPH = Column(
@@ -43,8 +43,8 @@ _GRAPH = Column(
     "Graph",
     "string",
     None,
-    "Number of the graph as recorded; #1, #2 … where that is not: launches that ran kernels of the "
-    "same names are then of one graph.",
+    "Id of the graph as recorded; #1, #2 … if there is none: launches that ran the same kernels "
+    "then count as one graph.",
 )
 
 
@@ -56,14 +56,14 @@ def _kind_columns(prefix: str, whose: str, family: str) -> tuple[Column, ...]:
     words = {
         "matrix": ("Matrix", "matrix products and convolutions"),
         "attention": ("Attention", "fused attention"),
-        "communication": ("Communication", "communication (all-reduce and the like)"),
-        "other": ("Other", "all else"),
+        "communication": ("Communication", "communication (such as all-reduce)"),
+        "other": ("Other", "all other work"),
     }
     return tuple(
         _time(
             f"{prefix}{key}_us",
             title,
-            f"Summed duration of {text} {whose}, told from the names of kernels.",
+            f"Summed duration of {text} {whose}, inferred from kernel names.",
             family,
         )
         for key, (title, text) in words.items()
@@ -73,30 +73,39 @@ def _kind_columns(prefix: str, whose: str, family: str) -> tuple[Column, ...]:
 GRAPHS = TableSpec(
     "graphs",
     "Graphs",
-    "One row per graph: its launches in the selection, and what a launch takes on average.",
+    "One row per graph: its launches in the selection and the mean times of a launch.",
     (
         _GRAPH,
         Column("launches", "Launches", "integer", "count", "How often it ran.", additive=True),
-        Column("kernels", "Kernels", "number", "count", "Kernels, copies and sets of a launch."),
+        Column("kernels", "Kernels", "number", "count", "Kernels, copies and memsets per launch."),
         _time(
             "total_us",
             "Total Span",
-            "Summed time from the first start to the last end of each launch.",
+            "Summed time from first kernel start to last kernel end of each launch.",
             "total",
             additive=True,
         ),
-        _time("mean_span_us", "Mean Span", "Mean time of a launch on the device.", "span"),
+        _time("mean_span_us", "Mean Span", "Mean device time of a launch.", "span"),
         _time("min_span_us", "Min Span", "Shortest launch on the device.", "span"),
         _time("max_span_us", "Max Span", "Longest launch on the device.", "span"),
         _time("mean_busy_us", "Mean Busy", "Mean time in which any of its kernels ran.", "span"),
         _time(
-            "mean_gaps_us", "Mean Gaps", "Mean time of a launch in which none of it ran.", "span"
+            "mean_gaps_us",
+            "Mean Gaps",
+            "Mean time within a launch in which none of its kernels ran.",
+            "span",
         ),
-        Column("gaps_pct", "Gaps", "number", "pct", "Share of the spans in which nothing ran."),
+        Column(
+            "gaps_pct",
+            "Gaps",
+            "number",
+            "pct",
+            "Share of the spans in which none of its kernels ran.",
+        ),
         _time(
             "mean_idle_before_us",
             "Mean Idle Before",
-            "Mean time in which its device ran nothing at all, directly before a launch.",
+            "Mean idle time of the device directly before a launch.",
             "span",
         ),
         *_kind_columns("mean_", "in a launch on average", "span"),
@@ -105,7 +114,7 @@ GRAPHS = TableSpec(
             "Attributed",
             "number",
             "pct",
-            "Share of its kernels' time whose module, annotation or operator is known.",
+            "Share of its kernel time with a known module, annotation or operator.",
         ),
     ),
     sort="-total_us,graph",
@@ -115,7 +124,7 @@ GRAPHS = TableSpec(
 LAUNCHES = TableSpec(
     "graph_launches",
     "Graph launches",
-    "One row per launch of a graph: when, of which graph, and how long its kernels took.",
+    "One row per graph launch: when it ran, which graph, and how long its kernels took.",
     (
         Column(
             "launch",
@@ -129,44 +138,70 @@ LAUNCHES = TableSpec(
             "Start",
             "number",
             "us",
-            "Start of its first kernel, from the start of the recording.",
+            "Start of its first kernel, relative to the start of the recording.",
         ),
         Column("step", "Step", "string", None, "The step that launched it."),
-        Column("range", "Range", "string", None, "Innermost range of the user around the launch."),
+        Column("range", "Range", "string", None, "Innermost user range around the launch."),
         _GRAPH,
         Column(
             "kernels",
             "Kernels",
             "integer",
             "count",
-            "Kernels, copies and sets that it ran.",
+            "Kernels, copies and memsets that it ran.",
             additive=True,
         ),
-        _time("span_us", "Span", "From its first start to its last end.", "span", additive=True),
+        _time(
+            "span_us",
+            "Span",
+            "From its first kernel start to its last kernel end.",
+            "span",
+            additive=True,
+        ),
         _time("busy_us", "Busy", "Time in which any of its kernels ran.", "span", additive=True),
-        _time("gaps_us", "Gaps", "Time of the span in which none ran.", "span", additive=True),
+        _time(
+            "gaps_us",
+            "Gaps",
+            "Time within the span in which none of them ran.",
+            "span",
+            additive=True,
+        ),
         Column("gaps_pct", "Gaps Share", "number", "pct", "Gaps as share of the span."),
-        _time("longest_gap_us", "Longest Gap", "Longest time in which none ran.", "span"),
+        _time(
+            "longest_gap_us",
+            "Longest Gap",
+            "Longest time within the span in which none of them ran.",
+            "span",
+        ),
         _time(
             "idle_before_us",
             "Idle Before",
-            "Time in which its device ran nothing at all, directly before its first kernel: from "
-            "one decode step to the next what the host takes.",
+            "Idle time of the device directly before its first kernel: between two decode steps, "
+            "the time the host takes.",
             "span",
             additive=True,
         ),
         *_kind_columns("", "that it ran", "kinds"),
-        Column("call", "Host Call", "string", None, "The call of the host that launched it."),
+        Column("call", "Host Call", "string", None, "Host call that launched it."),
         _time("call_us", "Host Time", "Duration of that call on the host.", "host"),
         _time(
             "delay_us",
             "Delay",
-            "From the start of the call to the start of its first kernel: with it, waiting for "
-            "what the device was told to do before.",
+            "From the start of the call to the start of its first kernel, including the wait for "
+            "work queued earlier.",
             "host",
         ),
-        Column("first_kernel", "First Kernel", "string", None, "What ran first.", hidden=True),
-        Column("last_kernel", "Last Kernel", "string", None, "What began last.", hidden=True),
+        Column(
+            "first_kernel",
+            "First Kernel",
+            "string",
+            None,
+            "Kernel that started first.",
+            hidden=True,
+        ),
+        Column(
+            "last_kernel", "Last Kernel", "string", None, "Kernel that started last.", hidden=True
+        ),
     ),
     sort="start_us,launch",
     when_empty=NO_GRAPHS,

@@ -24,8 +24,8 @@ from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import share_columns, with_shares
 
-NO_TIME = "Nothing that graphs ran in the selection took time."
-_WHOLE = "the time of all kernels of graphs in the selection"
+NO_TIME = "The graph kernels in the selection have no duration."
+_WHOLE = "the time of all graph kernels in the selection"
 
 
 def _time(key: str, title: str, text: str) -> Column:
@@ -40,19 +40,19 @@ _CALLS = Column("calls", "Calls", "integer", "count", "How often it ran.", addit
 NODES = TableSpec(
     "graph_nodes",
     "Graph nodes",
-    "One row per node of a graph and kernel that it ran, over all launches of the selection.",
+    "One row per graph node and kernel, over all launches in the selection.",
     (
-        Column("graph", "Graph", "string", None, "The graph, as in the table of graphs."),
+        Column("graph", "Graph", "string", None, "Graph, as in the table of graphs."),
         Column(
             "node",
             "Node",
             "integer",
             None,
-            "Number of the node as recorded; where that is not its place in the first launch.",
+            "Id of the node as recorded, or else its position in the first launch.",
         ),
-        Column("name", "Name", "string", None, "What it ran, by its name."),
+        Column("name", "Name", "string", None, "Name of the kernel, copy or memset."),
         *OTHER_NAMES,
-        Column("kind", "Kind", "string", None, "Family of work, told from the name."),
+        Column("kind", "Kind", "string", None, "Kind of work, inferred from the name."),
         *ATTRIBUTION_COLUMNS,
         _CALLS,
         _TOTAL,
@@ -62,7 +62,7 @@ NODES = TableSpec(
         _time(
             "mean_gap_before_us",
             "Mean Gap Before",
-            "Mean time since the last end of what began before it in its launch.",
+            "Mean time since all earlier work of its launch ended.",
         ),
         *share_columns("Total", _WHOLE),
     ),
@@ -73,18 +73,20 @@ NODES = TableSpec(
 PARTS = TableSpec(
     "graph_parts",
     "Modules in graphs",
-    "One row per module, range or annotation that kernels of graphs belong to, and one for those "
-    "of which nothing tells.",
+    "One row per module, range or annotation that graph kernels belong to, and one for kernels "
+    "without attribution.",
     (
         Column(
             "part",
             "Module or Annotation",
             "string",
             None,
-            "The module, range or annotation that the nodes were captured in, else the operator.",
+            "Module, range or annotation in which the nodes were captured, or else the operator.",
         ),
-        Column("told_by", "Told By", "string", None, "What tells it."),
-        Column("nodes", "Nodes", "integer", "count", "Different nodes of graphs.", additive=True),
+        Column("told_by", "Attribution Source", "string", None, "Source of the attribution."),
+        Column(
+            "nodes", "Nodes", "integer", "count", "Number of different graph nodes.", additive=True
+        ),
         _CALLS,
         _TOTAL,
         Column(
@@ -92,7 +94,7 @@ PARTS = TableSpec(
             "Per Launch",
             "number",
             "us",
-            "Total, divided among the launches of the graphs that hold any of it.",
+            "Total divided by the launches of the graphs that contain any of it.",
         ),
         *share_columns("Total", _WHOLE),
     ),

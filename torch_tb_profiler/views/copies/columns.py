@@ -11,26 +11,25 @@ _KIND = Column(
     "Kind",
     "string",
     None,
-    "From where to where: HtoD (host to device), DtoH, DtoD (within a device), PtoP (between "
-    "devices), HtoH.",
+    "Direction: HtoD (host to device), DtoH, DtoD (within a device), PtoP (between devices), HtoH.",
 )
 _HOST_MEMORY = Column(
     "host_memory",
     "Host Memory",
     "string",
     None,
-    "pageable, pinned or managed. A copy from or to pageable memory keeps the host waiting and "
-    "goes through a buffer of the driver.",
+    "pageable, pinned or managed. A copy from or to pageable memory blocks the host and goes "
+    "through a staging buffer of the driver.",
 )
 _GPU = Column("gpu", "GPU", "integer", None, "Number of the device.")
-_CALLS = Column("calls", "Calls", "integer", "count", "How many copies there were.", additive=True)
+_CALLS = Column("calls", "Calls", "integer", "count", "Number of copies.", additive=True)
 _BYTES = Column("total_bytes", "Size", "integer", "bytes", "Bytes copied.", additive=True)
 _RATE = Column(
     "rate_gb_per_s",
     "Rate",
     "number",
     "gb_per_s",
-    "Size divided by the summed duration of those whose size is recorded.",
+    "Size divided by the summed duration of the copies with a recorded size.",
     family="rate",
 )
 _LIMIT = Column(
@@ -38,9 +37,9 @@ _LIMIT = Column(
     "Limit",
     "number",
     "gb_per_s",
-    "What the link carries in one direction at most, by the vendor: PCIe or NVLink-C2C to the "
-    "host, NVLink or Infinity Fabric between devices; within a device half of its memory "
-    "bandwidth, as a copy reads and writes.",
+    "Peak rate of the link in one direction, as specified by the vendor: PCIe or NVLink-C2C to "
+    "the host, NVLink or Infinity Fabric between devices; within a device half of the memory "
+    "bandwidth, because a copy reads and writes.",
     family="rate",
 )
 _LIMIT_SHARE = Column("limit_pct", "Share of Limit", "number", "pct", "Rate as share of the limit.")
@@ -53,8 +52,8 @@ def _us(key: str, title: str, text: str, family: str, **more: Any) -> Column:
 KINDS = TableSpec(
     "copies_by_kind",
     "Copies by kind",
-    "One row per direction of a copy, kind of host memory and GPU. Kernels that copy are kernels, "
-    "and fills of memory are no copies.",
+    "One row per direction of a copy, kind of host memory and GPU. Kernels that copy count as "
+    "kernels; memsets are not included.",
     (
         _KIND,
         _HOST_MEMORY,
@@ -68,24 +67,32 @@ KINDS = TableSpec(
             "Highest Rate",
             "number",
             "gb_per_s",
-            "The highest rate of a single copy.",
+            "Highest rate of a single copy.",
             family="rate",
         ),
         _LIMIT,
         _LIMIT_SHARE,
-        Column("link", "Link", "string", None, "The link to the host, by the vendor.", hidden=True),
+        Column(
+            "link",
+            "Link",
+            "string",
+            None,
+            "Link to the host, as specified by the vendor.",
+            hidden=True,
+        ),
         _us(
             "beside_us",
-            "Beside Kernels",
-            "Part of Time in which a kernel ran on the GPU: it costs nothing.",
+            "Overlap",
+            "Part of Time in which a kernel ran on the GPU, so that the copy cost no time.",
             "time",
             additive=True,
         ),
-        Column("beside_pct", "Beside Share", "number", "pct", "That part as share of Time."),
+        Column("beside_pct", "Overlap Share", "number", "pct", "Overlap as share of Time."),
         _us(
             "host_us",
             "Host Calls",
-            "Summed duration of the calls that launched them: those of pageable memory wait.",
+            "Summed duration of the host calls that launched them; calls for pageable memory "
+            "block.",
             "time",
             additive=True,
         ),
@@ -94,38 +101,48 @@ KINDS = TableSpec(
             "Saved if Pinned",
             "number",
             "us",
-            "How much less time the pageable ones would take at the pace of large copies of "
-            "pinned memory in the recording, or where there are none of the link's limit.",
+            "Time saved if the pageable copies ran at the rate of large pinned copies in the "
+            "recording, or at the limit of the link if there are none.",
             estimated=True,
             family="time",
             additive=True,
         ),
     ),
     sort="-total_us,-total_bytes,kind,host_memory,gpu",
-    when_empty="No copy is in the selection.",
+    when_empty="No copies in the selection.",
 )
 
 SIZES = TableSpec(
     "copy_sizes",
     "Copies by size",
-    "One row per direction, kind of host memory and class of size, a power of two: small copies "
-    "pay for their beginning, and reach a fraction of the link's rate.",
+    "One row per direction, kind of host memory and size class (powers of two). Small copies are "
+    "dominated by their fixed cost and reach only a fraction of the link rate.",
     (
         _KIND,
         _HOST_MEMORY,
-        Column("size", "Size Class", "string", None, "Sizes of the class, the upper not included."),
+        Column(
+            "size", "Size Class", "string", None, "Size range of the class, upper bound excluded."
+        ),
         Column(
             "from_bytes",
             "From",
             "integer",
             "bytes",
-            "Smallest size of the class; the class ends below twice that.",
+            "Smallest size of the class; the upper bound is twice that.",
             hidden=True,
         ),
         _CALLS,
-        Column("calls_pct", "Share of Calls", "number", "pct", "Its share of the copies of these."),
+        Column(
+            "calls_pct",
+            "Share of Calls",
+            "number",
+            "pct",
+            "Share of the copies with this direction and kind of host memory.",
+        ),
         _BYTES,
-        Column("bytes_pct", "Share of Size", "number", "pct", "Its share of their bytes."),
+        Column(
+            "bytes_pct", "Share of Size", "number", "pct", "Share of the bytes of these copies."
+        ),
         _us("total_us", "Time", "Summed duration on the device.", "time", additive=True),
         _us("mean_us", "Mean", "Time divided by Calls.", "call"),
         _RATE,
@@ -133,5 +150,5 @@ SIZES = TableSpec(
     ),
     sort="kind,host_memory,from_bytes",
     is_summary=True,
-    when_empty="No copy of a recorded size is in the selection.",
+    when_empty="No copies with a recorded size in the selection.",
 )

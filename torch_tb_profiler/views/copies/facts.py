@@ -35,15 +35,16 @@ def copy_facts(trace: Trace, found: pl.DataFrame) -> tuple[Fact, ...]:
                 exact_microseconds(total(copied)),
                 "us",
                 scope,
-                "Time in which it runs at least one of the selected copies.",
+                "Time in which the GPU runs at least one of the selected copies.",
             ),
             Fact(
                 "exposed_us",
-                "Copying Alone",
+                "Exposed Copying",
                 exact_microseconds(total(alone)),
                 "us",
                 scope,
-                "The part of that in which it runs no kernel: what hiding the copies could save.",
+                "Part of that time in which the GPU runs no kernel: what overlapping the copies "
+                "with kernels could save.",
             ),
         ]
     return tuple(facts)
@@ -73,12 +74,14 @@ def _pageable(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
         return ()
     keys = set(pageable.filter(pl.Series(known)).select("kind", "device").iter_rows())
     measured = all(pinned_rates(trace)[key].is_measured for key in keys)
-    pace = "large copies of pinned memory in this recording" if measured else "the link's limit"
+    pace = (
+        "the rate of large pinned copies in this recording" if measured else "the limit of the link"
+    )
     host_us = int(pageable["call_ns"].sum()) / NS_PER_US
     text = (
-        f"{pageable.height:,} of {found.height:,} copies are from or to pageable memory: "
-        f"{duration_text(_time_us(pageable))} on the device, and {duration_text(host_us)} of the "
-        f"host, which waits for them. At the pace of {pace} they would take "
+        f"{pageable.height:,} of {found.height:,} copies are from or to pageable memory: they "
+        f"take {duration_text(_time_us(pageable))} on the device and block the host for "
+        f"{duration_text(host_us)}. At {pace} they would take "
         f"{'' if measured else 'at most '}{duration_text(saved_us)} less (estimated). Pin the "
         "memory (pin_memory=True in the DataLoader) and copy with non_blocking=True."
     )
@@ -102,8 +105,8 @@ def _small(found: pl.DataFrame) -> tuple[Note, ...]:
         f"{small.height:,} of {found.height:,} copies are smaller than 64 KiB: they move "
         f"{100 * size / whole if whole else 0:.1f} % of the bytes in "
         f"{100 * _time_us(small) / time_us if time_us else 0:.0f} % of the time, "
-        f"{duration_text(_time_us(small) / small.height)} each. Copy several tensors as one, or "
-        "keep them on the device."
+        f"{duration_text(_time_us(small) / small.height)} each. Combine several tensors into one "
+        "copy, or keep them on the device."
     )
     evidence: dict[str, object] = {
         "copies": small.height,

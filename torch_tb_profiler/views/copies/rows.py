@@ -14,18 +14,19 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 
-NO_DIRECTION = "The name of the copy does not tell from where to where it goes."
-NO_HOST_MEMORY = "No memory of the host takes part, or the name does not tell what kind it is."
-NO_DEVICE = "The recording does not say which device it was."
-NO_BYTES = "The recording does not say how much was copied."
-NO_RATE = "The recording does not say how much was copied, or it took no time."
+NO_DIRECTION = "The direction is not part of the name of the copy."
+NO_HOST_MEMORY = "No host memory is involved, or its kind is not part of the name."
+NO_DEVICE = "The device was not recorded."
+NO_BYTES = "The number of bytes was not recorded."
+NO_RATE = "The number of bytes was not recorded, or the duration is 0."
 NO_LIMIT = (
-    "What the link of this device carries is not known: its model is not, the vendor does not "
-    "print it, or the copy has no direction."
+    "The peak rate of the link is unknown: the device model is unknown, the vendor does not "
+    "publish it, or the copy has no direction."
 )
-NO_LAUNCH = "The recording does not tell what launched them."
+NO_LAUNCH = "The launching call was not recorded."
 NO_SAVING = (
-    "They are not of pageable memory, or neither their size nor the pace of pinned memory is known."
+    "The copies are not from or to pageable memory, or their size or the rate of pinned copies "
+    "is unknown."
 )
 _REASONS = {
     "kind": NO_DIRECTION,
@@ -35,9 +36,9 @@ _REASONS = {
     "rate_gb_per_s": NO_RATE,
     "max_rate_gb_per_s": NO_RATE,
     "limit_gb_per_s": NO_LIMIT,
-    "limit_pct": f"{NO_LIMIT} Or the rate is not known.",
+    "limit_pct": f"{NO_LIMIT} Or the rate is unknown.",
     "link": NO_LIMIT,
-    "beside_pct": "They took no time.",
+    "beside_pct": "The duration is 0.",
     "host_us": NO_LAUNCH,
     "pinned_saving_us": NO_SAVING,
 }
@@ -127,7 +128,7 @@ def sizes_table(trace: Trace, found: pl.DataFrame) -> Table:
     )
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in SIZES.polars_schema().items())
     reasons = {key: text for key, text in _REASONS.items() if key in shown.columns}
-    reasons |= {"bytes_pct": "They are of 0 bytes."}
+    reasons |= {"bytes_pct": "The size is 0 bytes."}
     return in_default_order(Table(SIZES, shown, needed(shown, reasons)))
 
 

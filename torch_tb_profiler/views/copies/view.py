@@ -17,7 +17,7 @@ from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.spec import ViewSpec
 
-NOTHING = "The recording holds no copy of memory on a device."
+NOTHING = "The recording contains no device memory copies."
 
 
 def copies(trace: Trace, selection: Selection) -> View:
@@ -43,7 +43,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="copies",
     title="Copies",
-    help="How much is copied between host and devices, how fast, and does it cost time?",
+    help="How much data is copied between host and devices, how fast, and does it cost time?",
     scope="trace",
     tables=(KINDS, SIZES),
     function=copies,

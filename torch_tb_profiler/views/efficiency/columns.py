@@ -14,8 +14,8 @@ _FLOPS = Column(
     "FLOPs",
     "number",
     "flops",
-    "Floating point operations: of all calls of the row by their shapes; of a file: of one "
-    "execution, as recorded. A multiplication and an addition are two.",
+    "Floating-point operations of all calls of the row, computed from their shapes; as recorded "
+    "for one execution if read from a file. A multiply-add counts as two.",
     additive=True,
 )
 _TFLOPS = Column(
@@ -23,38 +23,38 @@ _TFLOPS = Column(
     "TFLOP/s",
     "number",
     None,
-    "10¹² operations per second of device time, of the calls whose FLOPs are known.",
+    "10¹² operations per second of device time, over the calls with known FLOPs.",
 )
 _OF_THE_PEAK = Column(
     "peak_pct",
-    "Of the Peak",
+    "Peak Share",
     "number",
     "pct",
-    "FLOP/s over the peak of the device in the type it computes with; of a file: as recorded.",
+    "FLOP/s as share of the peak of the device for the data type; as recorded if read from a file.",
 )
 _CORES = Column(
     "kind",
     "Cores",
     "string",
     None,
-    "cube or vector, where the recording tells these kinds of cores apart.",
+    "cube or vector, if the recording distinguishes these cores.",
     hidden=True,
 )
 
 OPERATORS = TableSpec(
     "operators",
     "Efficiency of operators",
-    "One row per operator, shape, module, type or step: how much work it was, how fast it ran, and "
-    "how much time would be left over if it ran as fast as its device allows.",
+    "One row per operator, shape, module, type or step: how much work it does, how fast it runs, "
+    "and how much time it would save at its roofline limit.",
     (
-        Column("name", "Name", "string", None, "What the row is: see Group by."),
+        Column("name", "Name", "string", None, "Name of the row; see Group by."),
         Column("input_shape", "Input Shape", "string", None, "Shapes of its inputs."),
         Column(
             "calls",
             "Calls",
             "integer",
             "count",
-            "Calls that work or device time belongs to; of a file: how often it ran.",
+            "Calls with work or device time; number of executions if read from a file.",
             additive=True,
         ),
         Column(
@@ -62,7 +62,7 @@ OPERATORS = TableSpec(
             "Kernels",
             "integer",
             "count",
-            "Kernels, copies and sets that these calls launched.",
+            "Kernels, copies and memsets that these calls launched.",
             hidden=True,
             additive=True,
         ),
@@ -71,13 +71,13 @@ OPERATORS = TableSpec(
             "Device Time",
             "number",
             "us",
-            "Duration of these kernels; each belongs to one call only.",
+            "Duration of these kernels; each counts for one call only.",
             family="time",
             additive=True,
         ),
         Column(
             "device_time_pct",
-            "Of All",
+            "Time Share",
             "number",
             "pct",
             "Share of the device time of the selection.",
@@ -89,19 +89,19 @@ OPERATORS = TableSpec(
             "Bound",
             "string",
             None,
-            "compute or memory: which of the two roofs it would meet first; Of the Roof says how "
-            "near it is. latency: its kernels are so short, or have so little to do, that neither "
-            "explains their time.",
+            "compute or memory: the limit it would reach first; Roof Share tells how "
+            "close it is. latency: its kernels are too short, or do too little work, for either "
+            "limit to explain their time.",
         ),
         Column(
             "roof_pct",
-            "Of the Roof",
+            "Roof Share",
             "number",
             "pct",
-            "Time that FLOPs and bytes take at the peaks of the device, over the time it took. "
-            "More than 100: caches served what counts as read from memory, a kernel made fewer "
-            "operations than counted (Winograd's convolutions), or the clock was above the "
-            "vendor's.",
+            "Time for its FLOPs and bytes at the peaks of the device, as share of the actual "
+            "time. Above 100 %: caches served reads counted as memory traffic, a kernel did "
+            "fewer operations than counted (Winograd convolutions), or the clock was above the "
+            "specified one.",
             estimated=True,
         ),
         Column(
@@ -109,9 +109,9 @@ OPERATORS = TableSpec(
             "Recoverable",
             "number",
             "us",
-            "Device time less the time at the roof, of each call, not below 0: what perfect "
-            "kernels would save. Of rows bound by latency fewer and larger kernels save it, not "
-            "faster ones.",
+            "Device time minus the time at the roofline limit, per call and at least 0: what "
+            "ideal kernels would save. For latency-bound rows, fewer and larger kernels save it, "
+            "not faster ones.",
             estimated=True,
             family="time",
             additive=True,
@@ -121,7 +121,7 @@ OPERATORS = TableSpec(
             "GB/s",
             "number",
             "gb_per_s",
-            "10⁹ of these bytes per second of device time.",
+            "10⁹ bytes per second of device time.",
             estimated=True,
         ),
         Column(
@@ -129,8 +129,8 @@ OPERATORS = TableSpec(
             "Data Type",
             "string",
             None,
-            "Types whose peak it is compared with, that with most time first. tf32: float32 that "
-            "matrix units round.",
+            "Data types whose peaks it is compared with, the one with the most time first. tf32: "
+            "float32 rounded by matrix units.",
         ),
         _FLOPS,
         Column(
@@ -138,8 +138,8 @@ OPERATORS = TableSpec(
             "Bytes",
             "integer",
             "bytes",
-            "What the calls read and write: every input and output once. Caches may save some, "
-            "kernels that read twice take more.",
+            "Bytes that the calls read and write, counting each input and output once. Caches "
+            "may reduce the actual traffic; repeated reads increase it.",
             estimated=True,
             additive=True,
         ),
@@ -148,8 +148,8 @@ OPERATORS = TableSpec(
             "FLOP per Byte",
             "number",
             None,
-            "FLOPs over bytes. Below the ridge of the roofline memory sets the pace, above it "
-            "arithmetic does.",
+            "FLOPs divided by bytes. Below the ridge point of the roofline the memory is the "
+            "limit, above it arithmetic.",
             estimated=True,
         ),
         _OF_THE_PEAK,
@@ -158,41 +158,41 @@ OPERATORS = TableSpec(
             "Work",
             "string",
             None,
-            "What kinds of work it is, that with most time first.",
+            "Kinds of work, the one with the most time first.",
         ),
         Column(
             "tiles_pct",
-            "Of Tiles",
+            "Tile Efficiency",
             "number",
             "pct",
-            "Which part of the tiles that blocks compute are results, of products whose kernels' "
-            "names tell the tile: the rest is computed for nothing. Less: other sizes, or padding "
-            "them to multiples of the tile, would cost no more.",
+            "Share of the computed tiles that are results, for matrix products whose tile size "
+            "is part of the kernel name; the rest is wasted. If it is low, larger sizes up to a "
+            "multiple of the tile cost no extra time.",
             estimated=True,
             hidden=True,
         ),
         Column(
             "stated_flops",
-            "Stated FLOPs",
+            "Recorded FLOPs",
             "number",
             "flops",
-            "FLOPs that the recording states of these calls itself.",
+            "FLOPs recorded for these calls.",
             hidden=True,
             additive=True,
         ),
         Column(
             "stated_difference_pct",
-            "Stated Difference",
+            "Recorded Difference",
             "number",
             "pct",
-            "Stated FLOPs over those of the formulas for the same calls, less 100 %.",
+            "Recorded FLOPs relative to those of the formulas for the same calls, minus 100 %.",
             hidden=True,
         ),
         _CORES,
         replace(SOURCE, hidden=True),
     ),
     sort="-recoverable_us,-device_time_us",
-    when_empty="The selection holds no operator with device time or known work.",
+    when_empty="The selection contains no operators with device time or known work.",
 )
 
 _SHOWN_OF_FILES = frozenset(
@@ -202,13 +202,13 @@ _SHOWN_OF_FILES = frozenset(
 
 AS_RECORDED = replace(
     OPERATORS,
-    help="One row per operator, and kind of cores, of which the recording tells FLOPs.",
+    help="One row per operator and kind of cores with recorded FLOPs.",
     columns=tuple(
         replace(column, hidden=column.key not in _SHOWN_OF_FILES, additive=False)
         for column in OPERATORS.columns
     ),
     sort="-flops,name",
-    when_empty="The recording tells no FLOPs of operators.",
+    when_empty="The recording has no FLOPs of operators.",
 )
 """The same table, of what a file of the recording tells."""
 
@@ -218,48 +218,74 @@ RECORDED_FLOPS = replace(AS_RECORDED, name="recorded_flops", title="FLOPs as rec
 ROOFLINE_POINTS = TableSpec(
     "roofline_points",
     "Points of the roofline",
-    "A device has two limits: how much it computes per second, and how much its memory delivers. "
-    "An operator that computes much for each byte it moves is held by the first, one that computes "
-    "little by the second. The plot draws both as a roof: rising where memory is the limit, level "
-    "where arithmetic is, with the ridge between. Each row is a point: right is more computation "
-    "per byte, up is faster. The farther a point is below its roof, the more can be gained; here "
-    "are the rows with most device time.",
+    "A device has two limits: its arithmetic throughput and its memory bandwidth. Operators with "
+    "many operations per byte are limited by arithmetic, operators with few by memory. The plot "
+    "shows both limits as a roofline: rising where memory is the limit, flat where arithmetic "
+    "is, with the ridge point between. Each row is a point: further right is more operations per "
+    "byte, higher is faster. The further a point is below its roofline, the more can be gained. "
+    "The table lists the rows with the most device time.",
     (
         Column("name", "Name", "string", None, "Name of the row."),
-        Column("input_shape", "Input Shape", "string", None, "Its input shapes, if grouped by."),
-        Column("intensity_flop_per_byte", "FLOP per Byte", "number", None, "FLOPs over bytes: x."),
-        Column("tflops_per_s", "TFLOP/s", "number", None, "How fast it ran: y."),
+        Column(
+            "input_shape",
+            "Input Shape",
+            "string",
+            None,
+            "Its input shapes, if rows are grouped by them.",
+        ),
+        Column(
+            "intensity_flop_per_byte",
+            "FLOP per Byte",
+            "number",
+            None,
+            "FLOPs divided by bytes: x axis.",
+        ),
+        Column("tflops_per_s", "TFLOP/s", "number", None, "Achieved rate: y axis."),
         Column(
             "device_time_pct",
-            "Of All",
+            "Time Share",
             "number",
             "pct",
-            "Share of the device time of the selection: size.",
+            "Share of the device time of the selection: size of the point.",
         ),
-        Column("roof_pct", "Of the Roof", "number", "pct", "Height over that of its roof."),
+        Column(
+            "roof_pct",
+            "Roof Share",
+            "number",
+            "pct",
+            "Achieved rate as share of the roofline limit.",
+        ),
         Column("bound", "Bound", "string", None, "compute, memory or latency."),
-        Column("dtype", "Data Type", "string", None, "The type whose roof it is below."),
-        Column("row", "Row", "integer", "count", "Place of the row in the first table, from 0."),
+        Column("dtype", "Data Type", "string", None, "Data type of its roofline."),
+        Column("row", "Row", "integer", "count", "Index of the row in the first table, from 0."),
     ),
     sort="-device_time_pct",
     is_summary=True,
-    when_empty="No row has FLOPs, bytes and device time that are all known.",
+    when_empty="No row has known FLOPs, bytes and device time.",
 )
 
 RECORDED_OPERATORS = TableSpec(
     "recorded_operators",
     "Operators as recorded",
-    "One row per type of operator, or per operator, as a file of the recording sums them.",
+    "One row per operator type or operator, as summarized in a file of the recording.",
     (
         Column("unit", "Runs on", "string", None, "AI Core, AI CPU, host CPU or library."),
         Column("type", "Type", "string", None, "Type of the operator."),
-        Column("name", "Name", "string", None, "Its full name; null in the sum of a type."),
+        Column(
+            "name", "Name", "string", None, "Full name of the operator; null in rows of a type."
+        ),
         Column("calls", "Calls", "integer", "count", "How often it ran."),
-        Column("total_us", "Total", "number", "us", "Its time in all.", family="total"),
-        Column("mean_us", "Mean", "number", "us", "Of a call.", family="call"),
-        Column("min_us", "Min", "number", "us", "Of the shortest call.", family="call"),
-        Column("max_us", "Max", "number", "us", "Of the longest call.", family="call"),
-        Column("pct", "Share", "number", "pct", "Of the time of all that runs on the same."),
+        Column("total_us", "Total", "number", "us", "Total time.", family="total"),
+        Column("mean_us", "Mean", "number", "us", "Mean time per call.", family="call"),
+        Column("min_us", "Min", "number", "us", "Time of the shortest call.", family="call"),
+        Column("max_us", "Max", "number", "us", "Time of the longest call.", family="call"),
+        Column(
+            "pct",
+            "Share",
+            "number",
+            "pct",
+            "Share of the time of everything that runs on the same unit.",
+        ),
         SOURCE,
     ),
     sort="-total_us",
@@ -268,15 +294,14 @@ RECORDED_OPERATORS = TableSpec(
 RECORDED_SCOPES = TableSpec(
     "recorded_scopes",
     "FLOPs of scopes",
-    "One row per scope of the program, and of the model as a whole, as a file of the recording "
-    "tells.",
+    "One row per scope of the program and one for the whole model, as recorded in a file.",
     (
-        Column("level", "Level", "string", None, "model, or scope."),
-        Column("name", "Name", "string", None, "Of the scope; null of the model."),
-        Column("parent", "Inside", "string", None, "The scope around it."),
-        replace(_FLOPS, help="Floating point operations, as recorded.", additive=False),
+        Column("level", "Level", "string", None, "model or scope."),
+        Column("name", "Name", "string", None, "Name of the scope; null for the model."),
+        Column("parent", "Inside", "string", None, "Enclosing scope."),
+        replace(_FLOPS, help="Floating-point operations, as recorded.", additive=False),
         replace(_TFLOPS, help="10¹² operations per second, as recorded."),
-        replace(_OF_THE_PEAK, help="FLOP/s over the peak of the device, as recorded."),
+        replace(_OF_THE_PEAK, help="FLOP/s as share of the peak of the device, as recorded."),
         replace(_CORES, hidden=False),
         SOURCE,
     ),

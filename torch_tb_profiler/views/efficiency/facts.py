@@ -24,28 +24,28 @@ from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
 NO_PRODUCT = (
-    "No matrix product, convolution or attention with known FLOPs is in a step of the selection; "
-    "they are counted from input shapes."
+    "The selected steps contain no matrix product, convolution or attention with known FLOPs; "
+    "FLOPs are computed from input shapes."
 )
-NO_STEP = "The selection holds no step, so there is no time to compare with."
-NO_DEVICE = "The products ran on the host, whose peak is not known."
-NO_BACKWARD = "The recorder does not mark the backward pass (torch before 1.9)."
-NO_TIME = "No device time is in the selection."
+NO_STEP = "The selection contains no step to compare with."
+NO_DEVICE = "The matrix products ran on the host, whose peak is unknown."
+NO_BACKWARD = "The backward pass is not marked in the recording (torch before 1.9)."
+NO_TIME = "No device time in the selection."
 
 _MODEL = (
-    "Floating point operations of matrix products, convolutions and attention in one step, forward "
-    "and backward, by their shapes: mean over the steps that are whole."
+    "Floating-point operations of matrix products, convolutions and attention in one step, "
+    "forward and backward, computed from their shapes: mean over complete steps."
 )
 _MOST_PCT = 100.0
 TOO_FAST = (
-    "More than the device can compute in this time: the selection cuts calls whose work lies "
-    "outside of it, or the peak is another one. Choose whole steps."
+    "More than the device can compute in this time: the selection cuts through calls, or the "
+    "peak is wrong. Select complete steps."
 )
 _MFU = (
-    "Model FLOPs Utilization: FLOPs of the model over what the device could have computed in the "
-    "time of its steps, from border to border, idle time included."
+    "Model FLOPs Utilization: FLOPs of the model as share of what the device could compute in "
+    "the full duration of the steps, idle time included."
 )
-_PEAK = "What MFU divides by: the vendor's dense figure of the type of the products"
+_PEAK = "Peak used for MFU: the vendor's dense figure for the data type of the matrix products"
 
 
 def model_facts(
@@ -81,7 +81,7 @@ def model_facts(
         shares = [model.mfu_pct(one) for one in on_devices]
         known = [share for share in shares if share is not None and share <= _MOST_PCT]
         mean = sum(known) / len(known) if len(known) == len(shares) else None
-        unknown = None if mean is not None else "That of one of the devices is not known."
+        unknown = None if mean is not None else "The value of one of the devices is unknown."
         facts.append(
             _fact("mfu_pct", "MFU, mean", mean, "pct", f"{_MFU} Mean of devices.", reason=unknown)
         )
@@ -96,8 +96,8 @@ def _of_device(
     reason = None
     named = dict(trace.devices.select("device", "name").rows()).get(one.device)
     if one.peak_ns is None:
-        what = f"What {named or 'this device'} reaches in {types}"
-        reason = f"{what} is not known: give it with --peak."
+        what = f"The peak of {named or 'this device'} for {types}"
+        reason = f"{what} is unknown: specify it with --peak."
     source = described(peaks).get(one.device)
     amounts = _amounts(one)
     share = model.mfu_pct(one)
@@ -111,7 +111,8 @@ def _of_device(
             "Peak (TFLOP/s)",
             one.peak_tflops,
             None,
-            f"{_PEAK} ({amounts}); of several types the one that gives the same time for all.",
+            f"{_PEAK} ({amounts}); with several types, the single peak that gives the same total "
+            "time.",
             reason=reason,
             scope=scope,
         ),
@@ -120,18 +121,25 @@ def _of_device(
             "Device",
             named,
             None,
-            "Its name, as recorded: by it its peaks are looked up.",
+            "Recorded device name, used to look up its peaks.",
             reason=None if named else "The recording does not name its devices.",
             scope=scope,
         ),
-        _fact("peak_type", "Type of the peak", types, None, "Types of products.", scope=scope),
+        _fact(
+            "peak_type",
+            "Type of the peak",
+            types,
+            None,
+            "Data types of the matrix products.",
+            scope=scope,
+        ),
         _fact(
             "peak_source",
             "Source of the peak",
             source,
             None,
-            "Where the figures of the device stand.",
-            reason=None if source is not None else "No figures of this device are known.",
+            "Source of the peak figures of the device.",
+            reason=None if source is not None else "No peak figures are known for this device.",
             scope=scope,
         ),
     ]
@@ -152,9 +160,11 @@ def _amounts(one: DeviceModel) -> str:
 def _counted(model: ModelWork) -> tuple[Fact, ...]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in model.calls_by_kind.items())
     steps = "1 step" if model.steps == 1 else f"{model.steps} steps"
-    text = f"{kinds}; in {steps} of {duration_text(model.wall_ns / NS_PER_US)} together"
+    text = (
+        f"{kinds}; in {steps} with a total duration of {duration_text(model.wall_ns / NS_PER_US)}"
+    )
     if model.unknown_calls:
-        text += f"; {model.unknown_calls} calls with unknown FLOPs are not in it"
+        text += f"; {model.unknown_calls} calls with unknown FLOPs are not included"
     part = model.backward_flops
     backward = None if part is None else part / model.flops * 100
     return (
@@ -163,16 +173,16 @@ def _counted(model: ModelWork) -> tuple[Fact, ...]:
             "Counted as the model",
             text,
             None,
-            "Calls by kind of work, and the time from border to border of the steps.",
+            "Calls by kind of work, and the total duration of the steps.",
         ),
         _fact(
             "model_flops_backward_pct",
-            "Of it in the backward pass",
+            "FLOPs in the backward pass",
             backward,
             "pct",
-            "Share of these FLOPs in autograd's backward nodes. Training a network of products "
-            "takes twice the forward FLOPs there: 67 %. With checkpointing the forward pass "
-            "runs twice.",
+            "Share of these FLOPs in autograd's backward nodes. The backward pass of matrix "
+            "products takes twice the FLOPs of the forward pass, so 67 % is typical of training. "
+            "With activation checkpointing the forward pass runs twice.",
             reason=NO_BACKWARD,
         ),
     )
@@ -205,15 +215,17 @@ def coverage_facts(
             "Recoverable",
             recoverable_us if reason is None else None,
             "us",
-            "Sum of Recoverable over all rows, an estimate: device time over that at the roofs.",
-            reason=reason or ("No row has a known roof." if recoverable_us is None else None),
+            "Sum of Recoverable over all rows (estimated): device time in excess of the roofline "
+            "limits.",
+            reason=reason
+            or ("No row has a known roofline limit." if recoverable_us is None else None),
         ),
         _fact(
             "time_with_flops_pct",
             "Time with FLOPs",
             shares[0],
             "pct",
-            "Share of the device time whose calls have known FLOPs.",
+            "Share of device time in calls with known FLOPs.",
             reason=reason,
         ),
         _fact(
@@ -221,8 +233,8 @@ def coverage_facts(
             "Time with bytes only",
             shares[1],
             "pct",
-            "Share of the device time of which only bytes are known: copies inside the device, "
-            "lookups, kernels that state their bytes.",
+            "Share of device time in calls for which only bytes are known: copies within the "
+            "device, lookups, kernels with reported bytes.",
             reason=reason,
         ),
         _fact(
@@ -230,17 +242,17 @@ def coverage_facts(
             "Time on links",
             shares[2],
             "pct",
-            "Share of the device time in communication and in copies from or to other memories: no "
-            "roof of the device bounds them.",
+            "Share of device time in communication and in copies to or from other memories, "
+            "which have no roofline limit.",
             reason=reason,
         ),
         _fact(
             "time_without_work_pct",
-            "Time of unknown work",
+            "Time with unknown work",
             neither,
             "pct",
-            "Share of the device time that no formula tells anything of, or that no operator "
-            "launched (replays of graphs, kernels of unknown launches).",
+            "Share of device time without a formula, or launched outside operators (graph "
+            "replays, kernels with unknown launches).",
             reason=reason,
         ),
         *_speeds(calls, mask, roofs),
@@ -256,21 +268,24 @@ def _speeds(calls: HoldingCalls, mask: Bools, roofs: RoofTimes) -> list[Fact]:
         time, amount = float(calls.time_ns[rows].sum()), float(calls.bytes[rows].sum())
         at_roof = float(roofs.memory_ns[rows].sum())
         scope = f"GPU {device}"
-        text = "Bytes of calls over their device time, of calls whose bytes are known."
+        text = "Bytes divided by device time, over calls with known bytes."
         facts.append(
             _fact(
                 "memory_gb_per_s", "Memory throughput", amount / time, "gb_per_s", text, scope=scope
             )
         )
         of_peak = None if np.isnan(at_roof) else at_roof / time * 100
-        unknown = "The bandwidth of this device is not known: --peak bandwidth_gb_per_s=… gives it."
+        unknown = (
+            "The memory bandwidth of this device is unknown: specify it with --peak "
+            "bandwidth_gb_per_s=…."
+        )
         facts.append(
             _fact(
                 "memory_bandwidth_pct",
-                "Of the bandwidth",
+                "Share of memory bandwidth",
                 of_peak,
                 "pct",
-                "The same over what the memory can do.",
+                "Memory throughput as share of the peak bandwidth.",
                 reason=unknown if of_peak is None else None,
                 scope=scope,
             )
@@ -290,7 +305,7 @@ def type_facts(model: ModelWork) -> tuple[Fact, ...]:
             "FLOPs of the model by type",
             sums[name] / model.flops * 100,
             "pct",
-            "Share of the FLOPs of the model whose peak is that of this type.",
+            "Share of the FLOPs of the model in this data type.",
             scope=name or "unknown type",
         )
         for name in _by_amount(sums)

@@ -51,8 +51,8 @@ def _slices(trace: Trace, model: ModelWork) -> list[Note]:
         if count < MIN_SM_SHARE * known.sm_count:
             text = (
                 f"GPU {device} has {count} of the {known.sm_count} multiprocessors of its model, "
-                "as slices of a GPU have (MIG), and is compared with the peaks of the whole: "
-                "shares are too low. Give its own peaks with --peak."
+                "like a MIG slice, but is compared with the peaks of the whole GPU: shares are "
+                "too low. Specify its peaks with --peak."
             )
             evidence = {"device": device, "sm_count": count, "columns": ["mfu_pct", "roof_pct"]}
             notes.append(Note("quality", "part_of_a_gpu", "warning", text, evidence))
@@ -65,8 +65,8 @@ def _unknown_products(model: ModelWork) -> Note | None:
     time_us = model.unknown_time_ns / NS_PER_US
     timed = f" with {duration_text(time_us)} of device time" if time_us else ""
     text = (
-        f"{model.unknown_calls} products{timed} have unknown FLOPs: FLOPs of the model and MFU are "
-        "too low by them."
+        f"{model.unknown_calls} matrix products{timed} have unknown FLOPs: FLOPs of the model "
+        "and MFU are too low."
     )
     evidence = {
         "calls": model.unknown_calls,
@@ -82,8 +82,8 @@ def _covered(facts: tuple[Fact, ...]) -> Note | None:
     if not isinstance(neither, float) or 100 - neither >= MIN_COVERED_PCT:
         return None
     text = (
-        f"{neither:.0f} % of the device time has no known work: no formula, no recorded shapes, or "
-        "no operator that launched it. FLOPs of the model and MFU count the rest only."
+        f"{neither:.0f} % of the device time has unknown work: no formula, no recorded shapes, "
+        "or no operator that launched it. FLOPs of the model and MFU cover only the rest."
     )
     evidence = {"pct": neither, "columns": ["model_flops_per_step", "mfu_pct"]}
     return Note("quality", "work_unknown", "warning", text, evidence)
@@ -97,10 +97,9 @@ def _fewer_operations(trace: Trace, mask: Bools) -> Note | None:
         return None
     calls = int(chosen.sum())
     text = (
-        f"{calls} convolutions with {duration_text(time_us)} of device time ran by Winograd's or "
-        "Fourier's method, as the names of kernels tell: with fewer operations than the definition "
-        "of a convolution has, which is what is counted. They may be beyond the peak, and what "
-        "they could still gain is more than the table says."
+        f"{calls} convolutions with {duration_text(time_us)} of device time used Winograd or FFT "
+        "kernels, which do fewer operations than the counted direct convolution. They may "
+        "exceed the peak, and their possible gain is larger than shown."
     )
     columns = ["tflops_per_s", "roof_pct", "peak_pct", "recoverable_us", "mfu_pct"]
     evidence = {"calls": calls, "time_us": time_us, "columns": columns}
@@ -119,8 +118,8 @@ def _differences(operators: pl.DataFrame) -> Note | None:
     )
     more = "" if off.height <= _MAX_NAMED else f" and {off.height - _MAX_NAMED} more rows"
     text = (
-        f"The recording states other FLOPs than the formulas here: {named}{more}. The table shows "
-        "both (Stated FLOPs); figures are those of the formulas."
+        f"Recorded FLOPs differ from those of the formulas: {named}{more}. The table shows both "
+        "(Recorded FLOPs); all other figures use the formulas."
     )
     evidence = {"rows": off.height, "columns": ["stated_flops", "stated_difference_pct"]}
     return Note("quality", "stated_flops_differ", "info", text, evidence)

@@ -14,10 +14,10 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.recorded import recorded_table
 from torch_tb_profiler.views.schema import Fact, Table
 
-NO_BYTES = "The recording does not tell what operators read and write."
-NO_TIME = "The recording does not tell time and calls under this name."
-NO_MODEL = "The recording tells no FLOPs of the model."
-NO_PEAK = "The recording tells no share of a peak that FLOP/s could be compared with."
+NO_BYTES = "Bytes read and written by operators were not recorded."
+NO_TIME = "Time and calls were not recorded under this name."
+NO_MODEL = "The recording has no FLOPs of the model."
+NO_PEAK = "The recording has no share of peak to derive the peak from."
 TERA = 1e12
 _TIMES = {"name": pl.String, "calls": pl.Int64, "device_time_us": pl.Float64}
 
@@ -39,9 +39,7 @@ def recorded_operators(
     frame = rows.join(times, on="name", how="left", maintain_order="left")
     nothing = {key: pl.lit(None) for key in AS_RECORDED.polars_schema() if key not in frame.columns}
     unknown = dict.fromkeys(nothing, NO_BYTES) | dict.fromkeys(("calls", "device_time_us"), NO_TIME)
-    unknown["dtype"] = missing_reason(
-        trace, "input_types", "The recording does not tell its type of numbers."
-    )
+    unknown["dtype"] = missing_reason(trace, "input_types", "The data type was not recorded.")
     return in_default_order(recorded_table(AS_RECORDED, frame.with_columns(**nothing), unknown))
 
 
@@ -84,16 +82,16 @@ def _model_facts(
             flops,
             "flops",
             scope,
-            "Floating point operations of the model in a step, as the recording tells.",
+            "Floating-point operations of the model per step, as recorded.",
             none if flops is None else None,
         ),
         Fact(
             "mfu_pct",
-            "Of the peak",
+            "Share of peak",
             share,
             "pct",
             scope,
-            "FLOP/s of the model over the peak of the device, as the recording tells.",
+            "FLOP/s of the model as share of the peak of the device, as recorded.",
             (none if flops is None else NO_PEAK) if share is None else None,
         ),
         Fact(
@@ -102,7 +100,7 @@ def _model_facts(
             peak,
             None,
             scope,
-            "The peak of the device that the recording compared with: its FLOP/s over its share.",
+            "Peak of the device used in the recording: recorded FLOP/s divided by recorded share.",
             NO_PEAK if peak is None else None,
         ),
     )

@@ -29,22 +29,25 @@ OUTSIDE_STEPS = "(outside every step)"
 OUTSIDE_OPERATORS = "(launched by no operator)"
 UNKNOWN_TYPE = "(unknown type)"
 
-NO_FLOPS = "No formula tells the FLOPs of these calls, or what it needs was not recorded."
-NO_BYTES = "No formula tells what these calls read and write, or their types were not recorded."
-NO_RATE = "It needs FLOPs, which copies do not make, and device time that are both known."
-NO_SPEED = "It needs bytes and device time that are both known."
-NO_INTENSITY = "It needs FLOPs and bytes that are both known."
+NO_FLOPS = "No formula for the FLOPs of these calls, or its inputs were not recorded."
+NO_BYTES = "No formula for the bytes of these calls, or their types were not recorded."
+NO_RATE = "Needs known FLOPs (copies have none) and device time."
+NO_SPEED = "Needs known bytes and device time."
+NO_INTENSITY = "Needs known FLOPs and bytes."
 NO_ROOF = (
-    "It needs FLOPs or bytes, device time, and peaks of the device (give them with --peak); "
-    "communication and copies between memories have no roof here."
+    "Needs known FLOPs or bytes, device time, and peaks of the device (specify them with "
+    "--peak); communication and copies between memories have no roofline limit."
 )
-NO_PEAK = "It needs FLOPs, device time, and the peak of the device in this type (--peak gives it)."
-NO_TYPE = "The types were not recorded, or are none that peaks are known of, such as integers."
-NO_KIND = "There is no formula for these calls."
-NO_TILE = "It needs matrix products whose kernels' names tell the tile that a block computes."
-NOT_STATED = "The recording states no FLOPs of these calls."
-NO_SHAPES = "The recording holds no input shapes of operators."
-NOT_TIMED = "No device time is in the selection."
+NO_PEAK = (
+    "Needs known FLOPs, device time, and the peak of the device for this type (specify it "
+    "with --peak)."
+)
+NO_TYPE = "The data types were not recorded, or no peaks are known for them (such as integers)."
+NO_KIND = "No formula for these calls."
+NO_TILE = "Needs matrix products whose kernel names contain the tile size."
+NOT_STATED = "No FLOPs were recorded for these calls."
+NO_SHAPES = "The recording contains no input shapes of operators."
+NOT_TIMED = "No device time in the selection."
 
 
 def operators_table(trace: Trace, groups: pl.DataFrame, outside: pl.DataFrame) -> Table:

@@ -51,8 +51,8 @@ from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
-    "The recording tells neither FLOPs nor sums of operators of its recorder's own, nor input "
-    "shapes of operators, from which FLOPs are counted."
+    "The recording contains neither FLOPs nor operator summaries, nor input shapes of operators "
+    "to compute FLOPs from."
 )
 
 
@@ -148,8 +148,8 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="efficiency",
     title="Efficiency",
-    help="How close do operators and the model come to what the device can reach, and how much "
-    "time could be saved?",
+    help="How close do operators and the model come to the peak of the device, and how much time "
+    "could be saved?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(OPERATORS, ROOFLINE_POINTS, RECORDED_FLOPS, RECORDED_OPERATORS, RECORDED_SCOPES),

@@ -19,7 +19,7 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, Value
 from torch_tb_profiler.views.shares import share_columns, with_shares
 
-NO_CALL = "No call of it is in the selection, only work that it launched."
+NO_CALL = "The selection contains only device work that it launched, not the call itself."
 NO_HOST_TIME = "These calls take no time on the host."
 
 
@@ -54,17 +54,19 @@ def _of_call(key: str, title: str, help_text: str, value: Value) -> Column:
 API_CALLS = TableSpec(
     "api_calls",
     "API calls",
-    "One row per call of a device's runtime or driver on the host, by its name.",
+    "One row per device API function (runtime or driver) called by the host.",
     (
-        Column("name", "Name", "string", None, "Name of the call.", value=text("name_code")),
-        Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True),
+        Column(
+            "name", "Name", "string", None, "Name of the API function.", value=text("name_code")
+        ),
+        Column("calls", "Calls", "integer", "count", "Number of calls.", additive=True),
         Column(
             "host_self_us",
             "Host Self",
             "number",
             "us",
-            "Time of the host in the call itself, without API calls inside it: rows add up to the "
-            "time of their threads in such calls.",
+            "Host time in the call without nested API calls: the rows add up to the time that "
+            "threads spent in API calls.",
             family="host",
             additive=True,
             value=microseconds("self_ns"),
@@ -74,33 +76,33 @@ API_CALLS = TableSpec(
             "Host Total",
             "number",
             "us",
-            "Summed duration on the host, API calls inside it included; a call inside another one "
-            "of its name is part of that.",
+            "Summed duration on the host, nested API calls included; nested calls of the same "
+            "name count once.",
             family="host",
             value=microseconds("total_ns"),
         ),
         _of_call(
             "mean_us",
             "Mean",
-            "Mean duration of a call, what is inside included.",
+            "Mean duration of a call, nested calls included.",
             microseconds("dur_ns", per="calls"),
         ),
         _of_call("min_us", "Min", "Shortest duration.", microseconds("min_ns")),
         _of_call("max_us", "Max", "Longest duration.", microseconds("max_ns")),
-        _launched("launched", "Launched", "Kernels, copies and sets that it launched."),
+        _launched("launched", "Launched", "Kernels, copies and memsets that it launched."),
         Column(
             "device_us",
             "Device Time Launched",
             "number",
             "us",
-            "Summed duration of what it launched; what ran at the same time adds up.",
+            "Summed duration of the work it launched; concurrent work adds up.",
             additive=True,
             value=_of_launches(microseconds("device_ns")),
             null_reason=_no_links,
         ),
         _launched("kernels", "Kernels", "Kernels that it launched."),
         _launched("copies", "Copies", "Copies that it launched."),
-        _launched("sets", "Sets", "Sets of memory that it launched."),
+        _launched("sets", "Sets", "Memsets that it launched."),
         *share_columns("Host Self", "the host time of all API calls of the selection"),
     ),
     sort="-host_self_us,-host_total_us,name",

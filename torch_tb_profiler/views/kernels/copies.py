@@ -16,13 +16,13 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import of_whole
 
-NO_DIRECTION = "The name of the copy does not tell from where to where it goes."
-NO_HOST_MEMORY = "No memory of the host takes part, or the name does not tell what kind it is."
-NO_DEVICE = "The recording does not say which device it was."
+NO_DIRECTION = "The direction is not part of the name of the copy."
+NO_HOST_MEMORY = "No host memory is involved, or its kind is not part of the name."
+NO_DEVICE = "The device was not recorded."
 NO_BYTES = "The recording does not say how much was copied or set."
 NO_RATE = "The recording does not say how much was copied or set, or it took no time."
-NO_LAUNCH = "The recording does not tell what launched them."
-NO_TIME = "The device work of the selection lasts 0."
+NO_LAUNCH = "The launching call was not recorded."
+NO_TIME = "The device work of the selection has no duration."
 
 
 def _rate(rows: Rows) -> pl.Series:
@@ -33,17 +33,17 @@ def _rate(rows: Rows) -> pl.Series:
 
 COPIES = TableSpec(
     "copies",
-    "Copies and sets",
-    "One row per direction of a copy (or set), kind of host memory and device. Kernels that copy "
-    "are kernels.",
+    "Copies and memsets",
+    "One row per direction of a copy (or memset), kind of host memory and device. Kernels that "
+    "copy count as kernels.",
     (
         Column(
             "kind",
             "Kind",
             "string",
             None,
-            "From where to where: HtoD (host to device), DtoH, DtoD (within a device), PtoP "
-            "(between devices), HtoH; or set, which fills memory.",
+            "Direction: HtoD (host to device), DtoH, DtoD (within a device), PtoP (between "
+            "devices), HtoH; or set for a memset.",
             null_reason=NO_DIRECTION,
         ),
         Column(
@@ -51,12 +51,12 @@ COPIES = TableSpec(
             "Host Memory",
             "string",
             None,
-            "pageable, pinned or managed. A copy from or to pageable memory keeps the host waiting "
-            "and goes through a buffer of the driver.",
+            "pageable, pinned or managed. A copy from or to pageable memory blocks the host and "
+            "goes through a staging buffer of the driver.",
             null_reason=NO_HOST_MEMORY,
         ),
         Column("device", "Device", "integer", None, "Number of the device.", null_reason=NO_DEVICE),
-        Column("calls", "Calls", "integer", "count", "How many there were.", additive=True),
+        Column("calls", "Calls", "integer", "count", "Number of operations.", additive=True),
         Column(
             "total_bytes",
             "Size",
@@ -89,7 +89,7 @@ COPIES = TableSpec(
             "Rate",
             "number",
             "gb_per_s",
-            "Size divided by the summed duration of those whose size is recorded.",
+            "Size divided by the summed duration of the copies with a recorded size.",
             value=_rate,
             null_reason=NO_RATE,
         ),
@@ -98,7 +98,7 @@ COPIES = TableSpec(
             "Launched by",
             "string",
             None,
-            "The API call that launched most of them.",
+            "API function that launched most of them.",
             value=text("launch_code"),
             null_reason=NO_LAUNCH,
         ),
@@ -107,7 +107,7 @@ COPIES = TableSpec(
             "Share",
             "number",
             "pct",
-            "Total as share of the summed duration of all device work of the selection, kernels "
+            "Total as share of the summed duration of all device work in the selection, kernels "
             "included.",
             additive=True,
             value=lambda rows: rows["share_pct"],
@@ -116,7 +116,7 @@ COPIES = TableSpec(
     ),
     sort="-total_us,-total_bytes,kind,host_memory,device",
     is_summary=True,
-    when_empty="No copy or set is in the selection.",
+    when_empty="No copies or memsets in the selection.",
 )
 
 

@@ -24,18 +24,19 @@ from torch_tb_profiler.views.shares import share_columns, with_shares
 BY_LAUNCH = Grouping("name+operator+launch", "operator and launch")
 GROUP_BYS = ("name", BY_LAUNCH.group_by)
 
-NO_RULE = "No rule knows whether this kernel uses Tensor Cores."
-NO_OPERATOR = (
-    "Its launch is not in the recording, or lies outside every operator and range of its thread."
+NO_RULE = "The Tensor Core use of this kernel is unknown."
+NO_OPERATOR = "Its launch was not recorded, or is outside all operators and ranges of its thread."
+NO_OPERATOR_RULE = (
+    "It has no operator, or it is unknown whether that operator could use Tensor Cores."
 )
-NO_OPERATOR_RULE = "It has no operator, or no rule knows whether that could use Tensor Cores."
-ONE_CALL = "One call does not vary."
+ONE_CALL = "Needs at least two calls."
 NO_TYPES = (
-    "Its name does not tell them, and no input types are recorded of an operator that launched it."
+    "The data types are not part of the name, and no input types were recorded for the operators "
+    "that launched it."
 )
 NO_LIMIT = (
-    "The recording lacks its launch configuration, or the rules for its device are not known: they "
-    "are those of NVIDIA's GPUs, by compute capability."
+    "The launch configuration was not recorded, or the occupancy rules of the device are unknown "
+    "(they are known for NVIDIA GPUs, by compute capability)."
 )
 NOT_RECORDED = "The profiler did not record this for these kernels."
 
@@ -83,7 +84,7 @@ KERNELS = TableSpec(
             "Operator",
             "string",
             None,
-            "The innermost operator or range around the launch. Only when grouped by operator.",
+            "Innermost operator or range around the launch. Only when grouped by operator.",
             value=text("operator_code"),
             null_reason=NO_OPERATOR,
             only_grouped=BY_LAUNCH,
@@ -113,7 +114,7 @@ KERNELS = TableSpec(
             "Registers per Thread",
             "integer",
             "count",
-            "Registers each thread uses.",
+            "Registers used per thread.",
             null_reason=_unless_recorded("registers"),
             only_grouped=BY_LAUNCH,
         ),
@@ -122,7 +123,7 @@ KERNELS = TableSpec(
             "Shared Memory",
             "integer",
             "bytes",
-            "Shared memory of a block.",
+            "Shared memory per block.",
             null_reason=_unless_recorded("shared_memory"),
             only_grouped=BY_LAUNCH,
         ),
@@ -131,7 +132,7 @@ KERNELS = TableSpec(
             "Tensor Cores Used",
             "boolean",
             None,
-            "Whether the kernel runs on Tensor Cores (matrix units), told from its name.",
+            "Whether the kernel runs on Tensor Cores (matrix units), inferred from its name.",
             value=verdict("tensor_core"),
             null_reason=NO_RULE,
         ),
@@ -140,12 +141,12 @@ KERNELS = TableSpec(
             "Operator Eligible",
             "boolean",
             None,
-            "Whether the operator, or one inside it, could use Tensor Cores.",
+            "Whether the operator or a nested one could use Tensor Cores.",
             value=verdict("eligible"),
             null_reason=NO_OPERATOR_RULE,
             only_grouped=BY_LAUNCH,
         ),
-        Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
+        Column("calls", "Calls", "integer", "count", "Number of executions.", additive=True),
         Column(
             "total_us",
             "Total",
@@ -189,7 +190,7 @@ KERNELS = TableSpec(
             "number",
             "ratio",
             "Blocks of the launch divided by the multiprocessors of the device, weighted by "
-            "duration (evenly if all durations are 0). Below 1, multiprocessors stay idle.",
+            "duration (evenly if all durations are 0). Below 1, some multiprocessors stay idle.",
             null_reason=_unless_recorded("blocks_per_sm"),
         ),
         Column(
@@ -207,8 +208,8 @@ KERNELS = TableSpec(
             "Communication",
             "boolean",
             None,
-            "Whether it moves data between devices: told from its name, from what the recording "
-            "says of the collective, or from the range that launched it.",
+            "Whether it moves data between devices: inferred from its name, the recorded "
+            "collective, or the range that launched it.",
         ),
         *OTHER_NAMES,
         *share_columns("Total", "the kernel time of the selection"),
@@ -216,12 +217,12 @@ KERNELS = TableSpec(
         _of_call(
             "p95_us",
             "95th Percentile",
-            "Duration that 95 % of the calls do not exceed, linear between two calls.",
+            "Duration that 95 % of the calls do not exceed (linearly interpolated).",
         ),
         _of_call(
             "std_us",
             "Standard Deviation",
-            "Root of the mean squared difference of a call from Mean.",
+            "Standard deviation of the duration of a call.",
             ONE_CALL,
         ),
         Column(
@@ -229,8 +230,8 @@ KERNELS = TableSpec(
             "Data Types",
             "string",
             None,
-            "Element types told from its name; where that tells none, those of the inputs of the "
-            "operators that launched it.",
+            "Data types inferred from its name, or else the input types of the operators that "
+            "launched it.",
             hidden=True,
             null_reason=_no_types,
         ),
@@ -239,9 +240,9 @@ KERNELS = TableSpec(
             "Occupancy Limited by",
             "string",
             None,
-            "What keeps a multiprocessor from holding more of its warps: registers, shared memory, "
-            "block size, or the grid where the launch has fewer blocks than fit; nothing where it "
-            "is full. Of several launch configurations the one with most time.",
+            "What limits the warps per multiprocessor: registers, shared memory, block size, or "
+            "the grid if the launch has fewer blocks than fit; nothing at full occupancy. With "
+            "several launch configurations, that of the one with the most time.",
             hidden=True,
             value=lambda rows: rows["limit"],
             null_reason=NO_LIMIT,
@@ -251,7 +252,7 @@ KERNELS = TableSpec(
             "Class",
             "string",
             None,
-            "Kind of work, told from its name; other where no rule knows it.",
+            "Kind of work, inferred from its name; other if unknown.",
             hidden=True,
             value=_classes,
         ),
@@ -260,7 +261,7 @@ KERNELS = TableSpec(
             "Gaps Before",
             "number",
             "us",
-            "Time in which its device did nothing directly before its calls.",
+            "Idle time of the device directly before its executions.",
             family="total",
             hidden=True,
             additive=True,

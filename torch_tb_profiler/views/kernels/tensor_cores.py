@@ -19,10 +19,11 @@ from torch_tb_profiler.views.shares import of_whole
 TENSOR_CORE_TIME = TableSpec(
     "tensor_core_time",
     "Tensor Core share of kernel time",
-    "Kernel time of the selection by whether the kernel uses Tensor Cores; one row each.",
+    "Kernel time of the selection, one row each for kernels that use Tensor Cores, do not, or "
+    "are unknown.",
     (
-        Column("use", "Tensor Cores", "string", None, "Whether the kernels use them."),
-        Column("calls", "Calls", "integer", "count", "Kernels that ran.", additive=True),
+        Column("use", "Tensor Cores", "string", None, "Whether the kernels use Tensor Cores."),
+        Column("calls", "Calls", "integer", "count", "Number of kernel executions.", additive=True),
         Column(
             "total_us",
             "Total",
@@ -37,13 +38,13 @@ TENSOR_CORE_TIME = TableSpec(
             "Share of Compute",
             "number",
             "pct",
-            "Share of the time of all kernels but communication; those count as nothing here.",
+            "Share of the time of all kernels except communication kernels, which are left out.",
             additive=True,
         ),
     ),
     is_summary=True,
 )
-_USES = {codes.YES: "Used", codes.NO: "Not used", codes.UNKNOWN: "Not known"}
+_USES = {codes.YES: "Used", codes.NO: "Not used", codes.UNKNOWN: "Unknown"}
 
 
 def tensor_core_table(calls: pl.DataFrame) -> Table:
@@ -95,11 +96,11 @@ def tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
         ),
         Fact(
             "unknown_tensor_core_time_pct",
-            "Kernel time of unknown Tensor Core use",
+            "Kernel time with unknown Tensor Core use",
             time.unknown_pct if time.whole_ns else None,
             "pct",
             None,
-            "Share of kernel time in kernels no rule knows.",
+            "Share of kernel time in kernels of unknown Tensor Core use.",
             None if time.whole_ns else NO_KERNEL_TIME,
         ),
         *_share_facts(
@@ -114,7 +115,7 @@ def tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
 
 def _share_facts(stem: str, title: str, share: BoundedShare, text: str) -> tuple[Fact, ...]:
     """A share as one number where nearly all of the time is known, and its bounds."""
-    bounds = "Kernels no rule knows count as"
+    bounds = "Kernels of unknown use are counted as"
     return (
         Fact(
             f"{stem}_pct",
@@ -122,7 +123,7 @@ def _share_facts(stem: str, title: str, share: BoundedShare, text: str) -> tuple
             share.pct,
             "pct",
             None,
-            f"{text} Only where nearly all of the time is in kernels that rules know.",
+            f"{text} Empty if the use is unknown for too much of the time.",
             share.null_reason,
         ),
         Fact(
@@ -131,7 +132,7 @@ def _share_facts(stem: str, title: str, share: BoundedShare, text: str) -> tuple
             share.least_pct,
             "pct",
             None,
-            f"{text} {bounds} none of them.",
+            f"{text} {bounds} not using them.",
             share.reason,
         ),
         Fact(
@@ -140,7 +141,7 @@ def _share_facts(stem: str, title: str, share: BoundedShare, text: str) -> tuple
             share.most_pct,
             "pct",
             None,
-            f"{text} {bounds} one of them.",
+            f"{text} {bounds} using them.",
             share.reason,
         ),
     )

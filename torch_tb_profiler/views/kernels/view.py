@@ -81,24 +81,31 @@ def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
             calls["name_code"].n_unique(),
             "count",
             None,
-            "Different kernel names in the selection.",
+            "Number of different kernel names in the selection.",
         ),
-        Fact("kernel_calls", "Kernel calls", calls.height, "count", None, "Kernels that ran."),
+        Fact(
+            "kernel_calls",
+            "Kernel calls",
+            calls.height,
+            "count",
+            None,
+            "Number of kernel executions.",
+        ),
         Fact(
             "kernel_time_us",
             "Kernel time",
             total_ns / 1000,
             "us",
             None,
-            "Summed duration of all kernels; kernels that run at the same time add up.",
+            "Summed duration of all kernels; concurrent kernels add up.",
         ),
         *tensor_core_facts(calls),
     )
 
 
 NO_WORK = (
-    "The recording holds no kernel, copy or API call of a device: the program used none, or it was "
-    "not profiled."
+    "The recording contains no kernels, copies or device API calls: the program used no device, "
+    "or devices were not profiled."
 )
 
 
@@ -111,7 +118,8 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="kernels",
     title="Kernels",
-    help="Which kernels take the devices' time, how well do they fill them, who launched them?",
+    help="Which kernels take the device time, how well do they fill the devices, and what "
+    "launched them?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(KERNELS, TENSOR_CORE_TIME, API_CALLS, COPIES),

@@ -6,34 +6,37 @@ from torch_tb_profiler.analysis.operators.times import MEASURES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.time_columns import time_columns
 
-NO_RULE = "No rule knows whether operators of this type can use Tensor Cores."
-NO_KERNEL_RULE = "No rule knows whether the kernels launched inside use Tensor Cores."
-NO_CALL = "No call of an operator of this type is in the selection."
-NO_HOST_CALL = "The recording does not tell which call of the host launched this device work."
-UNKNOWN_TYPE = "No rule knows the type of these operators (custom ones, compiled regions)."
-NO_WHOLE = "Neither time of a device nor of the host is in the selection."
+NO_RULE = "It is unknown whether operators of this type can use Tensor Cores."
+NO_KERNEL_RULE = "The Tensor Core use of the kernels launched inside is unknown."
+NO_CALL = "No operator of this type is called in the selection."
+NO_HOST_CALL = "No host call that launched this device work is recorded."
+UNKNOWN_TYPE = (
+    "The type of these operators is unknown (for example custom operators or compiled regions)."
+)
+NO_WHOLE = "The selection contains neither device time nor host time."
 
 OPERATOR_TYPES = TableSpec(
     "operator_types",
     "Operator types",
-    "One row per type of operator (convolution, matrix_product and so on); operators whose type "
-    "nobody knows are one row without a type. Device work outside every operator is of the type "
-    "unassociated_ with the name of the host call, or of the kernel where that is not known.",
+    "One row per type of operator (convolution, matrix_product and so on); operators of unknown "
+    "type form one row without a type. Device work outside all operators has the type "
+    "unassociated_ followed by the name of the host call, or of the kernel if the call is "
+    "unknown.",
     (
         Column(
             "type",
             "Type",
             "string",
             None,
-            "Kind of work, told by the names of operators.",
+            "Kind of work, inferred from operator names.",
         ),
         Column(
             "operators",
             "Operators",
             "integer",
             "count",
-            "Operators of the type at their places (group_by=path of the view Operators); of "
-            "unassociated work 1.",
+            "Number of operators of the type, counted per path (group_by=path of the view "
+            "Operators); 1 for unassociated work.",
             additive=True,
         ),
         Column(
@@ -41,7 +44,7 @@ OPERATOR_TYPES = TableSpec(
             "Calls",
             "integer",
             "count",
-            "How often they were called, nested calls too.",
+            "Number of calls, nested calls included.",
             additive=True,
         ),
         Column(
@@ -49,25 +52,25 @@ OPERATOR_TYPES = TableSpec(
             "Tensor Cores Eligible",
             "boolean",
             None,
-            "Whether one of them could run on Tensor Cores (matrix units).",
+            "Whether at least one of them could run on Tensor Cores (matrix units).",
         ),
         Column(
             "tensor_core_used",
             "Tensor Cores Used",
             "boolean",
             None,
-            "Whether a kernel launched inside uses Tensor Cores.",
+            "Whether at least one kernel launched inside uses Tensor Cores.",
         ),
         *(
             column
             for measure in MEASURES
             for column in time_columns(
                 measure,
-                "summed over calls that are in no other call of the type; device work that "
-                "overlaps inside one counts once"
+                "summed over the outermost calls of the type; overlapping device work inside a "
+                "call counts once"
                 if measure.startswith("gpu")
-                else "summed over calls that are in no other call of the type",
-                "calls that are in no other call of the type",
+                else "summed over the outermost calls of the type",
+                "the outermost calls of the type",
             )
         ),
         Column(
@@ -75,8 +78,8 @@ OPERATOR_TYPES = TableSpec(
             "Share",
             "number",
             "pct",
-            "Device work that operators of the type launched themselves (where there is none: "
-            "their own time on the host) as share of that of all rows.",
+            "Device self time of the type (host self time if there is no device work) as share "
+            "of that of all rows.",
             additive=True,
         ),
     ),

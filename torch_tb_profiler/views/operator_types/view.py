@@ -144,7 +144,7 @@ def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
             known.height,
             "count",
             None,
-            "Different types of operators in the selection.",
+            "Number of different operator types in the selection.",
         ),
         Fact(
             "unknown_type_pct",
@@ -152,7 +152,7 @@ def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
             shares[0],
             "pct",
             None,
-            "Share of operators whose type no rule knows.",
+            "Share of operators of unknown type.",
             reason,
         ),
         Fact(
@@ -161,7 +161,7 @@ def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
             shares[1],
             "pct",
             None,
-            "Share of device work that no operator launched.",
+            "Share of device work launched outside operators.",
             reason,
         ),
     )
@@ -170,7 +170,7 @@ def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
 SPEC = ViewSpec(
     name="operator_types",
     title="Operator types",
-    help="Which kinds of operators does the time go to?",
+    help="Which kinds of operators take the time?",
     scope="trace",
     tables=(OPERATOR_TYPES,),
     function=operator_types,

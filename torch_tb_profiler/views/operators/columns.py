@@ -18,32 +18,33 @@ GROUP_BYS = (
     BY_PATH,
 )
 
-NO_SHAPES = "The file gives no input shapes for these calls."
-NO_STACKS = "The file gives no call stack for these calls."
-NO_RULE = "No rule knows whether this operator can use Tensor Cores."
-NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
+NO_SHAPES = "No input shapes were recorded for these calls."
+NO_STACKS = "No call stack was recorded for these calls."
+NO_RULE = "It is unknown whether this operator can use Tensor Cores."
+NO_KERNEL_RULE = "The Tensor Core use of its kernels is unknown."
 UNKNOWN_SHARE = (
-    "No rule knows whether its kernels use Tensor Cores, or those of too much of its device time "
-    "for one number: then the share lies between the bounds."
+    "The Tensor Core use is unknown for too much of its device time; the bounds, if known, give "
+    "the range."
 )
-NO_OPERATOR = "This row is device work outside every operator."
-NO_FRAMES = "The recording holds no Python frames."
-NO_LAUNCH = "The recording does not tell what launched this device work."
-NO_TIME = "No device work is in the selection."
-NO_TYPES = "The file gives no input types for these calls."
-ONE_CALL = "One call does not vary; a row without a call of an operator has none."
-NO_CALL = "No call of an operator in the selection is in this row."
-NO_SHARE = "Neither time of a device nor of the host is in the selection."
+NO_OPERATOR = "This row is device work outside all operators."
+NO_FRAMES = "The recording contains no Python frames."
+NO_LAUNCH = "The launch of this device work was not recorded."
+NO_TIME = "No device work in the selection."
+NO_TYPES = "No input types were recorded for these calls."
+ONE_CALL = "Needs at least two calls of an operator."
+NO_CALL = "This row has no operator call in the selection."
+NO_SHARE = "The selection contains neither device time nor host time."
 
-NO_KNOWN_TYPE = "No rule knows the type of this operator."
-SEVERAL_OPERATORS = "Operators of several places are in this row: group by path tells them apart."
+NO_KNOWN_TYPE = "The type of this operator is unknown."
+SEVERAL_OPERATORS = (
+    "This row combines operators with different paths: group by path to separate them."
+)
 NO_FORWARD = (
-    "It is no backward operator, the recording does not link it to its forward one, or operators "
-    "of several places are in this row."
+    "It is not a backward operator, it has no recorded link to its forward operator, or this row "
+    "combines operators with different paths."
 )
 NO_DIRECTION = (
-    "The recording does not tell (no backward pass of this operator is linked to it), or calls of "
-    "both directions are in this row."
+    "Unknown: no backward pass is linked to this operator, or the row has calls in both directions."
 )
 
 _IDENTITY = (
@@ -52,8 +53,8 @@ _IDENTITY = (
         "Operator ID",
         "string",
         None,
-        "Type, direction and number of an operator at its place, the same at every opening of the "
-        "file.",
+        "Type, direction and number of the operator at its path; stable each time the file is "
+        "opened.",
         hidden=True,
     ),
     Column(
@@ -61,7 +62,7 @@ _IDENTITY = (
         "Direction",
         "string",
         None,
-        "forward: of a forward pass that has a backward one; backward: inside an autograd node.",
+        "forward: in a forward pass that has a backward pass; backward: inside an autograd node.",
         hidden=True,
     ),
     Column(
@@ -69,7 +70,7 @@ _IDENTITY = (
         "Type",
         "string",
         None,
-        "Kind of work, told by its name: convolution, matrix_product and so on.",
+        "Kind of work, inferred from its name: convolution, matrix_product and so on.",
         hidden=True,
     ),
     Column(
@@ -77,7 +78,7 @@ _IDENTITY = (
         "Data Type",
         "string",
         None,
-        "The same as data_types, under the key that other tables have.",
+        "Same as data_types, under the key used by other tables.",
         hidden=True,
     ),
 )
@@ -87,41 +88,40 @@ _TOLD_OF_PLACES = ("direction", "type", "kernel_calls")
 OPERATORS = TableSpec(
     "operators",
     "Operators",
-    "One row per operator, or per operator and what it is grouped by; grouped by path, one per "
-    "operator at its place. Device work that no operator launched has rows of its own, by the host "
-    "call that did.",
+    "One row per operator, or per operator and grouping key; grouped by path, one row per "
+    "operator and call path. Device work launched outside operators has separate rows, named "
+    "after the host call.",
     (
         Column(
             "name",
             "Name",
             "string",
             None,
-            "Name of the operator, or of the call that launched device work outside every "
-            "operator. Grouped by path: with the modules or ranges and the operators around it.",
+            "Name of the operator, or of the host call that launched device work outside all "
+            "operators. Grouped by path: preceded by the enclosing modules or ranges and "
+            "operators.",
         ),
         Column(
             "input_shape",
             "Input Shape",
             "string",
             None,
-            "Shapes of its inputs, as recorded; [] inside stands for a scalar. Only when grouped "
-            "by input shape.",
+            "Shapes of its inputs as recorded; an inner [] is a scalar. Only when grouped by "
+            "input shape.",
         ),
         Column(
             "call_stack",
             "Call Stack",
             "string",
             None,
-            "Where it was called: frames joined by ';', innermost first. Only when grouped by "
-            "call stack.",
+            "Call stack: frames joined by ';', innermost first. Only when grouped by call stack.",
         ),
         Column(
             "calls",
             "Calls",
             "integer",
             "count",
-            "How often it was called. An operator that only wraps one call of its own name counts "
-            "once.",
+            "Number of calls. An operator that only wraps one call of its own name counts once.",
             additive=True,
         ),
         Column(
@@ -129,8 +129,8 @@ OPERATORS = TableSpec(
             "Device Self",
             "number",
             "us",
-            "Summed duration of the kernels, copies and sets it launched itself. Work that ran at "
-            "the same time on several streams adds up.",
+            "Summed duration of the kernels, copies and memsets that it launched directly. Work "
+            "that ran at the same time on several streams adds up.",
             family="device",
             additive=True,
         ),
@@ -139,8 +139,7 @@ OPERATORS = TableSpec(
             "Device Total",
             "number",
             "us",
-            "Device Self of the operator and of all operators inside it, once where it calls "
-            "itself.",
+            "Device Self of the operator and all nested operators; recursive calls count once.",
             family="device",
         ),
         Column(
@@ -148,7 +147,7 @@ OPERATORS = TableSpec(
             "Host Self",
             "number",
             "us",
-            "Time on the host outside operators inside it and outside its own device API calls.",
+            "Host time without nested operators and without its device API calls.",
             family="host",
             additive=True,
         ),
@@ -157,8 +156,8 @@ OPERATORS = TableSpec(
             "Host Total",
             "number",
             "us",
-            "Summed duration on the host; a call inside another one of the same row is part of "
-            "that. Operators inside others count too, so rows do not add up to wall time.",
+            "Summed duration on the host; nested calls of the same row count once. Nested "
+            "operators are included, so rows do not add up to wall time.",
             family="host",
         ),
         Column(
@@ -166,7 +165,7 @@ OPERATORS = TableSpec(
             "Tensor Cores Eligible",
             "boolean",
             None,
-            "Whether it, or an operator inside it, could run on Tensor Cores (matrix units) with "
+            "Whether it or a nested operator could run on Tensor Cores (matrix units) with "
             "suitable types and shapes.",
         ),
         Column(
@@ -174,32 +173,32 @@ OPERATORS = TableSpec(
             "Tensor Cores Self",
             "number",
             "pct",
-            "Share of Device Self spent in kernels that use Tensor Cores; 0 without device time. "
-            "Only where nearly all of it is in kernels that rules know; else see the bounds.",
+            "Share of Device Self in kernels that use Tensor Cores; 0 without device time. Empty "
+            "if the use is unknown for too much of the time; see the bounds then.",
         ),
         Column(
             "tensor_core_total_pct",
             "Tensor Cores Total",
             "number",
             "pct",
-            "Share of Device Total spent in kernels that use Tensor Cores; 0 without device time. "
-            "Only where nearly all of it is in kernels that rules know; else see the bounds.",
+            "Share of Device Total in kernels that use Tensor Cores; 0 without device time. "
+            "Empty if the use is unknown for too much of the time; see the bounds then.",
         ),
         Column(
             "kind",
             "Kind",
             "string",
             None,
-            "operator; call: a host call (a graph launch, say) that launched device work outside "
-            "every operator; unlinked: device work whose launch the recording does not tell.",
+            "operator; call: a host call, for example a graph launch, that launched device work "
+            "outside all operators; unlinked: device work with no recorded launch.",
         ),
         Column(
             "host_python_us",
             "Host Python",
             "number",
             "us",
-            "Part of Host Self in Python code that the operator called itself, such as hooks and "
-            "functions with a backward in Python. PyTorch's own self time is without it.",
+            "Part of Host Self in Python code called directly by the operator, such as hooks and "
+            "autograd functions written in Python. PyTorch's own self time excludes it.",
             family="host",
             additive=True,
         ),
@@ -209,13 +208,13 @@ OPERATORS = TableSpec(
                 f"Tensor Cores {stem.title()}, {title}",
                 "number",
                 "pct",
-                f"The share if {which} kernel that rules do not know used Tensor Cores.",
+                f"The share if {which} kernel of unknown use used Tensor Cores.",
             )
             for stem in ("self", "total")
             for bound, title, which in (("min", "at least", "no"), ("max", "at most", "every"))
         ),
         *share_columns(
-            "Device Self (without device time: of Host Self)", "all rows of the selection"
+            "Device Self (Host Self if there is no device time)", "all rows of the selection"
         ),
         *(
             Column(
@@ -223,14 +222,14 @@ OPERATORS = TableSpec(
                 title,
                 "number",
                 "us",
-                f"{text} of the durations of its calls on the host, operators inside included.",
+                f"{text} of the host durations of its calls, nested operators included.",
                 family="call",
                 hidden=True,
             )
             for stem, title, text in (
                 ("mean", "Mean Call", "Mean"),
                 ("median", "Median Call", "Median"),
-                ("p95", "95th Percentile Call", "95th percentile, linear between two calls,"),
+                ("p95", "95th Percentile Call", "95th percentile (linearly interpolated)"),
                 ("std", "Standard Deviation of Calls", "Standard deviation"),
             )
         ),
@@ -239,7 +238,7 @@ OPERATORS = TableSpec(
             "Data Types",
             "string",
             None,
-            "Element types of its inputs, as recorded.",
+            "Data types of its inputs, as recorded.",
             hidden=True,
         ),
         Column(
@@ -247,8 +246,8 @@ OPERATORS = TableSpec(
             "Gaps Before",
             "number",
             "us",
-            "Time in which a device did nothing directly before the kernels, copies and sets that "
-            "it launched itself.",
+            "Idle time of the device directly before the kernels, copies and memsets that it "
+            "launched directly.",
             family="device",
             hidden=True,
             additive=True,
@@ -270,7 +269,7 @@ OPERATORS = TableSpec(
             "Kernel Calls",
             "integer",
             "count",
-            "Kernels launched inside its calls, once where it calls itself.",
+            "Kernels launched inside its calls; recursive calls count once.",
             hidden=True,
         ),
         Column(
@@ -278,7 +277,7 @@ OPERATORS = TableSpec(
             "Forward Operator ID",
             "string",
             None,
-            "Operator ID of the operator whose backward it is part of.",
+            "Operator ID of the forward operator whose backward pass it belongs to.",
             hidden=True,
         ),
     ),

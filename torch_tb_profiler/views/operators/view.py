@@ -108,7 +108,7 @@ def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ..
             calls.filter(pl.col("calls") > 0)["name_code"].n_unique(),
             "count",
             None,
-            "Different operator names in the selection.",
+            "Number of different operator names in the selection.",
         ),
         Fact(
             "operator_calls",
@@ -116,7 +116,7 @@ def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ..
             int(calls["calls"].sum()),
             "count",
             None,
-            "Calls of operators in the selection, nested ones too.",
+            "Operator calls in the selection, nested calls included.",
         ),
         Fact(
             "host_self_us",
@@ -141,8 +141,8 @@ def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ..
             device_self_ns / device_ns * 100 if no_share is None else None,
             "pct",
             None,
-            "Share of the duration of all kernels, copies and sets in the selection that operators "
-            "launched; the rest has the rows of kind call and unlinked.",
+            "Share of the duration of all kernels, copies and memsets in the selection that "
+            "operators launched; the rest is in the rows of kind call and unlinked.",
             no_share,
         ),
     )

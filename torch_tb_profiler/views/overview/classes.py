@@ -29,10 +29,10 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec
 from torch_tb_profiler.views.shares import of_whole
 
-NO_OPERATOR = "The recording holds no operator."
-NO_LAUNCH = "The recording does not tell what launched this device work."
-NO_TIME = "The device work of the selection lasts 0."
-NO_ELIGIBLE = "No operator of the selection that could use Tensor Cores launched a kernel."
+NO_OPERATOR = "The recording contains no operators."
+NO_LAUNCH = "The launch of this device work was not recorded."
+NO_TIME = "The device work of the selection has no duration."
+NO_ELIGIBLE = "No operator in the selection that could use Tensor Cores launched a kernel."
 ALL = "all"
 _OPERATOR_KEYS = {
     OperatorClass.USING: "using_tensor_cores",
@@ -55,37 +55,39 @@ def _shared(gpu_help: str) -> tuple[Column, Column, Column]:
             "Share of GPU Time",
             "number",
             "pct",
-            "GPU Time as share of that of all.",
+            "Share of the GPU time of all classes.",
         ),
         Column(
             "tensor_core_unknown_us",
-            "Maybe Tensor Core",
+            "Tensor Core Use Unknown",
             "number",
             "us",
-            "Part of GPU Time in kernels of which no rule knows whether they use Tensor Cores.",
+            "Part of GPU Time in kernels whose Tensor Core use is unknown.",
             family="time",
         ),
     )
 
 
-_OF_OPERATORS = _shared("Device work that they launched themselves; classes add up to all.")
-_OF_KERNELS = _shared("Summed duration; classes add up to all.")
+_OF_OPERATORS = _shared(
+    "Device work launched directly by these operators; the classes add up to all."
+)
+_OF_KERNELS = _shared("Summed duration; the classes add up to all.")
 
 OPERATOR_CLASSES = TableSpec(
     "operator_classes",
     "Operators by Tensor Core use",
-    "All operators of the selection, and of them those that launched kernels that use Tensor Cores "
-    "(matrix units), those that could and did not, and all others. Device work that no operator "
-    "launched counts as an operator for each of its names.",
+    "Operators of the selection by class: those that launched kernels using Tensor Cores (matrix "
+    "units), those that could but did not, and all others. Device work launched by no operator "
+    "counts as one operator per name.",
     (
-        Column("class", "Class", "string", None, "all, or what they have to do with Tensor Cores."),
+        Column("class", "Class", "string", None, "all, or the class by Tensor Core use."),
         _OF_OPERATORS[0],
         Column(
             "cpu_time_us",
             "CPU Time",
             "number",
             "us",
-            "Time of their calls on the host without the operators inside; classes add up to all.",
+            "Host time of their calls, without nested operators; the classes add up to all.",
             family="time",
         ),
         Column(
@@ -93,7 +95,7 @@ OPERATOR_CLASSES = TableSpec(
             "Operators",
             "integer",
             "count",
-            "How many names they have; one whose calls are of several classes counts in each.",
+            "Number of different names; a name with calls in several classes counts in each.",
         ),
         *_OF_OPERATORS[1:],
     ),
@@ -103,20 +105,27 @@ OPERATOR_CLASSES = TableSpec(
 KERNEL_CLASSES = TableSpec(
     "kernel_classes",
     "Kernels by class",
-    "All device work of the selection, and of it kernels that use Tensor Cores (matrix units), "
-    "copies and sets of memory, and all other kernels, communication too.",
+    "Device work of the selection by class: kernels that use Tensor Cores (matrix units), copies "
+    "and memsets, and all other kernels, including communication.",
     (
-        Column("class", "Class", "string", None, "all, or what kind of device work it is."),
+        Column("class", "Class", "string", None, "all, or the kind of device work."),
         _OF_KERNELS[0],
         Column(
             "api_time_us",
             "API Time",
             "number",
             "us",
-            "Time on the host of the calls that launched them; what one call launched shares it.",
+            "Host time of the calls that launched them; a call that launched several is divided "
+            "among them.",
             family="time",
         ),
-        Column("kernels", "Kernels", "integer", "count", "How many kernels, copies and sets ran."),
+        Column(
+            "kernels",
+            "Kernels",
+            "integer",
+            "count",
+            "Number of kernels, copies and memsets that ran.",
+        ),
         *_OF_KERNELS[1:],
     ),
     is_summary=True,
@@ -223,7 +232,7 @@ def _efficiency(trace: Trace, found: OperatorClasses) -> Fact:
         found.using_kernel_ns / whole_ns * 100 if whole_ns else None,
         "pct",
         None,
-        "Time of kernels that use Tensor Cores as share of the time of all kernels, both of "
-        "operators that use Tensor Cores or could.",
+        "Of the kernel time of operators that use or could use Tensor Cores, the share in "
+        "kernels that use them.",
         None if whole_ns else no_device_time(trace) or NO_ELIGIBLE,
     )

@@ -14,11 +14,11 @@ from torch_tb_profiler.views.versions import cuda_version, hip_version
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
 
-NOT_RECORDED = "The recording does not say it."
+NOT_RECORDED = "Not recorded."
 NO_CUDA = "The program ran on HIP (ROCm), not on CUDA."
-NO_GPU = "The recording declares no GPU, and none ran work."
-NO_NAME = "The recording does not describe its GPUs."
-NO_FRAMEWORK = "The recording does not name its framework, and nothing in it tells the version."
+NO_GPU = "The recording lists no GPU, and none ran any work."
+NO_NAME = "The recording does not name its GPUs."
+NO_FRAMEWORK = "The recording does not name its framework, and its version cannot be inferred."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
             "device_type",
             "Device type",
             "GPU" if uses_device else "CPU",
-            "GPU when the recording holds device work or launches of it.",
+            "GPU if the recording contains device work or launches of it.",
         ),
         _Said(
             "gpu_count",
             "GPUs",
             trace.devices.height or len(settings.gpu_names or ()) or None,
-            "GPUs that the recording declares or that ran work in it.",
+            "GPUs that the recording lists or that ran work in it.",
             NO_GPU,
             "count",
         ),
@@ -80,14 +80,14 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
             "gpu_names",
             "GPU models",
             _plain(", ".join(names)),
-            "Names of these GPUs, each once.",
+            "Distinct model names of these GPUs.",
             NO_NAME if trace.devices.height else NO_GPU,
         ),
         _Said(
             "cpu_model",
             "CPU model",
             _plain(settings.cpu_model),
-            "Processor of the machine.",
+            "CPU of the machine.",
             NOT_RECORDED,
         ),
         _Said(
@@ -113,7 +113,7 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
             "cuda_driver_version",
             "CUDA driver",
             cuda_version(info.cuda_driver_version),
-            "Newest CUDA version the driver can run.",
+            "Newest CUDA version that the driver supports.",
             no_cuda,
         ),
         _Said(
@@ -128,21 +128,22 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
             "cudnn_version",
             "cuDNN",
             _plain(info.settings.cudnn_version),
-            "Version of NVIDIA's library of neural network kernels.",
+            "Version of NVIDIA's deep learning library.",
             NOT_RECORDED,
         ),
         _Said(
             "framework",
             "Framework",
             _plain(_framework(trace)),
-            "What ran the model; a range of torch versions is told from what the file holds.",
+            "Framework that ran the model; a range of torch versions is inferred from the "
+            "contents of the file.",
             NO_FRAMEWORK,
         ),
         _Said(
             "profiler",
             "Profiler",
             _plain(f"{info.recorder or trace.meta.format}{recorder}"),
-            "What made the recording, with the version that it wrote.",
+            "Profiler that wrote the recording, with its version.",
         ),
         _Said("tool_version", "torch-tb-profiler", __version__, "Version of this program."),
     )
@@ -164,7 +165,12 @@ def _job(trace: Trace) -> tuple[_Said, ...]:
     return (
         _Said("backend", "Backend", _plain(job.backend), "Communication backend."),
         _Said("rank", "Rank", job.rank, "Rank of this process."),
-        _Said("world_size", "World size", job.world_size, "Processes of the distributed job."),
+        _Said(
+            "world_size",
+            "World size",
+            job.world_size,
+            "Number of processes of the distributed job.",
+        ),
         _Said(
             "nccl_version",
             "NCCL",

@@ -28,25 +28,25 @@ from torch_tb_profiler.views.device_properties import (
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 
-NO_GPU_WORK = "No GPU ran work: the program used none, or devices were not profiled."
+NO_GPU_WORK = "No GPU work was recorded: the program used no GPU, or devices were not profiled."
 NO_BLOCKS = "The profiler recorded no blocks per SM."
-NO_OCCUPANCY = "No kernel with a recorded occupancy ran in this time."
-NO_STEP_TIME = "No time of a step lies in the selection."
+NO_OCCUPANCY = "No kernel in this time has a recorded occupancy."
+NO_STEP_TIME = "The selection contains no step time."
 
 UTILIZATION = Column(
     "utilization_pct",
     "GPU Utilization",
     "number",
     "pct",
-    "Share of the steps' time in which at least one kernel (communication too, copies not) ran.",
+    "Share of step time in which at least one kernel ran (communication included, copies not).",
 )
 SM_EFFICIENCY = Column(
     "est_sm_efficiency_pct",
     "SM Efficiency",
     "number",
     "pct",
-    "Blocks per multiprocessor of the kernels that run at a moment, added up and capped at 1, "
-    "averaged over the steps' time. 100 % means every multiprocessor had a block all the time.",
+    "Blocks per multiprocessor, summed over concurrent kernels and capped at 1, averaged over "
+    "step time. 100 % means that every multiprocessor had a block all the time.",
     estimated=True,
 )
 OCCUPANCY = Column(
@@ -55,7 +55,7 @@ OCCUPANCY = Column(
     "number",
     "pct",
     "The profiler's estimate of active warps over the most a multiprocessor can hold, averaged "
-    "over the kernels weighted by their time in the steps.",
+    "over kernels, weighted by their time in the steps.",
     estimated=True,
 )
 COMPUTE_UTILIZATION = Column(
@@ -63,24 +63,24 @@ COMPUTE_UTILIZATION = Column(
     "GPU Utilization without Communication",
     "number",
     "pct",
-    "Share of the steps' time in which at least one kernel other than communication ran. "
-    "Communication that waits for other ranks keeps a GPU busy and computes nothing.",
+    "Share of step time in which at least one kernel other than communication ran. A "
+    "communication kernel that waits for other ranks keeps the GPU busy without computing.",
 )
 TENSOR_CORE_TIME = Column(
     "tensor_core_time_pct",
     "Kernel Time using Tensor Cores",
     "number",
     "pct",
-    "Share of the selection's kernel time, communication included, in kernels that use Tensor "
-    "Cores. Only where nearly all of it is in kernels that rules know; else see the bounds.",
+    "Share of kernel time, communication included, in kernels that use Tensor Cores. Empty if "
+    "the use is unknown for too much of the time; see the bounds then.",
 )
 COMPUTE_TENSOR_CORE_TIME = Column(
     "compute_tensor_core_time_pct",
     "Compute Time using Tensor Cores",
     "number",
     "pct",
-    "Share of the time of kernels other than communication in kernels that use Tensor Cores. Only "
-    "where nearly all of it is in kernels that rules know; else see the bounds.",
+    "Share of kernel time without communication in kernels that use Tensor Cores. Empty if the "
+    "use is unknown for too much of the time; see the bounds then.",
 )
 
 
@@ -91,14 +91,14 @@ def _bounds(share: Column) -> tuple[Column, Column]:
             f"{share.title}, at least",
             "number",
             "pct",
-            "The share if no kernel that rules do not know used Tensor Cores.",
+            "The share if no kernel of unknown use used Tensor Cores.",
         ),
         Column(
             share.key.replace("_pct", "_max_pct"),
             f"{share.title}, at most",
             "number",
             "pct",
-            "The share if every kernel that rules do not know used Tensor Cores.",
+            "The share if every kernel of unknown use used Tensor Cores.",
         ),
     )
 
@@ -110,7 +110,7 @@ GPUS = TableSpec(
     "GPUs",
     "One row per GPU that ran work in this recording.",
     (
-        Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
+        Column("gpu", "GPU", "integer", None, "Index of the device, as the program numbers them."),
         Column("name", "Name", "string", None, "Name of the device."),
         DEVICE_MEMORY,
         COMPUTE_CAPABILITY,
@@ -228,13 +228,13 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
             total / visible if known else None,
             "pct",
             None,
-            "Mean over the GPUs that the program sees; those that it does not use count as 0. In a "
-            "job of several processes others may use them.",
+            "Mean over the GPUs visible to the program; unused ones count as 0. In a "
+            "multi-process job other processes may use them.",
             None if known else reason,
         ),
         Fact(
             "gpu_utilization_used_mean_pct",
-            "GPU utilization, mean of those used",
+            "GPU utilization, mean of used GPUs",
             total / len(used) if known else None,
             "pct",
             None,
@@ -266,8 +266,8 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     kind="quality",
                     code="tensor_core_use_unknown",
                     severity="info",
-                    text=f"GPU {gpu}: no rule knows whether kernels with {time.unknown_pct:.1f} % "
-                    "of the kernel time use Tensor Cores; the true share lies between "
+                    text=f"GPU {gpu}: Tensor Core use is unknown for kernels with "
+                    f"{time.unknown_pct:.1f} % of the kernel time; the true share is between "
                     f"{least:.1f} % and {most:.1f} %{_of_compute(time)}.",
                     evidence={
                         "gpu": gpu,

@@ -12,11 +12,12 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec
 GUIDANCE = TableSpec(
     "guidance",
     "Guidance",
-    "Public pages on making programs faster, and on recording them. Nothing of them is loaded.",
+    "Public guides on recording and speeding up programs. The links open on other sites; nothing "
+    "is loaded from there.",
     (
         Column("title", "Topic", "string", None, "What the page is about."),
-        Column("text", "What for", "string", None, "What it is good for."),
-        Column("url", "Link", "string", None, "Its address."),
+        Column("text", "Use", "string", None, "What the page helps with."),
+        Column("url", "Link", "string", None, "Address of the page."),
     ),
     is_summary=True,
 )

@@ -23,20 +23,22 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
-NO_STEP_TIME = "No time of a step lies in the selection."
-UNNUMBERED = "The recording numbers none of its devices."
-NOT_OF_IT = "Only time of other kernels may be Tensor Core time."
+NO_STEP_TIME = "The selection contains no step time."
+UNNUMBERED = "The recording has no device indices."
+NOT_OF_IT = "Applies to other kernels only: Tensor Core use is known for the other rows."
 
 DIFFERENCE = (
-    "Unlike the average step it looks at each GPU alone, tells Tensor Core time apart, counts "
-    "communication kernels as kernels, and is of all steps shown, not the mean of the whole ones."
+    "Unlike the average step, it treats each GPU separately, lists Tensor Core time separately, "
+    "counts communication kernels as kernels, and covers all steps shown instead of the mean of "
+    "complete steps."
 )
 
 RESOURCES = TableSpec(
     "resources",
     "Resource breakdown",
-    "What the time of the steps was spent on, the mean over the GPUs that ran work. Every moment "
-    "counts once, for the first row that was active, so the rows add up to it. " + DIFFERENCE,
+    "How step time divides among resources, averaged over the GPUs that ran work. Every moment "
+    "counts once, for the first row that was active, so the rows add up to step time. "
+    + DIFFERENCE,
     (
         Column(
             "category",
@@ -44,19 +46,18 @@ RESOURCES = TableSpec(
             "string",
             None,
             "tensor_core: a kernel that uses Tensor Cores (matrix units) ran. other_kernels: "
-            "another kernel ran, communication too. memory: the GPU copied or set memory. cpu: the "
-            "host was in an operator, a range or a device API call, or loaded data. other: none "
-            "of these.",
+            "another kernel ran, communication included. memory: the GPU ran a copy or memset. "
+            "cpu: the host was in an operator, a range, a device API call or data loading. "
+            "other: none of these.",
         ),
         Column("duration_us", "Duration", "number", "us", "Time of the category.", additive=True),
-        Column("pct", "Share", "number", "pct", "Share of the time of the steps.", additive=True),
+        Column("pct", "Share", "number", "pct", "Share of step time.", additive=True),
         Column(
             "tensor_core_unknown_us",
-            "Maybe Tensor Core",
+            "Tensor Core Use Unknown",
             "number",
             "us",
-            "Part of the time of other kernels in which one ran of which no rule knows whether it "
-            "uses Tensor Cores.",
+            "Part of the other kernels' time in which a kernel of unknown Tensor Core use ran.",
         ),
     ),
     is_summary=True,
@@ -77,7 +78,7 @@ def _columns_of_gpu() -> tuple[Column, ...]:
             titles[resource],
             "number",
             "us",
-            f"Time of {resource.name.lower()}, seen from this GPU.",
+            f"Time in category {resource.name.lower()} for this GPU.",
             family="time",
         )
         for resource in Resource
@@ -88,7 +89,7 @@ def _columns_of_gpu() -> tuple[Column, ...]:
             f"{titles[resource]}, Share",
             "number",
             "pct",
-            f"Share of {resource.name.lower()} in the time of the steps.",
+            f"Category {resource.name.lower()} as share of step time.",
             hidden=True,
         )
         for resource in Resource
@@ -99,24 +100,23 @@ def _columns_of_gpu() -> tuple[Column, ...]:
 RESOURCES_BY_GPU = TableSpec(
     "resources_by_gpu",
     "Resource breakdown by GPU",
-    "One row per GPU that ran work: what the time of the steps was spent on, seen from it. Every "
+    "One row per GPU that ran work: how step time divides among resources for this GPU. Every "
     "moment counts once.",
     (
-        Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
+        Column("gpu", "GPU", "integer", None, "Index of the device, as the program numbers them."),
         *_columns_of_gpu(),
         Column(
             "tensor_core_unknown_us",
-            "Maybe Tensor Core",
+            "Tensor Core Use Unknown",
             "number",
             "us",
-            "Part of the time of other kernels in which one ran of which no rule knows whether it "
-            "uses Tensor Cores.",
+            "Part of the other kernels' time in which a kernel of unknown Tensor Core use ran.",
             family="time",
         ),
     ),
     sort="gpu",
     is_summary=True,
-    when_empty="No GPU ran work: the program used none, or devices were not profiled.",
+    when_empty="No GPU work was recorded: the program used no GPU, or devices were not profiled.",
 )
 
 

@@ -29,27 +29,59 @@ Said = tuple[str, str, Scalar, str]
 def _of_torch(settings: ProgramSettings) -> tuple[Said, ...]:
     autocast = settings.autocast
     return (
-        ("python_version", "Python", settings.python_version, "Version that ran the program."),
-        ("driver_version", "GPU driver", settings.driver_version, "Version of the driver."),
-        ("cpu_cores", "CPU cores", settings.cpu_cores, "Cores that the program may use."),
+        ("python_version", "Python", settings.python_version, "Python version of the program."),
+        ("driver_version", "GPU driver", settings.driver_version, "Version of the GPU driver."),
+        ("cpu_cores", "CPU cores", settings.cpu_cores, "CPU cores available to the program."),
         (
-            "autocast", "Autocast", OFF if autocast == "" else autocast,
-            "Type that torch.autocast casts operators to.",
+            "autocast",
+            "Autocast",
+            OFF if autocast == "" else autocast,
+            "Data type of torch.autocast.",
         ),
         (
-            "matmul_precision", "Float32 products", settings.matmul_precision,
-            "torch.set_float32_matmul_precision: highest is float32, high TF32, medium bfloat16.",
+            "matmul_precision",
+            "Float32 matmul precision",
+            settings.matmul_precision,
+            "torch.set_float32_matmul_precision: highest is float32, high is TF32, medium is "
+            "bfloat16.",
         ),
-        ("tf32_matmul", "TF32 in products", _switch(settings.tf32_matmul), "On CUDA."),
-        ("tf32_cudnn", "TF32 in convolutions", _switch(settings.tf32_cudnn), "On CUDA."),
         (
-            "cudnn_benchmark", "cuDNN benchmark", _switch(settings.cudnn_benchmark),
-            "Whether cuDNN tries its algorithms and takes the fastest.",
+            "tf32_matmul",
+            "TF32 matmul",
+            _switch(settings.tf32_matmul),
+            "Whether CUDA may use TF32 there.",
         ),
-        ("determinism", "Deterministic algorithms", _determinism(settings), "Slower, but equal."),
-        ("compile_mode", "torch.compile", _compiled(settings), "Its mode, or another backend."),
-        ("debugging_aids", "Debugging aids", _aids(settings), "Seen while the program ran."),
-    )  # fmt: skip
+        (
+            "tf32_cudnn",
+            "TF32 convolutions",
+            _switch(settings.tf32_cudnn),
+            "Whether CUDA may use TF32 there.",
+        ),
+        (
+            "cudnn_benchmark",
+            "cuDNN benchmark",
+            _switch(settings.cudnn_benchmark),
+            "Whether cuDNN benchmarks its algorithms and uses the fastest.",
+        ),
+        (
+            "determinism",
+            "Deterministic algorithms",
+            _determinism(settings),
+            "Reproducible results, usually slower.",
+        ),
+        (
+            "compile_mode",
+            "torch.compile",
+            _compiled(settings),
+            "Mode of torch.compile, or its backend.",
+        ),
+        (
+            "debugging_aids",
+            "Debugging aids",
+            _aids(settings),
+            "Debugging features that were active during the run.",
+        ),
+    )
 
 
 def _of_training(settings: ProgramSettings) -> tuple[Said, ...]:
@@ -57,15 +89,24 @@ def _of_training(settings: ProgramSettings) -> tuple[Said, ...]:
     listed = ", ".join(f"{name}={_word(value)}" for name, value in options.items())
     return (
         (
-            "parameters", "Parameters", settings.parameters,
-            "Elements of the parameters that optimizers update.",
+            "parameters",
+            "Parameters",
+            settings.parameters,
+            "Number of elements of the parameters that optimizers update.",
         ),
-        ("optimizer", "Optimizer", optimizer_text(settings), "Its class, and how it updates."),
         (
-            "data_parallel", "Data parallelism", parallel_text(parallel, listed),
-            "Wrapper of the model, and its options.",
+            "optimizer",
+            "Optimizer",
+            optimizer_text(settings),
+            "Class of the optimizer and its implementation.",
         ),
-    )  # fmt: skip
+        (
+            "data_parallel",
+            "Data parallelism",
+            parallel_text(parallel, listed),
+            "Wrapper of the model and its options.",
+        ),
+    )
 
 
 def _of_data(settings: ProgramSettings) -> tuple[Said, ...]:
@@ -74,13 +115,15 @@ def _of_data(settings: ProgramSettings) -> tuple[Said, ...]:
     if environment is not None:
         listed = ", ".join(f"{name}={value}" for name, value in environment.items()) or "none set"
     return (
-        ("batch_size", "Batch size", settings.batch_size, "Samples of a batch of the loader."),
-        ("data_loader", "Data loader", loader_text(settings), "Of the first that was used."),
+        ("batch_size", "Batch size", settings.batch_size, "Samples per batch of the data loader."),
+        ("data_loader", "Data loader", loader_text(settings), "Settings of the first data loader."),
         (
-            "environment", "Environment", listed,
-            "Variables that change how fast torch is; no others are recorded.",
+            "environment",
+            "Environment",
+            listed,
+            "Environment variables that affect performance; others are not recorded.",
         ),
-    )  # fmt: skip
+    )
 
 
 def optimizer_text(settings: ProgramSettings) -> str | None:
@@ -92,7 +135,7 @@ def optimizer_text(settings: ProgramSettings) -> str | None:
     if settings.optimizer_foreach:
         return f"{settings.optimizer}, foreach"
     is_told = settings.optimizer_fused is False and settings.optimizer_foreach is False
-    return f"{settings.optimizer}, a loop over parameters" if is_told else settings.optimizer
+    return f"{settings.optimizer}, for-loop" if is_told else settings.optimizer
 
 
 def parallel_text(wrapper: str | None, options: str) -> str | None:
@@ -107,7 +150,7 @@ def loader_text(settings: ProgramSettings) -> str | None:
     if settings.loader_workers is None:
         return None
     count = settings.loader_workers
-    parts = ["in the program's own process" if not count else f"{count} workers"]
+    parts = ["in the main process" if not count else f"{count} workers"]
     parts += [f"prefetch {settings.prefetch_factor}"] if settings.prefetch_factor else []
     parts += ["pinned"] if settings.pin_memory else []
     parts += ["persistent"] if settings.persistent_workers else []

@@ -37,10 +37,10 @@ MAX_POINTS = 1000
 MAX_STRETCHES = 100
 """Where others come between more often than that, a line is not broken by them."""
 
-NO_WAITS = "Nothing told how long the steps waited for data."
-NO_SAMPLES = "Nothing told of how many samples the batches were."
-NO_TIME = "The steps last 0."
-NO_WARMUP = "Nothing told which steps are warm-up: none is left out."
+NO_WAITS = "The time that steps waited for data was not recorded."
+NO_SAMPLES = "The batch size was not recorded."
+NO_TIME = "The steps have no duration."
+NO_WARMUP = "Warm-up steps were not marked; none is left out."
 
 
 def _statistic(key: str, title: str, text: str) -> Column:
@@ -50,27 +50,29 @@ def _statistic(key: str, title: str, text: str) -> Column:
 THROUGHPUT = TableSpec(
     "throughput",
     "Throughput",
-    "What steps took by a timer beside the profiler, over the whole run: warm-up is left out, "
-    "steps that the profiler slowed and steps of evaluations stand apart.",
+    "Step times measured by a timer outside the profiler, over the whole run: warm-up is left "
+    "out; steps under the profiler and evaluation steps are listed separately.",
     (
-        Column("steps_of", "Steps of", "string", None, "Which steps."),
+        Column("steps_of", "Steps of", "string", None, "Kind of steps."),
         Column(
             "measure",
             "Measure",
             "string",
             None,
-            "reader_cost: waiting for data in a step; batch_cost: a whole step; rates of steps and "
-            "samples.",
+            "reader_cost: wait for data per step; batch_cost: step time; steps and samples per "
+            "second.",
         ),
         Column("unit", "Unit", "string", None, "us: microseconds; 1/s: per second."),
         _statistic(
-            "mean", "Mean", "Mean of the steps; of a rate all that was done over all of the time."
+            "mean",
+            "Mean",
+            "Mean over the steps; for a rate the total count divided by the total time.",
         ),
-        _statistic("max", "Max", "Largest value of a step."),
-        _statistic("min", "Min", "Smallest value of a step."),
-        _statistic("median", "Median", "Half of the steps have less."),
-        _statistic("p95", "95th Percentile", "Of a hundred steps 95 have less."),
-        Column("steps", "Steps", "integer", "count", "How many steps are timed."),
+        _statistic("max", "Max", "Largest value of any step."),
+        _statistic("min", "Min", "Smallest value of any step."),
+        _statistic("median", "Median", "Half of the steps are below."),
+        _statistic("p95", "95th Percentile", "95 % of the steps are below."),
+        Column("steps", "Steps", "integer", "count", "Number of timed steps."),
     ),
     when_empty=NOT_TIMED,
 )
@@ -119,8 +121,8 @@ def throughput_facts(trace: Trace) -> tuple[Fact, ...]:
             None if rate is None else rate.mean,
             "per_s",
             None,
-            "Timed training steps over the sum of their times: no warm-up, no step that the "
-            "profiler slowed, no evaluation.",
+            "Timed training steps divided by their summed time; without warm-up, evaluation, and "
+            "steps under the profiler.",
             None if rate is not None else why or NO_TIME,
         ),
         Fact(
@@ -129,7 +131,7 @@ def throughput_facts(trace: Trace) -> tuple[Fact, ...]:
             None if samples is None else samples.mean,
             "per_s",
             None,
-            "Samples of these steps over the sum of their times.",
+            "Samples of these steps divided by their summed time.",
             None if samples is not None else why or NO_SAMPLES,
         ),
         Fact(
@@ -138,7 +140,7 @@ def throughput_facts(trace: Trace) -> tuple[Fact, ...]:
             ratio,
             "pct",
             None,
-            "Waiting for data as share of these steps.",
+            "Time waiting for data as share of the time of these steps.",
             None if ratio is not None else why or NO_WAITS,
         ),
         _overhead(trace, timed),
@@ -150,7 +152,7 @@ def _why_none(trace: Trace, timed: TimedSteps | None) -> str | None:
     if timed is None:
         return recorded_reason(trace, "throughput") or NOT_TIMED
     if not len(timed.train):
-        return "No training step was timed outside of the profiler's windows and after warm-up."
+        return "No training step was timed after warm-up and outside the profiler's windows."
     return None
 
 
@@ -161,8 +163,8 @@ def _overhead(trace: Trace, timed: TimedSteps | None) -> Fact:
         slow, usual = traced.batch_cost_us, train.batch_cost_us
         if min(len(traced), len(train)) < MIN_STEPS or slow is None or usual is None:
             reason = (
-                f"It takes {MIN_STEPS} steps under the profiler and {MIN_STEPS} without it: there "
-                f"are {len(traced)} and {len(train)}."
+                f"Not enough data: {MIN_STEPS} steps with and {MIN_STEPS} without the profiler "
+                f"are needed; there are {len(traced)} and {len(train)}."
             )
         elif not usual.median:
             reason = NO_TIME
@@ -170,11 +172,11 @@ def _overhead(trace: Trace, timed: TimedSteps | None) -> Fact:
             value, reason = _slower(slow, len(traced), usual, len(train))
     return Fact(
         "profiler_overhead_pct",
-        "Overhead of the profiler",
+        "Profiler overhead",
         value,
         "pct",
         None,
-        "How much longer the median step in a recorded window is than the median step outside.",
+        "How much longer the median step under the profiler is than the median step without it.",
         reason,
     )
 
@@ -190,7 +192,11 @@ def _slower(
         f"{duration_text(spread.median)} ± {duration_text(error)}"
         for spread, error in zip((slow, usual), errors, strict=True)
     )
-    return None, f"Steps vary more than the medians differ: {' under it, '.join(told)} without."
+    return (
+        None,
+        "Not significant: the variation of the steps exceeds the difference of the medians, "
+        f"{' with the profiler, '.join(told)} without.",
+    )
 
 
 def _warmup(trace: Trace, timed: TimedSteps | None) -> Fact:
@@ -201,7 +207,7 @@ def _warmup(trace: Trace, timed: TimedSteps | None) -> Fact:
         timed.warmup_steps if timed is not None and known else None,
         "count",
         None,
-        "Training steps at the beginning that are in no figure of throughput.",
+        "Training steps at the start that are excluded from the throughput figures.",
         None if known else _why_none(trace, None) if timed is None else NO_WARMUP,
     )
 

@@ -25,33 +25,32 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import CUMULATIVE, cumulative_column, of_whole
 
 ROWS = 10
-NO_DEVICE_TIME = "No device work ran in this selection."
-NO_LAUNCH = "The recording does not tell what launched this device work."
-NO_RULE = "No rule knows whether kernels launched inside it use Tensor Cores."
-NO_KERNEL_TIME = "The kernels of this selection last 0."
+NO_DEVICE_TIME = "No device work in this selection."
+NO_LAUNCH = "The launch of this device work was not recorded."
+NO_RULE = "The Tensor Core use of the kernels it launched is unknown."
+NO_KERNEL_TIME = "The kernels of this selection have no duration."
 
 _NOT_TOLD = {
-    "direction": "It has calls of both directions or is no operator, or the recording does not "
-    "tell: in inference nothing runs backward, and no links of a training are in it.",
-    "type": "No rule knows what kind of operator it is.",
-    "tensor_core_eligible": "No rule knows whether it could use Tensor Cores, or it is a host call "
-    "outside every operator.",
+    "direction": "Unknown: it has calls in both directions, is not an operator, or the recording "
+    "does not link forward and backward (inference has no backward pass).",
+    "type": "The type of this operator is unknown.",
+    "tensor_core_eligible": "Unknown, or it is a host call outside all operators.",
 }
 
 TOP_OPERATORS = TableSpec(
     "top_operators",
     "Top operators",
-    f"The {ROWS} operators with most device time of their own; without device work, with most time "
-    "of their own on the host. Host calls that launched device work outside every operator count.",
+    f"The {ROWS} operators with the most device self time, or host self time if there is no "
+    "device work. Host calls that launched device work outside all operators are included.",
     (
         Column("name", "Name", "string", None, "Name of the operator."),
-        Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True),
+        Column("calls", "Calls", "integer", "count", "Number of calls.", additive=True),
         Column(
             "device_self_us",
             "Device Self",
             "number",
             "us",
-            "Summed duration of the kernels, copies and sets it launched itself.",
+            "Summed duration of the kernels, copies and memsets that it launched directly.",
             additive=True,
         ),
         Column(
@@ -59,8 +58,8 @@ TOP_OPERATORS = TableSpec(
             "Share of Device Time",
             "number",
             "pct",
-            "Device Self as share of the summed duration of all device work of the selection, "
-            "whether operators launched it or not.",
+            "Device Self as share of the summed duration of all device work in the selection, "
+            "launched by operators or not.",
             additive=True,
         ),
         Column(
@@ -68,11 +67,11 @@ TOP_OPERATORS = TableSpec(
             "Host Self",
             "number",
             "us",
-            "Time on the host outside operators inside it and outside its own device API calls.",
+            "Host time without nested operators and without its device API calls.",
             additive=True,
         ),
         cumulative_column(
-            "Device Self (without device time: of Host Self)",
+            "Device Self (Host Self if there is no device time)",
             "all operators and calls of the selection",
         ),
         Column(
@@ -80,23 +79,23 @@ TOP_OPERATORS = TableSpec(
             "GPU Time",
             "number",
             "us",
-            "Summed duration of the kernels, copies and sets launched inside its calls, operators "
-            "inside included.",
+            "Summed duration of the kernels, copies and memsets launched inside its calls, "
+            "nested operators included.",
         ),
         Column(
             "direction",
             "Direction",
             "string",
             None,
-            "forward or backward, where all of its calls are of one.",
+            "forward or backward, if all of its calls have the same direction.",
         ),
-        Column("type", "Type", "string", None, "Kind of operator, told from its name."),
+        Column("type", "Type", "string", None, "Kind of operator, inferred from its name."),
         Column(
             "tensor_core_eligible",
             "Tensor Core Eligible",
             "boolean",
             None,
-            "Whether it, or an operator inside it, could use Tensor Cores.",
+            "Whether it or a nested operator could use Tensor Cores.",
         ),
         Column(
             "tensor_core_used",
@@ -113,17 +112,17 @@ TOP_OPERATORS = TableSpec(
 TOP_KERNELS = TableSpec(
     "top_kernels",
     "Top kernels",
-    f"The {ROWS} kernels with most time.",
+    f"The {ROWS} kernels with the most time.",
     (
         Column("name", "Name", "string", None, "Name of the kernel."),
-        Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
+        Column("calls", "Calls", "integer", "count", "Number of executions.", additive=True),
         Column("total_us", "Total", "number", "us", "Summed duration.", additive=True),
         Column(
             "total_pct",
             "Share of Kernel Time",
             "number",
             "pct",
-            "Total as share of the summed duration of all kernels of the selection.",
+            "Total as share of the summed duration of all kernels in the selection.",
             additive=True,
         ),
         Column("mean_us", "Mean", "number", "us", "Total divided by Calls."),

@@ -57,26 +57,27 @@ from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Tab
 from torch_tb_profiler.views.spec import ViewSpec
 
 ROLE_HELPS = {
-    Role.KERNEL: "Kernels other than communication ran on a device.",
-    Role.MEMCPY: "A device copied memory while no kernel ran.",
-    Role.MEMSET: "A device set memory, and nothing above happened.",
-    Role.COMMUNICATION: "Collectives ran, on a device or the host, and nothing above happened.",
-    Role.RUNTIME: "The host was in device API calls, and nothing above happened.",
-    Role.DATALOADER: "The host waited for or loaded the next batch, and nothing above happened.",
-    Role.CPU_EXEC: "Operators or ranges ran on the host, and nothing above happened.",
+    Role.KERNEL: "A kernel other than communication ran on a device.",
+    Role.MEMCPY: "A device copied memory, and no kernel ran.",
+    Role.MEMSET: "A device ran a memset, and none of the above.",
+    Role.COMMUNICATION: "A collective ran, on a device or the host, and none of the above.",
+    Role.RUNTIME: "The host was in a device API call, and none of the above.",
+    Role.DATALOADER: "The host loaded or waited for the next batch, and none of the above.",
+    Role.CPU_EXEC: "An operator or range ran on the host, and none of the above.",
     Role.OTHER: "None of the above.",
 }
-NO_STEP = "No step lies in the selection."
-NO_TIME = "The steps last 0."
+NO_STEP = "The selection contains no step."
+NO_TIME = "The steps have no duration."
 
 AVERAGE_STEP = TableSpec(
     "average_step",
     "Average step",
-    "What the average step was spent on. Every moment counts once, for the first category of "
-    "this list that was active, so the rows add up to the step. Unlike the resource breakdown it "
-    "looks at all devices at once, tells communication apart and is the mean of whole steps.",
+    "Time breakdown of the average step. Every moment counts once, for the first category of "
+    "this list that was active, so the rows add up to the step. Unlike the resource breakdown, "
+    "it covers all devices together, lists communication separately and is the mean of complete "
+    "steps.",
     (
-        Column("category", "Category", "string", None, "What the time was spent on."),
+        Column("category", "Category", "string", None, "Category of the time."),
         Column(
             "duration_us",
             "Duration",
@@ -99,14 +100,14 @@ STEPS = TableSpec(
     "Steps",
     "One row per step, in time order; the categories add up to the total.",
     (
-        Column("step", "Step", "string", None, "Number of the step."),
+        Column("step", "Step", "string", None, "Name of the step."),
         Column(
             "total_us",
             "Total",
             "number",
             "us",
-            "Length of the step: its range on the host, stretched to the end of the device work "
-            "it launched and begun where the step before ended.",
+            "Duration of the step: from the end of the previous step, or its start on the host, "
+            "to the end of the device work it launched.",
             family="step",
             additive=True,
         ),
@@ -216,8 +217,9 @@ def _left_out_note(names: list[str]) -> Note:
         kind="quality",
         code="step_left_out",
         severity="info",
-        text=f"Left out of tables and averages: step {listed}. The recording ended in these last "
-        "steps, or before their device work was complete. Select them to see what there is.",
+        text=f"Left out of tables and averages: step {listed}. The recording ended within these "
+        "last steps or before their device work finished. Select them to see what was "
+        "recorded.",
         evidence={"steps": names, "columns": list(ISSUE_COLUMNS["step_left_out"])},
     )
 
@@ -226,11 +228,11 @@ def _cut_note(windows: StepWindows) -> Note:
     """Steps that are shown although only a part of them is selected or was recorded."""
     listed = ", ".join(windows.cut[:10]) + (" …" if len(windows.cut) > 10 else "")
     if windows.whole.any():
-        text = f"Only a part of step {listed} is selected or was recorded: averages leave it out."
+        text = f"Only a part of step {listed} is selected or was recorded: averages exclude it."
     else:
         text = (
-            f"Only a part of step {listed} is selected or was recorded, and no other step: "
-            "averages are over what there is of it, not over whole steps."
+            f"Only a part of step {listed} is selected or was recorded, and no other step is: "
+            "averages cover this part, not complete steps."
         )
     return Note(
         kind="quality",
@@ -251,10 +253,10 @@ def _step_facts(windows: StepWindows) -> tuple[Fact, ...]:
             mean_microseconds((windows.end_ns - windows.start_ns)[averaged]),
             "us",
             None,
-            "Mean length of the steps.",
+            "Mean duration of the steps.",
             None if count else NO_STEP,
         ),
-        Fact("step_count", "Steps", count, "count", None, "Steps the averages are over."),
+        Fact("step_count", "Steps", count, "count", None, "Number of steps in the averages."),
     )
 
 
@@ -267,7 +269,7 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
             trace.slices.height,
             "count",
             None,
-            "Slices of the whole recording, on host and devices.",
+            "Events of the whole recording, on host and devices.",
         ),
         Fact(
             "kernel_calls",
@@ -275,12 +277,12 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
             int(kernels.sum()),
             "count",
             None,
-            "Kernels that ran in the whole recording.",
+            "Kernels executed in the whole recording.",
         ),
     )
 
 
-NO_EVENTS = "The recording holds no events: the profiler stopped before anything ran."
+NO_EVENTS = "The recording contains no events: the profiler stopped before anything ran."
 
 
 def _missing(trace: Trace) -> str | None:
@@ -288,10 +290,10 @@ def _missing(trace: Trace) -> str | None:
         return None
     if trace.side:
         told = ", ".join(SIDE_TITLES[name] for name in trace.side)
-        return f"The recording holds no events. Its files tell of: {told}."
+        return f"The recording contains no events. Its files contain: {told}."
     own = recorded_reason(trace, "kernels")
     if own is not None:
-        return f"The recording holds no events. {own}"
+        return f"The recording contains no events. {own}"
     again = recorder(trace).no_events
     return f"{NO_EVENTS} {again}" if again else NO_EVENTS
 

@@ -14,31 +14,31 @@ def _us(key: str, title: str, text: str, family: str = "time", **more: Any) -> C
 SEQUENCES = TableSpec(
     "sequences",
     "Repeated sequences",
-    "One row per sequence of kernels that ran three times or more, one right after the other on a "
-    "stream, and could be fused into one kernel. Sequences do not overlap; what fusing might save "
-    "comes first.",
+    "One row per sequence of kernels that ran back to back on a stream three times or more and "
+    "could be fused into one kernel. Sequences do not overlap; the largest possible saving comes "
+    "first.",
     (
         Column("sequence", "Kernels", "string", None, "Names of its kernels, in order."),
-        Column("length", "Length", "integer", "count", "Kernels in it."),
+        Column("length", "Length", "integer", "count", "Number of kernels in the sequence."),
         Column("calls", "Times", "integer", "count", "How often it ran.", additive=True),
         _us(
             "saved_us",
             "Might Save",
-            "Gaps inside, and the part 1 − 2 / (length + 1) of the kernels' time, which goes to "
-            "reading and writing what lies between them; of what follows a matrix product without "
-            "the product's own time.",
+            "Gaps inside the sequence plus the part 1 − 2 / (length + 1) of its kernel time, "
+            "which goes to reading and writing intermediate results. After a matrix product the "
+            "time of the product itself is excluded.",
             estimated=True,
             additive=True,
         ),
-        _us("kernel_us", "Kernels' Time", "Time its kernels ran.", additive=True),
-        _us("gap_us", "Gaps", "Time the stream ran nothing between its kernels.", additive=True),
-        _us("mean_kernel_us", "Mean Kernel", "Mean time of its kernels.", "kernel"),
+        _us("kernel_us", "Kernels' Time", "Summed duration of its kernels.", additive=True),
+        _us("gap_us", "Gaps", "Idle time of the stream between its kernels.", additive=True),
+        _us("mean_kernel_us", "Mean Kernel", "Mean duration of its kernels.", "kernel"),
         Column(
             "launches",
             "Launches Saved",
             "integer",
             "count",
-            "Kernels that would not be launched any more: all but one of each.",
+            "Launches that fusing would avoid: all but one per execution of the sequence.",
             additive=True,
         ),
         Column(
@@ -46,16 +46,16 @@ SEQUENCES = TableSpec(
             "Kind",
             "string",
             None,
-            "epilogue: what follows a matrix product or convolution; chain: none of its kernels is "
-            "one.",
+            "epilogue: kernels after a matrix product or convolution; chain: no kernel is a "
+            "matrix product or convolution.",
         ),
-        Column("operators", "Operators", "string", None, "What launched it the first time."),
-        Column("module", "Module", "string", None, "The module around that, where known."),
-        Column("full_names", "Full Names", "string", None, "As recorded.", hidden=True),
         Column(
-            "slice", "Slice", "integer", None, "Its first kernel, on the timeline.", hidden=True
+            "operators", "Operators", "string", None, "Operators that launched its first execution."
         ),
+        Column("module", "Module", "string", None, "Module around these operators, if known."),
+        Column("full_names", "Full Names", "string", None, "As recorded.", hidden=True),
+        Column("slice", "Slice", "integer", None, "Its first kernel on the timeline.", hidden=True),
     ),
     sort="-saved_us,-kernel_us,sequence",
-    when_empty="No kernels that could be fused follow each other three times or more.",
+    when_empty="No fusible sequence of kernels occurs three times or more.",
 )

@@ -32,9 +32,9 @@ from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.sequences.columns import SEQUENCES
 from torch_tb_profiler.views.spec import ViewSpec
 
-NO_OPERATOR = "No operator is known to have launched it."
-NO_MODULE = "No module is known around it."
-NO_KERNELS = "The selection holds no kernel."
+NO_OPERATOR = "The operator that launched it is unknown."
+NO_MODULE = "The module around it is unknown."
+NO_KERNELS = "The selection contains no kernels."
 ARROW = " → "
 
 
@@ -154,8 +154,8 @@ def _facts(frame: pl.DataFrame, inside_ns: int, all_ns: int) -> tuple[Fact, ...]
             saved,
             "us",
             None,
-            "Sum of what each sequence might save. An estimate: it takes kernels to be bound by "
-            "memory, and does not know whether others read what lies between them.",
+            "Sum of the possible savings of all sequences. The estimate assumes memory-bound "
+            "kernels and does not check whether other kernels read the intermediate results.",
         ),
         Fact(
             "sequence_count",
@@ -163,15 +163,15 @@ def _facts(frame: pl.DataFrame, inside_ns: int, all_ns: int) -> tuple[Fact, ...]
             frame.height,
             "count",
             None,
-            "Different sequences that ran three times or more in the recording.",
+            "Number of different sequences that ran three times or more in the recording.",
         ),
         Fact(
             "covered_pct",
-            "Of Kernel Time",
+            "Share of Kernel Time",
             100 * inside_ns / all_ns if all_ns else None,
             "pct",
             None,
-            "Share of the kernels' time that runs inside such sequences.",
+            "Share of kernel time inside these sequences.",
             None if all_ns else NO_KERNELS,
         ),
         Fact(
@@ -180,7 +180,7 @@ def _facts(frame: pl.DataFrame, inside_ns: int, all_ns: int) -> tuple[Fact, ...]
             int(frame["launches"].sum()),
             "count",
             None,
-            "Kernels fewer, if each sequence were one kernel.",
+            "Launches avoided if each sequence were one kernel.",
         ),
     )
 
@@ -194,7 +194,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="sequences",
     title="Kernel sequences",
-    help="Which kernels follow each other again and again, and could be fused into one?",
+    help="Which sequences of kernels repeat and could be fused into one kernel?",
     scope="trace",
     tables=(SEQUENCES,),
     function=sequences,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from torch_tb_profiler.views.schema import Column, TableSpec
 
-NO_SHAPES = "The recording holds no input shapes of operators."
+NO_SHAPES = "The recording contains no input shapes of operators."
 NO_SHAPE = "No shape was recorded for this call."
-NO_TYPE = "The recording names no type."
-NO_TIME = "The recording tells no time of this call."
-NO_FLOPS = "No formula tells the FLOPs of these calls, or what it needs was not recorded."
-NO_SPEED = "It needs FLOPs and a time that are both known."
-NO_COMPILATION = "The recording tells of no compilation (torch.compile was not used, or not seen)."
+NO_TYPE = "No type was recorded."
+NO_TIME = "No time was recorded for this call."
+NO_FLOPS = "No formula for the FLOPs of these calls, or its inputs were not recorded."
+NO_SPEED = "Needs known FLOPs and time."
+NO_COMPILATION = "No compilations were recorded (torch.compile was not used or not traced)."
 
 _OVER_ITERATIONS = (
     Column(
@@ -18,18 +18,22 @@ _OVER_ITERATIONS = (
         "Mean",
         "number",
         "us",
-        "Mean of its time over the iterations in which it ran.",
+        "Mean time per iteration, over the iterations in which it ran.",
         family="time",
     ),
-    Column("min_us", "Min", "number", "us", "Its time in the fastest of them.", family="time"),
-    Column("max_us", "Max", "number", "us", "Its time in the slowest of them.", family="time"),
+    Column(
+        "min_us", "Min", "number", "us", "Time in the fastest of these iterations.", family="time"
+    ),
+    Column(
+        "max_us", "Max", "number", "us", "Time in the slowest of these iterations.", family="time"
+    ),
     Column(
         "distinct_shapes",
         "Shapes",
         "integer",
         "count",
-        "Different input shapes that were recorded for it in all of them. More than one: its "
-        "shapes are dynamic.",
+        "Number of different input shapes over all iterations. More than one: its shapes are "
+        "dynamic.",
     ),
 )
 
@@ -41,8 +45,8 @@ _ITERATION = (
         "Time",
         "number",
         "us",
-        "Of its calls in this iteration: device work that they launched themselves; on the host, "
-        "without what they called, where nothing ran on a device. Of MindSpore's files: as told.",
+        "Device self time of its calls in this iteration, or host self time if nothing ran on a "
+        "device; as recorded in MindSpore files.",
         family="time",
         additive=True,
     ),
@@ -50,10 +54,10 @@ _ITERATION = (
 
 TYPES = TableSpec(
     "types",
-    "Types of operators",
+    "Operator types",
     "One row per type of operator and iteration.",
     (
-        Column("type", "Type", "string", None, "Name of the operators, or their type."),
+        Column("type", "Type", "string", None, "Operator name or type."),
         *_ITERATION,
         *_OVER_ITERATIONS,
     ),
@@ -63,13 +67,15 @@ TYPES = TableSpec(
 INSTANCES = TableSpec(
     "instances",
     "Operators",
-    "One row per operator, iteration and input shape. Calls of one name at one place of the model "
-    "are one operator.",
+    "One row per operator, iteration and input shape. Calls with the same name and path in the "
+    "model are one operator.",
     (
-        Column("name", "Operator", "string", None, "Its path, or its name in the file."),
-        Column("type", "Type", "string", None, "Its name, or its type."),
+        Column(
+            "name", "Operator", "string", None, "Path of the operator, or its name in the file."
+        ),
+        Column("type", "Type", "string", None, "Operator name or type."),
         *_ITERATION,
-        Column("input_shapes", "Input Shapes", "string", None, "Shapes of its inputs there."),
+        Column("input_shapes", "Input Shapes", "string", None, "Input shapes in this iteration."),
         *_OVER_ITERATIONS,
     ),
     sort="-distinct_shapes,-mean_us",
@@ -78,9 +84,9 @@ INSTANCES = TableSpec(
 SHAPES = TableSpec(
     "shapes",
     "Speed by shape",
-    "One row per operator and input shape: how fast it computes with it, against the shape with "
-    "which it computes fastest, or against its own roof where that allows less. What it would save "
-    "at that speed comes first.",
+    "One row per operator and input shape: its speed compared with the fastest shape of the "
+    "operator, or with its own roofline limit if that is lower. The largest possible saving "
+    "comes first.",
     (
         Column("name", "Operator", "string", None, "Name of the operator."),
         Column("input_shapes", "Input Shapes", "string", None, "Shapes of its inputs."),
@@ -90,12 +96,17 @@ SHAPES = TableSpec(
             "Time",
             "number",
             "us",
-            "Device time that these calls hold; without devices their time on the host.",
+            "Device time of these calls, or host time if there is no device.",
             family="time",
             additive=True,
         ),
         Column(
-            "mean_us", "Mean", "number", "us", "Time of a call with these shapes.", family="call"
+            "mean_us",
+            "Mean",
+            "number",
+            "us",
+            "Mean time of a call with these shapes.",
+            family="call",
         ),
         Column("tflops_per_s", "TFLOP/s", "number", None, "10¹² operations per second."),
         Column(
@@ -103,10 +114,10 @@ SHAPES = TableSpec(
             "Slower",
             "number",
             "ratio",
-            "How many times as fast it would be at the speed of the operator's best shape, as far "
-            "as its own roof allows (see Efficiency); 1: nothing to gain. Small shapes are slow by "
-            "nature; of large ones sizes that are no multiples of 8 or 16, or a layout, may be the "
-            "reason.",
+            "How many times faster it would be at the speed of the operator's best shape, "
+            "limited by its own roofline (see Efficiency); 1: nothing to gain. Small shapes are "
+            "inherently slow; for large ones the reason may be sizes that are not multiples of 8 "
+            "or 16, or the memory layout.",
         ),
         Column(
             "lost_us",
@@ -118,33 +129,40 @@ SHAPES = TableSpec(
             family="time",
             additive=True,
         ),
-        Column("flops", "FLOPs", "number", "flops", "Of these calls.", additive=True),
+        Column("flops", "FLOPs", "number", "flops", "FLOPs of these calls.", additive=True),
     ),
     sort="-lost_us,-time_us,name",
-    when_empty="The selection holds no operator with a recorded shape and time.",
+    when_empty="The selection contains no operators with recorded shape and time.",
 )
 
 ITERATIONS = TableSpec(
     "shapes_over_iterations",
     "Shapes over iterations",
-    "One row per iteration: which shapes are new in it, and what was compiled for them.",
+    "One row per iteration: new shapes and compilations.",
     (
         Column("iteration", "Iteration", "string", None, "Name of the step."),
         Column("calls", "Calls", "integer", "count", "Calls with recorded shapes.", additive=True),
-        Column("time_us", "Time", "number", "us", "Their time, as in the table of types."),
+        Column(
+            "time_us",
+            "Time",
+            "number",
+            "us",
+            "Time of these calls, as in the table of operator types.",
+        ),
         Column(
             "distinct_shapes",
             "Shapes",
             "integer",
             "count",
-            "Different pairs of operator and shape in this iteration.",
+            "Number of different pairs of operator and shape in this iteration.",
         ),
         Column(
             "new_shapes",
             "New Shapes",
             "integer",
             "count",
-            "Those that no earlier iteration of the selection has. In the first one all are new.",
+            "Pairs that no earlier iteration of the selection has. In the first iteration all "
+            "are new.",
         ),
         Column(
             "compilations",
@@ -159,8 +177,8 @@ ITERATIONS = TableSpec(
             "Recompilations",
             "integer",
             "count",
-            "Those among them of functions that were compiled before, for other inputs: new shapes "
-            "are the usual reason.",
+            "Compilations of functions that had been compiled before for other inputs; new "
+            "shapes are the usual reason.",
             additive=True,
         ),
         Column(
@@ -168,7 +186,7 @@ ITERATIONS = TableSpec(
             "Compiling",
             "number",
             "us",
-            "Time of these compilations on the host.",
+            "Host time of these compilations.",
             additive=True,
         ),
     ),

@@ -35,5 +35,5 @@ def type_series(types: pl.DataFrame) -> Series | None:
         told = x.join(of_type, on="iteration", how="left", maintain_order="left")
         lines.append(Line(name, told["x"].to_list(), told["time_us"].to_list()))
     return Series(
-        "Time of types over iterations", "line", "Iteration", None, "Time", "us", tuple(lines)
+        "Time by type over iterations", "line", "Iteration", None, "Time", "us", tuple(lines)
     )

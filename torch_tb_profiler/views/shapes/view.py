@@ -110,7 +110,7 @@ def _facts(distinct: Int64, source: str) -> tuple[Fact, ...]:
             dynamic,
             "count",
             None,
-            "Operators whose input shapes differ between their calls.",
+            "Operators whose input shapes differ between calls.",
         ),
         Fact(
             "operator_count",
@@ -118,9 +118,9 @@ def _facts(distinct: Int64, source: str) -> tuple[Fact, ...]:
             len(distinct),
             "count",
             None,
-            "Operators with recorded input shapes; of a file: all that it tells.",
+            "Operators with recorded input shapes; if read from a file, all operators in it.",
         ),
-        Fact("shapes_source", "Read from", source, None, None, "Where the rows are from."),
+        Fact("shapes_source", "Source", source, None, None, "Source of the rows."),
     )
 
 
@@ -130,7 +130,7 @@ def _not_narrowed(trace: Trace, selection: Selection) -> tuple[Note, ...]:
         return ()
     if can_narrow(trace, selection, side.frame["iteration"].cast(pl.String)):
         return ()
-    text = f"The selection does not narrow what {side.source} tells of all iterations."
+    text = f"Values from {side.source} cover all iterations, not only the selection."
     return (Note("quality", "recorded_not_narrowed", "info", text),)
 
 
@@ -146,7 +146,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="shapes",
     title="Shapes",
-    help="How do operators' times follow the shapes of their inputs?",
+    help="How do operator times depend on input shapes?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(TYPES, INSTANCES, ITERATIONS, SHAPES),

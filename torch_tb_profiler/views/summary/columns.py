@@ -19,7 +19,7 @@ SORT_NAMES = {
 }
 """Orders under Paddle's names, longest first."""
 
-NO_CALLS = "What the phases leave of the steps is no call."
+NO_CALLS = "Others is the rest of the steps, not a call."
 
 _CALLS = Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True)
 _THREAD = Column(
@@ -27,13 +27,13 @@ _THREAD = Column(
     "Thread",
     "string",
     None,
-    "Its thread; null: threads are merged (group_by=name+thread keeps them apart).",
+    "Thread; null: threads are merged (use group_by=name+thread to separate them).",
 )
 
 DEVICE = TableSpec(
     "device",
     "Device Summary",
-    "How much the host and each GPU were used.",
+    "Utilization of the host and each GPU.",
     (
         Column("device", "Device", "string", None, "CPU(Process), CPU(System), or a GPU."),
         Column(
@@ -41,9 +41,8 @@ DEVICE = TableSpec(
             "Utilization",
             "number",
             "pct",
-            "Of the process: its CPU time as share of the elapsed time, above 100 % on several "
-            "cores. Of the system: busy time of all cores. Of a GPU: time of the steps in which at "
-            "least one kernel ran.",
+            "Process: CPU time as share of elapsed time, above 100 % on several cores. System: "
+            "busy time of all cores. GPU: share of step time in which at least one kernel ran.",
         ),
     ),
 )
@@ -51,7 +50,7 @@ DEVICE = TableSpec(
 OVERVIEW = TableSpec(
     "overview",
     "Overview Summary",
-    "One row per type of event, host and device. Types overlap, so rows do not add up.",
+    "One row per event type on host and device. Types overlap, so rows do not add up.",
     summed_rows.EVENT_TYPE_COLUMNS,
     sort="-side,-time_us,type",
 )
@@ -59,20 +58,20 @@ OVERVIEW = TableSpec(
 MODEL = TableSpec(
     "model",
     "Model Summary",
-    "The steps and their phases; Others is what the phases leave.",
+    "Steps and their phases; Others is the rest.",
     (
-        Column("name", "Name", "string", None, "The step, a phase, or what remains."),
-        Column("calls", "Calls", "integer", "count", "How many there were."),
+        Column("name", "Name", "string", None, "Step, phase, or Others."),
+        Column("calls", "Calls", "integer", "count", "Number of calls."),
         *call_columns(STEP_TIME),
     ),
-    when_empty="The selection holds no step.",
+    when_empty="The selection contains no step.",
     two_sided=True,
 )
 
 DISTRIBUTED = TableSpec(
     "distributed",
     "Distributed Summary",
-    "How much of the steps this worker communicated, computed, and did both.",
+    "Time of the steps in which this worker communicated, computed, or did both.",
     (
         Column(
             "name",
@@ -82,51 +81,51 @@ DISTRIBUTED = TableSpec(
             "ProfileStep; Communication (calls of collectives on the host, and their kernels); "
             "Computation (other kernels); Overlap (both at once).",
         ),
-        Column("total_us", "Total", "number", "us", "Time; what overlaps counts once."),
-        Column("pct", "Share", "number", "pct", "Total as share of the steps."),
+        Column("total_us", "Total", "number", "us", "Time; overlapping time counts once."),
+        Column("pct", "Share", "number", "pct", "Total as share of step time."),
     ),
-    when_empty="The selection holds no communication.",
+    when_empty="The selection contains no communication.",
 )
 
 OPERATOR = TableSpec(
     "operator",
     "Operator Summary",
-    "One row per operator. With parts, below each what is directly inside: operators and parts "
-    "that the recording names, then kernels, copies and sets.",
+    "One row per operator. With parts, each operator is followed by its direct children: "
+    "operators and recorded parts, then kernels, copies and memsets.",
     (
         Column("name", "Name", "string", None, "Name of the operator, or of its part."),
         _THREAD,
         _CALLS,
-        *call_columns(*["all operators that lie in no other, and of a part: of its operator"] * 2),
-        Column("path", "Path", "string", None, "What names the row.", hidden=True),
-        Column("parent", "Parent", "string", None, "Path of its operator.", hidden=True),
+        *call_columns(*["all top-level operators; for a part, of its operator"] * 2),
+        Column("path", "Path", "string", None, "Path of the row.", hidden=True),
+        Column("parent", "Parent", "string", None, "Path of the parent operator.", hidden=True),
     ),
     sort="-cpu_total_us,name,thread",
     tree=("path", "parent"),
-    when_empty="The selection holds no operator.",
+    when_empty="The selection contains no operators.",
     two_sided=True,
 )
 
 KERNEL = TableSpec(
     "kernel",
     "Kernel Summary",
-    "One row per function of kernels: names are cut before their first < or (.",
+    "One row per kernel function: the name up to the first < or (.",
     (
-        Column("name", "Name", "string", None, "Name of the function."),
+        Column("name", "Name", "string", None, "Name of the kernel function."),
         _CALLS,
         *side_columns("gpu", "the time of all kernels"),
     ),
     sort="-gpu_total_us,name",
-    when_empty="The selection holds no kernel.",
+    when_empty="The selection contains no kernels.",
 )
 
 MEMORY_MANIPULATION = TableSpec(
     "memory_manipulation",
     "Memory Manipulation Summary",
-    "One row per kind of copy or set and the call of the host that asked for it.",
+    "One row per kind of copy or memset and the host call that requested it.",
     summed_rows.MEMORY_OPERATION_COLUMNS,
     sort="-cpu_total_us,-gpu_total_us,name,host_call",
-    when_empty="The selection holds no copy or set of memory.",
+    when_empty="The selection contains no copies or memsets.",
     two_sided=True,
 )
 
@@ -136,29 +135,27 @@ USER_DEFINED = TableSpec(
     "One row per name of a range (record_function, NVTX).",
     summed_rows.USER_RANGE_COLUMNS,
     sort="-cpu_total_us,name,thread",
-    when_empty="The selection holds no range beside steps, data loading, optimizers and passes, "
-    "which are event types.",
+    when_empty="The selection contains no ranges other than steps, data loading, optimizers and "
+    "passes, which are listed as event types.",
     two_sided=True,
 )
 
 MEMORY = TableSpec(
     "memory",
     "Memory Summary",
-    "One row per device and event of the host that memory was allocated or released in: the "
-    "innermost one. What a part of an operator does counts for the operator, too.",
+    "One row per device and innermost host event in which memory was allocated or released. "
+    "Allocations in a part of an operator also count for the operator.",
     (
-        Column("device", "Device", "string", None, "Where the memory lies."),
-        Column("name", "Name", "string", None, "Name of the event; null: in no event."),
+        Column("device", "Device", "string", None, "Device of the memory."),
+        Column("name", "Name", "string", None, "Name of the event; null: outside all events."),
         Column("allocation_count", "Allocations", "integer", "count", "Allocations."),
         Column("free_count", "Releases", "integer", "count", "Releases."),
-        Column("allocation_bytes", "Allocated", "integer", "bytes", "What was allocated."),
-        Column("free_bytes", "Released", "integer", "bytes", "What was released."),
-        Column(
-            "increase_bytes", "Increase", "integer", "bytes", "What was allocated and not released."
-        ),
+        Column("allocation_bytes", "Allocated", "integer", "bytes", "Allocated bytes."),
+        Column("free_bytes", "Released", "integer", "bytes", "Released bytes."),
+        Column("increase_bytes", "Increase", "integer", "bytes", "Allocated minus released bytes."),
     ),
     sort="device,-increase_bytes,name",
-    when_empty="The selection holds no memory events.",
+    when_empty="The selection contains no memory events.",
 )
 
 TABLES = (

@@ -19,7 +19,7 @@ from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.summary.columns import OPERATOR
 from torch_tb_profiler.views.summed_rows import filled
 
-NOT_OF_HOST = "Kernels, copies and sets take no time on the host."
+NOT_OF_HOST = "Kernels, copies and memsets take no host time."
 _PART = " / "
 """Stands between the parts of a path."""
 

@@ -34,8 +34,8 @@ from torch_tb_profiler.views.summary.columns import (
 )
 from torch_tb_profiler.views.summed_rows import NO_STEP_TIME, filled
 
-NOT_RECORDED = "The recording does not say how much the host's cores were used (Paddle's do)."
-NO_EVENT = "No event of the host is around it."
+NOT_RECORDED = "CPU utilization was not recorded (Paddle recordings have it)."
+NO_EVENT = "It is outside all host events."
 PROCESS, SYSTEM = "CPU(Process)", "CPU(System)"
 
 
@@ -88,7 +88,7 @@ def distributed_table(trace: Trace, selection: Selection) -> Table:
     frame = pl.DataFrame(rows, schema={"name": pl.String, "ns": pl.Int64}, orient="row")
     whole = 0 if times is None else times.step_ns
     shown = frame.with_columns(total_us=frame["ns"] / NS_PER_US, pct=of_whole(frame["ns"], whole))
-    unknown = NO_STEP_TIME if has_kernels else f"Computation is of kernels. {NO_DEVICE_WORK}"
+    unknown = NO_STEP_TIME if has_kernels else f"Computation needs kernels. {NO_DEVICE_WORK}"
     return filled(DISTRIBUTED, shown, {"total_us": unknown, "pct": unknown})
 
 
@@ -106,7 +106,7 @@ def kernel_table(trace: Trace, selection: Selection) -> Table:
         ),
         gpu_pct=of_whole(groups["gpu_total_ns"], whole),
     )
-    return filled(KERNEL, shown, {"gpu_pct": "All kernels together take no time."})
+    return filled(KERNEL, shown, {"gpu_pct": "The kernels have no duration."})
 
 
 def memory_table(trace: Trace, selection: Selection) -> Table:

@@ -33,7 +33,7 @@ _TITLES = {
     Category.MEMCPY: "Memcpy",
     Category.MEMSET: "Memset",
     Category.DEVICE_ANNOTATION: "User range on the GPU",
-    Category.DEVICE_SYNC: "Synchronisation",
+    Category.DEVICE_SYNC: "Synchronization",
     Category.DEVICE_OTHER: "Other device event",
     Category.OVERHEAD: "Profiler overhead",
     Category.SPAN: "Recording",

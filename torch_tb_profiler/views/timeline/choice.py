@@ -41,10 +41,12 @@ def choose(timeline: Timeline, text: str | None) -> Choice:
         for part in text.split(","):
             match = _PART.fullmatch(part)
             if match is None:
-                raise ChoiceError(f"tracks: {part[:40]!r} is no track, track:lane or track:from-to")
+                raise ChoiceError(
+                    f"tracks: {part[:40]!r} is not of the form track, track:lane or track:from-to"
+                )
             number = numbers.get(match[1])
             if number is None:
-                raise ChoiceError(f"tracks: there is no track {match[1]!r}")
+                raise ChoiceError(f"tracks: unknown track {match[1]!r}")
             low = int(match[2] or 0)
             high = int(match[3] or match[2] or timeline.tracks[number].lanes)
             # Of one track only one stretch of lanes: what lies between two is cheap to send.

@@ -30,8 +30,8 @@ MAX_FILE_COUNTERS = 500
 """Counters of a file that are drawn; a damaged one may have a series per event."""
 
 _SERIES = ("track", "name_code", "series_code")
-_ALLOCATED = "Live allocations, as the allocator counted them."
-_RESERVED = "Held by the allocator, used or not."
+_ALLOCATED = "Bytes in live allocations, as reported by the allocator."
+_RESERVED = "Bytes reserved by the allocator, used or not."
 
 
 class _Title(NamedTuple):
@@ -40,18 +40,16 @@ class _Title(NamedTuple):
     unit: Unit | None
 
 
-_UTILIZATION = _Title(
-    "GPU utilization", "Share of the time in which at least one kernel ran.", "pct"
-)
+_UTILIZATION = _Title("GPU utilization", "Share of time in which at least one kernel ran.", "pct")
 _EFFICIENCY = _Title(
     "Est. SM efficiency",
-    "Estimated: mean of the blocks per SM of what ran, at most 1 at a time.",
+    "Estimated: mean blocks per SM of the running kernels, capped at 1.",
     "pct",
 )
 _QUEUE = _Title(
     "Launch queue length",
-    "Device work that was launched and has not begun: from the start of the launching call to the "
-    "start of the work. Work whose launch is not in the trace is left out.",
+    "Launched device work that has not started, from the start of the launching call to the "
+    "start of the work. Work without a recorded launch is left out.",
     "count",
 )
 

@@ -30,7 +30,7 @@ GAP_NAMES = 3
 MAX_LISTED = 100
 """Gaps listed with all that is known of them; of 450 000 slices one takes half a millisecond."""
 
-ELSEWHERE = "another device works"
+ELSEWHERE = "another device is busy"
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def _arranged(
             "Computation and communication",
             kind="merged",
             group=f"d{device}",
-            help="What all streams of the GPU did together.",
+            help="Combined activity of all streams of the GPU.",
             lanes=len(times.lanes),
             lane_titles=tuple(times.lanes),
             slices=sum(len(part.start_ns) for part in times.lanes.values()),

@@ -157,8 +157,8 @@ def _track(key: str, title: str, subtitle: str, calls: _Calls) -> TimelineTrack:
         f"levels.{key}",
         title,
         subtitle=subtitle,
-        help="One lane per level, from the outermost down. On a GPU a call reaches from the first "
-        "start to the last end of what it launched.",
+        help="One lane per level, outermost first. On a GPU a call spans from the first start to "
+        "the last end of the work it launched.",
         kind="levels",
         group=GROUP_OF_LEVELS.key,
         lanes=int(calls.level.max()) + 1,

@@ -52,12 +52,14 @@ def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
 def _help(series: SampleSeries) -> str:
     if is_momentary(series.source):
         of = series.source
-        return f"Measured of one kernel each, of: {of}. Drawn until the next kernel measured."
+        return f"Measured per kernel: {of}. Each value is drawn until the next measured kernel."
     known = meaning(series.source, series.metric)
     if known is None:
-        return f"Sampled beside the events, of: {series.source}. Each value holds until the next."
-    held = "of the time since the sample before" if known.interval else "holds until the next"
-    return f"{known.help} Sampled of: {series.source}; each value {held}."
+        return f"Sampled values of {series.source}. Each value is drawn until the next."
+    held = (
+        "covers the time since the previous sample" if known.interval else "is drawn until the next"
+    )
+    return f"{known.help} Sampled for {series.source}; each value {held}."
 
 
 def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns: int) -> Counter:
