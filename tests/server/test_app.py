@@ -364,7 +364,7 @@ def test_names_that_are_no_text_are_answered_as_text(
 
 
 def test_every_route_is_documented() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "internals.md"
     text = page.read_text(encoding="utf-8")
     for route in [*ROUTES, *PREFIX_ROUTES]:
         assert f"`/{route}" in text

@@ -357,7 +357,7 @@ def test_selected_steps_and_exact_names(tmp_path: Path) -> None:
 
 
 def test_every_part_is_documented() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "internals.md"
     text = page.read_text(encoding="utf-8")
     for part in PARTS:
         assert f"`/timeline/{part}?" in text

@@ -1,6 +1,6 @@
 """A screen of the timeline as bytes: a short JSON head and typed arrays that pages draw from.
 
-Layout: ``docs/architecture.md``, "Timeline".
+Layout: ``docs/internals.md``, "Timeline".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The answers of the timeline's routes, and the head of its binary answer.
 
-Shapes and rules: ``docs/architecture.md``, "Timeline". All times are integers of nanoseconds from
+Shapes and rules: ``docs/internals.md``, "Timeline". All times are integers of nanoseconds from
 the timeline's origin, the start of the trace's first slice, so that they are exact in JavaScript.
 Tracks, slices, sums and clocks are encoded as ``views.timeline`` declares them.
 """

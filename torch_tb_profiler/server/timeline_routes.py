@@ -1,4 +1,4 @@
-"""The routes of the timeline. Contract: ``docs/architecture.md``, "Timeline".
+"""The routes of the timeline. Contract: ``docs/internals.md``, "Timeline".
 
 A new part is an entry in :data:`PARTS`: the function that parses its parameters and the one that
 answers.

@@ -1,6 +1,6 @@
 """Sort, filter and page any table of any view: the generic parameters of ``/view`` and ``report``.
 
-Grammar (``docs/architecture.md``, "Sort and filter grammar")::
+Grammar (``docs/internals.md``, "Sort and filter grammar")::
 
     sort=-device_self_us,name            keys, "-" for descending; nulls last
     filter=name~gemm;calls>=10;conv      clauses joined by ";", all must hold

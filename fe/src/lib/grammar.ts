@@ -1,5 +1,5 @@
 /**
- * The sort and filter grammar of the server (`docs/architecture.md`), read and written here too: addresses
+ * The sort and filter grammar of the server (`docs/internals.md`), read and written here too: addresses
  * and requests speak it. What a text means is in `rowQuery.ts`.
  *
  *     parseFilter("name~gemm;calls>=10;conv;stack=~/train.*\\.py/")

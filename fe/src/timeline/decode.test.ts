@@ -6,7 +6,7 @@ import { NO_NAME } from "./tile";
 
 const BYTES: Readonly<Record<TimelineArrayType, number>> = { uint8: 1, uint16: 2, uint32: 4, int32: 4, float32: 4, float64: 8 };
 
-/** A body as docs/architecture.md, "Timeline", describes it, written byte by byte. */
+/** A body as docs/internals.md, "Timeline", describes it, written byte by byte. */
 function bodyOf(head: Partial<TimelineHead>, arrays: Readonly<Record<string, readonly [TimelineArrayType, readonly number[]]>>): ArrayBuffer {
   const sizes = Object.values(arrays).map(([dtype, values]) => Math.ceil((BYTES[dtype] * values.length) / 8) * 8);
   const headBytes = 4092;

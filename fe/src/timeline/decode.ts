@@ -1,5 +1,5 @@
 /**
- * The binary answer of `/timeline` (docs/architecture.md, "Timeline") as columns. The arrays are views
+ * The binary answer of `/timeline` (docs/internals.md, "Timeline") as columns. The arrays are views
  * of the body: nothing is parsed but the small JSON head.
  */
 import type { TimelineArrayPayload, TimelineHead } from "../generated/schema";

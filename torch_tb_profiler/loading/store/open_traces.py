@@ -1,7 +1,7 @@
 """The memory of open traces: how much is used, whether one more may open, and which are closed for
 it.
 
-The rule is described in docs/architecture.md ("Opening, and what is kept"). Callers hold the
+The rule is described in docs/internals.md ("Opening, and what is kept"). Callers hold the
 store's lock.
 """
 

@@ -1,6 +1,6 @@
 """The entries that wait to be opened, and which of them is next.
 
-The rule is described in docs/architecture.md ("Opening, and what is kept"). Callers hold the
+The rule is described in docs/internals.md ("Opening, and what is kept"). Callers hold the
 store's lock.
 """
 

@@ -84,7 +84,7 @@ class Group:
 class TimelineTrack:
     """One row of the timeline; its place in the list is its number in binary answers.
 
-    The fields: ``docs/architecture.md``, "Timeline".
+    The fields: ``docs/internals.md``, "Timeline".
     """
 
     key: str
