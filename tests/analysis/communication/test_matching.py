@@ -119,7 +119,7 @@ def test_sends_match_their_receives_and_unknown_peers_match_nothing() -> None:
     assert transfers(result) == {"a": 8, "b": 8}
     assert (
         rows(result, "unmatched", "name", "reason")
-        == [("gloo:send", "the peer rank is not recorded")] * 2
+        == [("gloo:send", "the recording does not say which rank it was exchanged with")] * 2
     )
 
 

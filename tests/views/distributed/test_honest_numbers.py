@@ -196,4 +196,4 @@ def test_ranks_that_share_a_file() -> None:
     found = view({"w": trace(events)})
     assert rows(found, "wait", "step", "unmatched_calls") == [("all", 2), ("1", 1), ("1", 1)]
     (reason,) = {text for (text,) in rows(found, "unmatched", "reason")}
-    assert "ranks that share a file are not separated" in reason
+    assert "ranks that share a file are not told apart" in reason

@@ -38,9 +38,9 @@ NO_PARTNER = "no other worker has this call"
 OTHERS_ABSENT = "the other members are not among the workers of this run"
 ONE_FILE = (
     "calls are matched between workers, and this run has one: ranks that share a file are not "
-    "separated"
+    "told apart"
 )
-PEER_UNKNOWN = "the peer rank is not recorded"
+PEER_UNKNOWN = "the recording does not say which rank it was exchanged with"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
