@@ -1,4 +1,4 @@
-"""Only variables of the allow-list are kept, and of them only values of their kind."""
+"""Only variables of the allow-list are stored, and only values of their form."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SECRETS = (
 
 
 @pytest.mark.parametrize("name", sorted(KEPT))
-def test_usual_values_are_kept(name: str) -> None:
+def test_usual_values_are_allowed(name: str) -> None:
     for value in KEPT[name]:
         assert is_allowed(name, value), value
 
@@ -59,11 +59,11 @@ def test_no_variable_keeps_what_may_be_a_secret(name: str) -> None:
      "NCCL_TOPO_FILE", "TORCH_HOME", "NCCL_DEBUG_FILE", "CUDA_HOME", "TORCHINDUCTOR_CACHE_DIR",
      "cuda_launch_blocking", "", None, 3],
 )  # fmt: skip
-def test_other_variables_are_not_kept(name: object) -> None:
+def test_other_variables_are_not_allowed(name: object) -> None:
     assert not is_allowed(name, "1")
 
 
-def test_no_name_tells_of_a_secret_a_place_or_a_person() -> None:
+def test_no_name_denotes_a_secret_a_location_or_a_person() -> None:
     parts = {part for name in KINDS for part in name.split("_")}
     assert not parts & {"TOKEN", "KEY", "SECRET", "PASSWORD", "URL", "HOME", "PATH", "DIR", "FILE",
                         "USER", "ADDR", "HOST", "NAME"}  # fmt: skip
@@ -76,7 +76,7 @@ def test_the_docs_name_every_variable_and_every_setting() -> None:
     assert set(ProgramSettings.__struct_fields__) <= set(re.findall(r"`([a-z0-9_]+)`", settings))
 
 
-def test_a_value_that_nearly_fits_is_told_at_once() -> None:
+def test_a_value_that_nearly_fits_is_rejected_quickly() -> None:
     """Work grows with the length, not with the ways to read it: processor time is counted."""
     began = time.process_time()
     for value in ("a," * 100 + "/", ",=" * 100, "0" * 200, "GPU-" + "a" * 196, "1:" * 99 + "x"):

@@ -1,6 +1,5 @@
-"""Cases: one call however many threads ask, the same object for all; an error is not kept; such
-functions may call each other and keep their name and documentation.
-"""
+"""Cases: one call for any number of threads, the same object for all; an error is not cached; such
+functions may call each other and keep their name and documentation."""
 
 from __future__ import annotations
 

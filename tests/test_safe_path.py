@@ -1,6 +1,6 @@
-"""Cases: entries that depend on the current folder go, those that are Python's own stay, the folder
-of the package comes last where it would be lost; workers take the parent's package and options.
-"""
+"""Cases: entries that depend on the current folder are removed, those of Python itself stay, the
+folder of the package comes last where it would be lost; workers get the parent's package and
+options."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_a_checkout_that_is_the_current_folder_comes_last(monkeypatch: pytest.Mo
     assert safe_path() == [STANDARD_LIBRARY, PACKAGE_FOLDER]
 
 
-def test_the_standard_library_stays_for_who_stands_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_standard_library_stays_when_it_is_the_current_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(STANDARD_LIBRARY)
     monkeypatch.setattr(sys, "path", [STANDARD_LIBRARY, PACKAGE_FOLDER])
     assert safe_path() == [STANDARD_LIBRARY, PACKAGE_FOLDER]

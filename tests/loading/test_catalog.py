@@ -1,6 +1,5 @@
-"""Cases: what is found by name, first ones for missing names, suggestions; files that appear,
-change and go; several places; nothing at all; a logdir that does not exist yet; cost of idling.
-"""
+"""Cases: runs by name, first ones for missing names, suggestions; files that appear, change and
+disappear; several roots; no trace at all; a logdir that does not exist yet; cost of idling."""
 
 from __future__ import annotations
 
@@ -119,7 +118,7 @@ def test_files_that_appear_and_go_later_are_seen(logdir: Path, write_trace: Writ
         catalog.file("exp2", None, None)
 
 
-def test_a_new_run_is_found_by_name_without_waiting(
+def test_a_new_run_is_available_by_name_without_waiting(
     logdir: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog_module, "RETRY_UNKNOWN_S", 0.0)
@@ -144,13 +143,13 @@ def test_a_changed_file_starts_over(logdir: Path, write_trace: Writer) -> None:
     assert catalog.store.request(mended).state in ("queued", "parsing", "ready")
 
 
-def test_a_directly_named_file_is_a_place(tmp_path: Path, write_trace: Writer) -> None:
+def test_a_directly_named_file_is_a_root(tmp_path: Path, write_trace: Writer) -> None:
     catalog = make_catalog(write_trace(tmp_path / "exp" / "step5.json"))
     catalog.contents()
     assert names(catalog) == [("exp", "step5", "default")]
 
 
-def test_several_places_keep_apart(tmp_path: Path, write_trace: Writer) -> None:
+def test_runs_of_several_roots_are_separate(tmp_path: Path, write_trace: Writer) -> None:
     write_trace(tmp_path / "a" / "run" / "w.pt.trace.json")
     write_trace(tmp_path / "b" / "run" / "w.pt.trace.json")
     catalog = make_catalog(tmp_path / "a", tmp_path / "b")
@@ -158,7 +157,7 @@ def test_several_places_keep_apart(tmp_path: Path, write_trace: Writer) -> None:
     assert names(catalog) == [("a/run", "w", "default"), ("b/run", "w", "default")]
 
 
-def test_places_of_one_name_keep_apart(tmp_path: Path, write_trace: Writer) -> None:
+def test_runs_of_roots_with_one_name_are_separate(tmp_path: Path, write_trace: Writer) -> None:
     write_trace(tmp_path / "x" / "a" / "w.pt.trace.json")
     write_trace(tmp_path / "y" / "a" / "w.pt.trace.json")
     catalog = make_catalog(tmp_path / "x" / "a", tmp_path / "y" / "a")
@@ -181,7 +180,9 @@ def test_a_logdir_that_appears_later(tmp_path: Path, write_trace: Writer) -> Non
     assert len(catalog.refresh().files()) == 1
 
 
-def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_requests_do_not_wait_for_a_slow_scan(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     may_end = threading.Event()
 
     def slow(*_: object) -> Discovery:

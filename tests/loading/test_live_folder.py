@@ -1,6 +1,5 @@
-"""Cases: a trace that is being written stays out of sight until it is done, then opens whole;
-one that is replaced is parsed anew; a writer that died does not hide what it wrote.
-"""
+"""Cases: a trace that is being written is hidden until it is complete, then opens whole; a replaced
+one is parsed again; the trace of a writer that died is not hidden."""
 
 from __future__ import annotations
 

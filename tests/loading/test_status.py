@@ -1,4 +1,4 @@
-"""Cases: speed and time left while reading; empty files; one status for many workers."""
+"""Cases: speed and remaining time while reading; empty files; one status for many workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pauses grow to their ceiling and begin anew after a success."""
+"""Pauses double up to their maximum and start again after a success."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Cases: only entries count and go, whatever else lies beside them; the oldest goes first; what is
-new or of unknown age stays; each store's way to tell the time.
-"""
+"""Cases: only entries are counted and removed, whatever else the bucket has; the oldest is removed
+first; new entries and those of unknown age stay; each store's form of the time."""
 
 from __future__ import annotations
 
@@ -86,7 +85,7 @@ def test_signed_entries_and_unfinished_ones_count() -> None:
     assert store.names == set()
 
 
-def test_one_that_may_not_be_removed_is_told_and_the_others_go(
+def test_an_entry_that_cannot_be_removed_is_logged_and_others_are_removed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = _Listed({name: {"size": 100, "mtime": 0.0} for name in ENTRIES})
@@ -95,7 +94,7 @@ def test_one_that_may_not_be_removed_is_told_and_the_others_go(
     assert "not removed" in caplog.text
 
 
-def test_a_bucket_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
+def test_a_bucket_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
     store = _Listed({})
     store.find = None  # type: ignore[method-assign,assignment]
     with pytest.raises(StorageError):
@@ -103,7 +102,7 @@ def test_a_bucket_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_trial_tells_and_removes_nothing() -> None:
+def test_a_dry_run_removes_nothing() -> None:
     store = _Listed({name: {"size": 100, "LastModified": days_ago(30)} for name in ENTRIES})
     told = clean_bucket(store.bucket, max_bytes=200, unused_since_s=None, is_dry_run=True)
     assert (told.remaining, told.removed, told.removed_bytes) == (2, 2, 200)

@@ -1,7 +1,6 @@
-"""Cases: keep and find, all or nothing, many writers at once (threads and processes), broken
-entries, eviction by use, what it spares, clocks that are set, left-overs of killed writers, other
-users, a full disk, a cache that is deleted while it is used.
-"""
+"""Cases: store and find, all or nothing, many writers at once (threads and processes), broken
+entries, eviction by use and its exceptions, clocks that are set, remains of killed writers, other
+users, a full disk, a cache that is deleted while it is used."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def write_bytes(count: int, folder: Path) -> None:
     (folder / "data").write_bytes(b"x" * count)
 
 
-def test_an_entry_is_found_again(tmp_path: Path) -> None:
+def test_a_stored_entry_is_returned(tmp_path: Path) -> None:
     cache = CacheFolder(tmp_path / "cache")
     key = cache_key("url", "state", "1")
     assert cache.find(key) is None
@@ -131,7 +130,7 @@ def test_small_entries_go_last(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_run_does_not_push_itself_out_and_the_excess_is_told(tmp_path: Path) -> None:
+def test_a_run_does_not_evict_itself_and_the_excess_is_reported(tmp_path: Path) -> None:
     cache = CacheFolder(tmp_path, max_bytes=3000)
     for number in range(20):
         assert cache.store(cache_key(f"{number}"), partial(write_bytes, 1000))
@@ -142,7 +141,7 @@ def test_a_run_does_not_push_itself_out_and_the_excess_is_told(tmp_path: Path) -
     assert CacheFolder(tmp_path, max_bytes=1 << 20).limit_notes({}) == []
 
 
-def test_what_will_not_fit_and_what_went_for_it_is_told(tmp_path: Path) -> None:
+def test_notes_report_the_excess_and_the_evicted_entries(tmp_path: Path) -> None:
     old = "a" * 40
     cache = filled(tmp_path, {old: 2 * HOUR_S}, max_bytes=3000)
     before = cache.entry_bytes()
@@ -233,7 +232,7 @@ def test_what_a_cache_has_not_written_stays(tmp_path: Path) -> None:
     assert all((tmp_path / name).exists() for name in foreign)
 
 
-def test_a_look_removes_nothing(tmp_path: Path) -> None:
+def test_cleaning_without_limits_removes_nothing(tmp_path: Path) -> None:
     stale = tmp_path / "tmp" / ("a" * 32)
     stale.mkdir(parents=True)
     os.utime(stale, (1, 1))
@@ -244,7 +243,7 @@ def test_a_look_removes_nothing(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
-def test_a_place_that_cannot_be_written_caches_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_caches_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = CacheFolder(tmp_path / "file" / "cache")
     assert not cache.store("k" * 40, lambda folder: write_bytes(1, folder))
@@ -314,7 +313,7 @@ print(cache.find("k" * 40), list((cache.root / "tmp").iterdir()))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs limits of a process")
-def test_what_does_not_fit_is_not_kept_and_leaves_nothing(tmp_path: Path) -> None:
+def test_an_entry_that_does_not_fit_is_not_stored_and_leaves_nothing(tmp_path: Path) -> None:
     done = run_python(IN_LITTLE_ROOM, str(tmp_path / "cache"))
     assert done.stdout.split() == ["False", "None", "[]"]
     assert done.stderr.count("is not cached") == 1
@@ -341,7 +340,7 @@ def test_processes_that_store_and_discard_one_key_never_fail(tmp_path: Path) -> 
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_cache_that_is_deleted_while_it_is_used_is_made_again(tmp_path: Path) -> None:
+def test_a_cache_that_is_deleted_while_in_use_is_created_again(tmp_path: Path) -> None:
     cache, key, is_done = CacheFolder(tmp_path / "cache"), "k" * 40, threading.Event()
 
     def delete() -> int:

@@ -1,6 +1,5 @@
-"""Cases: a call that does not come back, one that takes long with progress, errors of its own, a
-store that holds several threads already, the limit from the environment.
-"""
+"""Cases: a call that does not return, a long one with progress, errors of the call, a store with
+several stuck threads, the timeout from the environment."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def test_errors_of_the_call_are_its_own() -> None:
         call("wrong", lambda: 1 // 0)
 
 
-def test_a_store_that_holds_threads_is_not_asked_for_more(released: threading.Event) -> None:
+def test_a_store_with_stuck_threads_gets_no_more_requests(released: threading.Event) -> None:
     for _ in range(MAX_STUCK_THREADS):
         with pytest.raises(NoAnswerError):
             call("holds", released.wait)
@@ -71,7 +70,7 @@ def test_a_store_that_holds_threads_is_not_asked_for_more(released: threading.Ev
     assert asked.is_set()
 
 
-def test_a_blocking_filesystem_is_asked_in_time(released: threading.Event) -> None:
+def test_requests_to_a_blocking_filesystem_have_a_deadline(released: threading.Event) -> None:
     class Blocking:
         protocol = "blocking"
         async_impl = False

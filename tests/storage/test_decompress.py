@@ -85,7 +85,7 @@ def test_a_damaged_stream_gives_what_stands_before() -> None:
     assert issues == ["gzip_corrupt"]
 
 
-def test_other_bytes_behind_the_stream_are_told() -> None:
+def test_other_bytes_after_the_stream_are_reported() -> None:
     issues: list[str] = []
 
     assert b"".join(decompressed([gzip.compress(b"a") + b"junk"], issues.append)) == b"a"

@@ -1,6 +1,5 @@
-"""Cases: what names of many tools say of rank and run; plain names; which group has the folder's
-own run; runs that are taken; stamps of four units.
-"""
+"""Cases: rank and run in names of many tools; plain names; which group gets the folder's own run;
+runs that exist already; stamps in four units."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Cases: runs, workers and spans from folders and names;
-numeric order of stamps, .json beside .json.gz, links in circles and out of the logdir,
-unreadable folders, undecodable names, one listing call for a remote logdir, directly named files.
-"""
+"""Cases: runs, workers and spans from folders and names; numeric order of stamps, .json next to
+.json.gz, links in circles and out of the logdir, unreadable folders, undecodable names, one listing
+call for a remote logdir, directly named files."""
 
 from __future__ import annotations
 
@@ -176,7 +175,7 @@ def test_a_logdir_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     assert caught.value.code == "not_found"
 
 
-def test_a_folder_without_traces_says_what_was_looked_for(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_traces_lists_what_was_searched(tmp_path: Path) -> None:
     logdir = place(tmp_path, "step5.json")
     error = no_traces_error(logdir, trace_names(), discover(logdir))
     assert "holds no trace" in error.message
@@ -218,7 +217,7 @@ def test_a_directly_named_file(tmp_path: Path, name: str, run: str, worker: str,
     assert file.state.size_bytes == 2
 
 
-def test_a_store_of_folders_is_asked_once_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_folders_gets_one_request_per_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = fsspec.filesystem("memory")
     for name in ("a/w.2.pt.trace.json", "a/w.10.pt.trace.json.gz", "b/c/v.pt.trace.json", "x.txt"):
         memory.pipe(f"/discovery/{name}", b"{}")

@@ -1,7 +1,6 @@
-"""Cases: a sealed folder is whole; every single flipped bit of it is noticed, in the seal too; cut,
-missing, added, swapped files, links and pipes; the entry of another name; a seal that is no seal;
-what a reader raises, panics included, means that the entry is broken, an interrupt does not.
-"""
+"""Cases: a sealed folder is valid; every flipped bit is detected, in the manifest too; truncated,
+missing, added, swapped files, links and pipes; the entry of another name; an invalid manifest;
+errors of a reader, panics included, mean a broken entry, an interrupt does not."""
 
 from __future__ import annotations
 

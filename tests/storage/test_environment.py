@@ -1,4 +1,4 @@
-"""A number of the environment, or the default where it is none."""
+"""A number from the environment, or the default where it is not one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a client raises is told as what it met: a missing file, no permission, or no answer."""
+"""Errors of clients become the error of their cause: a missing file, no permission, or no
+answer."""
 
 from __future__ import annotations
 
@@ -30,6 +31,6 @@ class ResponseError(Exception):
         (ResponseError(), None, "permission_denied"),
     ],
 )
-def test_the_error_tells_what_was_met(error: Exception, cause: Exception | None, code: str) -> None:
+def test_the_error_names_the_cause(error: Exception, cause: Exception | None, code: str) -> None:
     error.__cause__ = cause
     assert from_remote_error(error, "s3://bucket/x").code == code

@@ -1,4 +1,5 @@
-"""Which entries may go, in which order; times of the future are repaired or count as long ago."""
+"""Which entries may be removed, in which order; times in the future are repaired or count as long
+ago."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Cases: whole and half files of both kinds, fresh, settled and with a date in the future; the
-first scan; work bounded for bombs; a file that grows; the logdir's list while a trace is written.
-"""
+"""Cases: complete and incomplete files of both kinds, fresh, settled and with a date in the future;
+the first scan; bounded work for decompression bombs; a growing file; the logdir's list while a
+trace is written."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_trace_appears_when_its_last_byte_is_written(
     assert len(discover(place, files).files) == 1
 
 
-def test_thousands_of_fresh_runs_are_looked_at_quickly(tmp_path: Path) -> None:
+def test_thousands_of_fresh_runs_are_scanned_quickly(tmp_path: Path) -> None:
     for run in range(2000):
         (tmp_path / f"run{run}").mkdir()
         (tmp_path / f"run{run}" / "w.pt.trace.json").write_bytes(WHOLE)

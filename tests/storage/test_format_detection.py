@@ -1,7 +1,6 @@
-"""Cases: the likeliest files first, as many as a scan may look into; nothing is looked into twice
-before it changes; what a file was holds until it is looked into again; packed files; metadata
-before the events; files that go, pipes, no permission; a store's heads in few requests.
-"""
+"""Cases: likely traces first, within the budget of a scan; no file is inspected twice before it
+changes; a detection holds until the next inspection; gzip files; metadata before the events;
+deleted files, pipes, missing permissions; a store's heads in few requests."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ def write(path: Path, content: bytes) -> Candidate:
     return candidate(path)
 
 
-def test_the_likeliest_are_looked_into_first_and_the_rest_the_next_time(tmp_path: Path) -> None:
+def test_likely_traces_are_inspected_first_and_the_rest_by_the_next_scan(tmp_path: Path) -> None:
     tell = Teller()
     scanner = FormatScanner(tell, local=ScanBudget(2, 1 << 20, 60.0))
     names = ("config.json", "large.json", "rank0.json", "torch_trace.json", "tiny.json")
@@ -81,7 +80,7 @@ def test_a_budget_of_bytes_or_time_ends_a_scan_too(tmp_path: Path) -> None:
     assert scan(patient, *found) == 0
 
 
-def test_a_file_that_changed_is_what_it_was_until_it_is_looked_into(tmp_path: Path) -> None:
+def test_a_changed_file_keeps_its_detection_until_it_is_inspected(tmp_path: Path) -> None:
     scanner = FormatScanner(detect_format, local=ScanBudget(1, 1 << 20, 60.0))
     assert scan(scanner, write(tmp_path / "w.json", TRACE)) == 0
     (tmp_path / "w.json").write_bytes(OTHER)
@@ -130,7 +129,7 @@ def test_metadata_may_stand_before_the_events(
     assert detections.is_trace == is_trace
 
 
-def test_a_damaged_or_short_gzip_file_is_told_by_what_it_unpacks_to(tmp_path: Path) -> None:
+def test_a_damaged_or_short_gzip_file_is_detected_by_its_decompressed_bytes(tmp_path: Path) -> None:
     packed = gzip.compress(TRACE * 1000)
     scanner = FormatScanner(detect_format)
     cut = write(tmp_path / "cut.json.gz", packed[:200])
@@ -151,7 +150,7 @@ def test_what_cannot_be_read_says_so_and_pipes_do_not_hold(tmp_path: Path) -> No
     assert [each and each.reason for each in detections] == ["unreadable", "empty_file"]
 
 
-def test_folders_of_tools_are_not_looked_into(tmp_path: Path) -> None:
+def test_folders_of_tools_are_not_inspected(tmp_path: Path) -> None:
     location = open_location(str(tmp_path))
     keys = ("node_modules/a/trace.json", "x/.git/trace.json", "x/git/trace.json")
     found = [Candidate(key, location, FileState(1, "1")) for key in keys]
@@ -170,7 +169,7 @@ def remote(names: dict[str, bytes]) -> list[Candidate]:
     return found
 
 
-def test_heads_of_a_store_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heads_of_a_store_are_requested_together(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[list[str], list[int]]] = []
     ask = deadlines.request
 

@@ -1,6 +1,5 @@
-"""Cases: what an HDFS client is made of reads and lists like every other place. fsspec wraps
-Arrow's filesystems, of which HDFS is one and needs a cluster; another one stands in here.
-"""
+"""Cases: an HDFS client's parts read and list like every other filesystem. fsspec wraps Arrow's
+filesystems, of which HDFS needs a cluster; another one is used here."""
 
 from __future__ import annotations
 
@@ -28,7 +27,9 @@ def test_arrow_filesystems_list_and_read(tmp_path: Path) -> None:
     assert file_state(file.location) != before
 
 
-def test_a_missing_hadoop_client_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_hadoop_client_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no java here"))
     with pytest.raises(StorageError) as caught:

@@ -1,4 +1,5 @@
-"""Copies of what lies elsewhere: whole, for their owner alone, bounded, and gone when done."""
+"""Local copies of remote files: complete, private to their owner, bounded, and removed
+afterwards."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_a_packed_file_of_this_machine_is_unpacked(tmp_path: Path) -> None:
     packed.close()
 
 
-def test_what_is_too_large_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_is_too_large_is_an_error(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "0.000001")
     copy = LocalCopy("s3://b/a.db")
     copy.write(b"x" * 1000)

@@ -1,7 +1,6 @@
-"""Cases: links out of the logdir are left out with the option that follows them; followed, they
-are read, in circles once, not without end; links inside the logdir list nothing twice; what is
-left out has its reason and may be opened, or not.
-"""
+"""Cases: links out of the logdir are skipped with a hint at the option to follow them; followed,
+they are read once, even in circles; links inside the logdir list nothing twice; skipped files have
+their reason and may be opened, or not."""
 
 from __future__ import annotations
 
@@ -75,7 +74,9 @@ def test_followed_links_are_read_each_folder_once(logdir: Path) -> None:
     assert discovery.skipped.listed == []
 
 
-def test_a_file_found_inside_may_not_be_turned_to_lead_out(logdir: Path, tmp_path: Path) -> None:
+def test_a_discovered_file_may_not_become_a_link_that_leads_out(
+    logdir: Path, tmp_path: Path
+) -> None:
     discovery = found(logdir, follows_links=True)
     inside = next(file for file in discovery.files if file.path == "a/w.pt.trace.json")
     assert inside.location.root == str(logdir)

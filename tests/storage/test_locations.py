@@ -1,6 +1,5 @@
-"""Cases: what is a URL, reading in chunks, states that change with content, links out at the
-time of reading, missing files and permissions, protocols nobody knows.
-"""
+"""Cases: what is a URL, reading in chunks, states that change with content, links out at the time
+of reading, missing files and permissions, unknown protocols."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ def test_urls(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [r"C:\runs", "C:/runs", "c://runs", "/a/b", "a:b", r"\\host\x"])
-def test_paths_that_look_like_urls(text: str) -> None:
+def test_paths_similar_to_urls(text: str) -> None:
     assert not is_url(text)
 
 
@@ -109,7 +108,7 @@ def test_what_is_missing_or_no_file(tmp_path: Path) -> None:
     assert caught.value.code == "not_a_file"
 
 
-def test_no_permission_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_permission_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.geteuid() == 0:
         error = PermissionError(13, "Permission denied")
         monkeypatch.setattr(os, "stat", _raiser(error))

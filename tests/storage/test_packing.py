@@ -1,6 +1,5 @@
-"""Cases: entries survive packing; hostile members, headers, sizes and counts stay out; a bomb is
-given up; what is damaged or cut is broken, wherever it is.
-"""
+"""Cases: entries survive packing; hostile members, headers, sizes and counts are rejected; a bomb
+is stopped; damaged or truncated data is broken, wherever the damage is."""
 
 from __future__ import annotations
 

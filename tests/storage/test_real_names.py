@@ -1,6 +1,5 @@
-"""Real recordings under the names that tools give them: all are found, each in a run where nothing
-is compared that does not belong together.
-"""
+"""Real recordings under the names that tools give them: all are discovered, and no run mixes
+unrelated traces."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ def logdir(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_trace_is_found_and_nothing_else(logdir: Path) -> None:
+def test_every_trace_is_discovered_and_nothing_else(logdir: Path) -> None:
     found = looked_into(open_location(str(logdir)))
     assert {file.path for file in found.files} == {name for name in TRACES if TRACES[name]}
     assert found.skipped.counts == {"not_a_trace": 4}
@@ -107,7 +106,7 @@ def test_only_ranks_of_one_job_share_a_run(logdir: Path) -> None:
     }
 
 
-def test_all_of_the_corpus_is_told(corpus: Path) -> None:
+def test_all_files_of_the_corpus_are_classified(corpus: Path) -> None:
     """Beside a developer's checkout: no recording is taken for something else."""
     found = looked_into(open_location(str(corpus)))
     left_out = {one.name for one in found.skipped.listed if one.reason == "not_a_trace"}

@@ -1,6 +1,5 @@
-"""Cases: signatures, keys, passwords and tokens in the forms that clients and URLs give them;
-texts and paths without any stay as they are.
-"""
+"""Cases: signatures, keys, passwords and tokens in the forms of clients and URLs; texts and paths
+without any stay unchanged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Cases: a bucket or a folder by name; an entry that is only here is shared once; what the bucket
-holds is bounded, looked through and, with a key, signed; what is wrong here harms nothing there;
-limits. What machines share is tested on real stores in ``tests/cloud``.
-"""
+"""Cases: a bucket or a folder by name; a local entry is shared once; downloads are bounded,
+validated and, with a key, signed; local problems do no harm there; limits. Sharing between machines
+is tested on real stores in ``tests/cloud``."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ def test_a_cache_is_named_by_argument_variable_or_default(
     assert folder.root == tmp_path / "cache"
 
 
-def test_a_cache_that_cannot_be_opened_is_told() -> None:
+def test_a_cache_that_cannot_be_opened_is_an_error() -> None:
     with pytest.raises(StorageError, match="nonsense://x"):
         open_cache("nonsense://x")
 
@@ -75,7 +74,7 @@ def test_an_entry_that_is_only_here_is_shared_once(tmp_path: Path, bucket: Locat
     assert read(there) == b"x"
 
 
-def test_a_bucket_is_asked_once_for_what_it_lacks(
+def test_a_bucket_gets_one_request_for_a_missing_entry(
     tmp_path: Path, bucket: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -170,7 +169,7 @@ def test_what_is_too_large_is_not_read(
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b no gzip", b"no gzip"])
-def test_a_broken_object_is_removed_and_made_again(
+def test_a_broken_object_is_removed_and_created_again(
     tmp_path: Path, bucket: Location, content: bytes
 ) -> None:
     cache = SharedCacheFolder(bucket, tmp_path)
@@ -242,7 +241,7 @@ def test_a_short_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "openssl rand" in (caught.value.hint or "")
 
 
-def test_that_a_bucket_has_no_limit_is_told(tmp_path: Path, bucket: Location) -> None:
+def test_a_note_says_that_a_bucket_has_no_limit(tmp_path: Path, bucket: Location) -> None:
     cache = SharedCacheFolder(bucket, tmp_path)
     for key in (KEY, "z" * 40):
         cache.store(key, write())

@@ -1,6 +1,5 @@
-"""Cases: a signature holds for one key, one entry, one content; a key is read where it is used, is
-long, and never shown.
-"""
+"""Cases: a signature is valid for one key, one entry, one content; a key is read where it is used,
+is long, and never shown."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def test_a_signature_holds_for_one_key_entry_and_content() -> None:
     assert not is_signed(ONE, "entry", io.BytesIO(b""))
 
 
-def test_names_of_keys_differ_and_tell_nothing() -> None:
+def test_names_of_keys_differ_and_reveal_nothing() -> None:
     assert key_name(ONE) != key_name(OTHER)
     assert ONE.hex()[:8] not in key_name(ONE)
 

@@ -1,4 +1,4 @@
-"""Folders that are a trace each, told by their names and by what lies in them, here and remote."""
+"""Folders that are one trace each, recognized by name and content, local and remote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace kept in a folder is the same trace; a damaged folder is noticed."""
+"""A saved trace loads as the same trace; a damaged folder is detected."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def queues(**changed: Any) -> SideTable:
     return SideTable("queues", "device_queue_profiling_0.txt", frame)
 
 
-def test_side_tables_are_kept(tmp_path: Path) -> None:
+def test_side_tables_are_stored(tmp_path: Path) -> None:
     built = replace(trace(EVENTS), side={"queues": queues(push_us=1.5)})
     save_trace(built, tmp_path)
     assert_same(load_trace(tmp_path), built)
@@ -81,7 +81,7 @@ def test_importers_may_put_columns_in_any_order(tmp_path: Path) -> None:
     assert_same(load_trace(tmp_path), built)
 
 
-def test_what_a_file_says_of_itself_is_kept_as_it_was(tmp_path: Path) -> None:
+def test_metadata_is_stored_unchanged(tmp_path: Path) -> None:
     built = trace(EVENTS, **WHOLE)
     save_trace(built, tmp_path)
     assert load_trace(tmp_path).meta.info == built.meta.info

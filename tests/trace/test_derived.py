@@ -1,5 +1,4 @@
-"""What is computed from a trace is computed once, also where two threads ask at a time; it can be
-dropped while they do."""
+"""A derived value is computed once, even by concurrent threads; it can be dropped meanwhile."""
 
 from __future__ import annotations
 
@@ -91,7 +90,7 @@ def test_what_was_computed_can_be_dropped_and_computed_again() -> None:
     assert computed(recorded) == [3]
 
 
-def test_dropping_while_others_compute_disturbs_nobody() -> None:
+def test_dropping_during_computations_is_safe() -> None:
     recorded = trace([op("x", 0, 1)])
 
     def ask(number: int) -> list[int]:
@@ -110,7 +109,7 @@ def test_dropping_while_others_compute_disturbs_nobody() -> None:
         sys.setswitchinterval(interval_s)
 
 
-def test_a_handle_tells_whether_its_value_is_there() -> None:
+def test_a_handle_knows_whether_its_value_is_computed() -> None:
     recorded = trace([op("x", 0, 1)])
     computed, given = PerTrace(lambda _trace: 1), PerTrace(lambda _trace: 2)
     assert not computed.is_computed(recorded)

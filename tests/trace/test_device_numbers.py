@@ -65,7 +65,7 @@ def test_of_eight_declared_gpus_the_one_that_is_used_takes_its_properties_along(
     assert frame.select("device", "device_memory_bytes").rows() == [("GPU 9", 1 << 30)]
 
 
-def test_of_several_gpus_the_operators_tell() -> None:
+def test_several_gpus_are_matched_by_operators() -> None:
     """Visible in another order than that of the machine: 0 is 5, 1 is 3."""
     events = [e for n in range(6) for e in work(n, n % 2, (5, 3)[n % 2], kind=6)]
     built = trace(events, deviceProperties=declared(MI300, 2))
@@ -76,7 +76,7 @@ def test_of_several_gpus_the_operators_tell() -> None:
 
 
 @pytest.mark.parametrize("devices", [(5, 5), (5, 3)])
-def test_what_nothing_tells_is_said_and_not_guessed(devices: tuple[int, int]) -> None:
+def test_unmatched_devices_are_reported_and_not_guessed(devices: tuple[int, int]) -> None:
     """Two numbers that meet on one device; and operators that do not agree."""
     places = [(0, devices[0]), (1, devices[1]), (0, devices[1]), (1, devices[0]), (0, 3)]
     events = [e for n, (m, k) in enumerate(places) for e in work(n, m, k, kind=6)]

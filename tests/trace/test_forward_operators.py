@@ -64,7 +64,7 @@ def test_flows_of_the_file_say_which_track_a_thread_is() -> None:
     assert forward_names(trace([*two_threads(), *flows]))["SecondBackward"] == "second"
 
 
-def test_numbers_and_flows_that_are_all_the_same_tell_nothing() -> None:
+def test_numbers_and_flows_that_are_all_equal_match_nothing() -> None:
     """Their pairs would be a million, and of a larger file fill the memory."""
     count = 1000
     homes = [node("aten::mm", i, 5, tid=10 + i) for i in range(count)]

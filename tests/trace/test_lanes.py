@@ -1,4 +1,4 @@
-"""Lanes of slices that make no trees."""
+"""Lanes of slices that form no trees."""
 
 from __future__ import annotations
 

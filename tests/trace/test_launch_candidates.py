@@ -1,5 +1,5 @@
-"""Whose call launched what: each rule by itself, the rules against a plain rereading of them, and
-a simulated job whose truth is known."""
+"""Launch matching between processes: each rule by itself, the rules against a plain reference, and
+a simulated job whose launches are known."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def test_a_process_that_is_always_ahead_explains_the_devices_of_others_but_has_i
     assert inferred(calls, work) == [0, 1, 1, 0]
 
 
-def test_streams_tell_where_processes_share_a_device() -> None:
+def test_streams_decide_where_processes_share_a_device() -> None:
     calls = [(1, 0, 0), (1, 1, 100), (2, 0, 200), (2, 1, 201)]
     work = [(1, 50, 0, 7), (1, 110, 0, 8), (2, 250, 0, 8), (2, 251, 0, 7)]
     assert inferred(calls, work) == [0, 1, 1, 0]
 
 
-def test_order_tells_when_all_of_a_device_agrees() -> None:
+def test_order_decides_when_all_work_of_a_device_agrees() -> None:
     calls = [(1, 0, 0), (1, 1, 1), (2, 0, 10), (2, 1, 11)]
     agreeing = [(1, 5, 0, 7), (1, 6, 1, 7), (2, 15, 0, 7), (2, 16, 1, 7)]
     crossing = [(1, 5, 0, 7), (1, 6, 1, 7), (2, 16, 0, 7), (2, 15, 1, 7)]
@@ -105,7 +105,7 @@ def test_order_tells_when_all_of_a_device_agrees() -> None:
     assert inferred(calls, crossing) == ["?"] * 4
 
 
-def test_the_place_in_the_file_is_the_order_at_one_time() -> None:
+def test_the_row_in_the_file_is_the_order_at_equal_times() -> None:
     calls = [(1, 0, 0), (1, 1, 0)]
     assert inferred(calls, [(1, 5, 0, 7), (1, 5, 1, 7)]) == [0, 1]
 
@@ -154,7 +154,7 @@ def test_ids_that_too_many_processes_use_stay_open(monkeypatch: pytest.MonkeyPat
     assert inferred(calls, [(1, 5, 0, 7), (2, 5, 0, 7)]) == ["?", 0]
 
 
-def test_what_is_looked_at_grows_with_the_work_and_not_with_its_square() -> None:
+def test_the_candidates_grow_linearly_with_the_work() -> None:
     """A small file of very many processes that all count one id."""
     calls = [(1, process, process) for process in range(1100)]
     work = [(1, 2000 + place, 0, 7) for place in range(1100)]

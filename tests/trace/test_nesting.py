@@ -1,4 +1,4 @@
-"""Nesting: parents, depths and lanes against a quadratic reference; deep and odd input."""
+"""Nesting: parents, depths and lanes against a quadratic reference; deep and unusual input."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_child_sticks_out_by_no_more_than_the_tolerance(
             assert depth == forest.depth[parent] + 1
 
 
-def test_crossing_slices_are_kept_on_lanes_of_their_own() -> None:
+def test_crossing_slices_get_separate_lanes() -> None:
     a, b, c, d = (0, 0, 100), (0, 50, 100), (0, 60, 10), (0, 160, 10)
     _, forest = forest_of([a, b, c, d])
     assert forest.parent.tolist() == [-1, -1, 1, -1]

@@ -1,4 +1,4 @@
-"""The order of slices, also where their times leave no room for a joint key."""
+"""The order of slices, even where their times do not fit into a joint key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch_tb_profiler.trace.ordering import order_slices
 
 
 @pytest.mark.parametrize("far_us", [10, 2**53])
-def test_by_track_start_longer_first_and_place_in_the_file(far_us: int) -> None:
+def test_order_by_track_start_longer_first_and_row_in_the_file(far_us: int) -> None:
     events = [
         op("later", far_us, 1),
         op("short", 5, 1),

@@ -127,7 +127,7 @@ def test_steps_of_the_predecessors_samples(name: str, first: int, average_us: in
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("kineto_resnet50")])
-def test_owners_are_those_the_predecessor_found_by_external_id(name: str) -> None:
+def test_owners_equal_those_of_the_predecessor_by_external_id(name: str) -> None:
     """In this file external ids name operators, so they give the owners."""
     trace = built(name)
     ops = {event["args"]["External id"]: event["name"] for event in slices_of(name, {"operator"})}

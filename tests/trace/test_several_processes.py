@@ -77,7 +77,7 @@ def test_every_track_says_its_process_and_slices_are_in_the_steps_of_theirs() ->
         assert built.steps["process"][row["step"]] == said
 
 
-def test_work_that_several_could_have_launched_is_nobodys() -> None:
+def test_work_with_several_possible_launches_has_none() -> None:
     """Kernels of device 1 start first in the second step and last in the others."""
     events = process(10, 0, 0) + process(20, 4, 1)
     events[-5]["ts"] -= 10
@@ -175,7 +175,7 @@ def test_steps_of_one_process_are_those_of_the_whole_file() -> None:
     assert "several_processes" not in built.quality.counts
 
 
-def test_beside_several_with_steps_a_process_without_is_in_none() -> None:
+def test_a_process_without_steps_is_in_no_step_of_others() -> None:
     built = trace([*process(10, 0, 0), *process(20, 4, 1), op("elsewhere", 150, 5, pid=30)])
     codes = built.slices["name_code"]
     row = next(row for row, code in enumerate(codes) if built.text(code) == "elsewhere")

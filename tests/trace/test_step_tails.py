@@ -1,4 +1,4 @@
-"""Steps the recording ended in; see docs/metrics.md#steps."""
+"""Steps during which the recording ended; see docs/metrics.md#steps."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_call_that_was_open_when_the_recording_stopped_is_missing() -> None:
     assert kept([*before, *cut]) == [True, False]
 
 
-def test_steps_without_operators_are_all_kept() -> None:
+def test_steps_without_operators_are_all_complete() -> None:
     events = [step(0, 0, 100), annotation("forward", 5, 50), step(1, 100, 5)]
     assert kept(events) == [True, True]
 

@@ -1,4 +1,5 @@
-"""Steps in odd traces; the rules themselves are checked in test_build and test_worked_examples."""
+"""Steps in unusual traces; the rules themselves are checked in test_build and
+test_worked_examples."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def test_a_number_that_comes_back_later_is_another_step() -> None:
     assert built.quality.counts["step_duplicate"] == 1
 
 
-def test_a_step_of_length_zero_is_kept() -> None:
+def test_a_step_of_length_zero_remains() -> None:
     built = trace([step(1, 0, 0), step(2, 0, 50), op("aten::mm", 0, 5)])
     assert sorted(named(built)) == [("1", 0, 0), ("2", 0, 50)]
     rows = {built.text(row["name_code"]): row["step"] for row in built.slices.rows(named=True)}

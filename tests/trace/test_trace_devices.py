@@ -18,7 +18,7 @@ V100 = {
 }
 
 
-def test_devices_are_found_by_id_not_by_place() -> None:
+def test_devices_are_identified_by_id_not_by_position() -> None:
     built = trace([kernel("k", 0, 5, device=3)], deviceProperties=[{**V100, "id": 3}, V100])
     assert built.devices.select("device", "name", "sm_count", "used").rows() == [
         (0, "Tesla V100", 80, False),
@@ -78,7 +78,7 @@ def test_device_and_stream_fall_back_on_label_and_thread() -> None:
     assert tracks == [(True, 3, 20), (True, 2, None), (False, None, None)]
 
 
-def test_tracks_have_a_place_from_top_to_bottom() -> None:
+def test_tracks_have_a_position_from_top_to_bottom() -> None:
     events = columns([kernel("k", 0, 5), op("a", 0, 5, tid=2), frame("f", 0, 5, tid=1)])
     events.tracks[1].process_sort_index = 2**63 - 1
     events.tracks[2].process_sort_index = 5

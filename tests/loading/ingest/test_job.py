@@ -1,9 +1,6 @@
-"""Cases: a file that is replaced right after it was read leaves trace and summary under what it was
-then, and the new file gets its own; ingesting does the same; a file that never stops changing is
-told.
-
-The replacing is done by the filesystem the file lies in, between two requests.
-"""
+"""Cases: a file that is replaced right after it was read leaves trace and summary under its old
+state, and the new file gets its own; ingesting does the same; a file that never stops changing is
+an error. The file's filesystem replaces it, between two requests."""
 
 from __future__ import annotations
 
@@ -73,7 +70,7 @@ def ends_ns(location: Location, state: FileState, cache: CacheFolder) -> int:
 
 
 @pytest.mark.parametrize("way", ["open", "ingest"])
-def test_a_summary_is_kept_under_the_file_it_was_made_from(
+def test_a_summary_is_stored_under_the_state_of_its_file(
     tmp_path: Path, contents: list[bytes], way: str
 ) -> None:
     location, cache = Replacing(contents[:2]).location, CacheFolder(tmp_path / "cache")
@@ -99,7 +96,9 @@ def test_a_summary_is_kept_under_the_file_it_was_made_from(
     assert open_file(location, cache=cache).slices.height == 2
 
 
-def test_a_file_that_never_stops_changing_is_told(tmp_path: Path, contents: list[bytes]) -> None:
+def test_a_file_that_never_stops_changing_is_an_error(
+    tmp_path: Path, contents: list[bytes]
+) -> None:
     location = Replacing(contents, restless=True).location
     done = ingest_file(Job(location, file_state(location), CacheFolder(tmp_path / "cache")))
     assert done.problem is not None

@@ -1,7 +1,6 @@
-"""Cases: the distributed view with its advice is the same from summaries as from traces, for every
-run of the samples, for steps; a summary holds no secrets of the header; a broken one is no summary;
-tables that are written are looked at meanwhile.
-"""
+"""Cases: the distributed view and its advice are the same from summaries as from traces, for every
+run of the samples, for steps; a summary has no secrets of the header; a broken one is rejected;
+tables can be read while they are written."""
 
 from __future__ import annotations
 
@@ -189,7 +188,7 @@ for thread in threads: thread.join()
 """
 
 
-def test_a_table_is_looked_at_while_it_is_written() -> None:
+def test_a_table_can_be_read_while_it_is_written() -> None:
     """Polars locks what it writes; a look at it waited for that with Python's lock in hand."""
     command = [sys.executable, "-c", WRITE_AND_LOOK]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

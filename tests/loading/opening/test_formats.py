@@ -1,4 +1,4 @@
-"""Every format opens the same each time, from this machine and from a store."""
+"""Every format opens the same each time, from a local disk and from a store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Cases: text size of plain, gzipped, empty and misnamed files; a reading waits until its memory
-fits, one always may begin, and what readings take is learned; tables that do not fit are refused,
-unless memory is given back.
-"""
+fits, one is always admitted, and peaks are learned; tables that do not fit are rejected, unless
+memory is released."""
 
 from __future__ import annotations
 

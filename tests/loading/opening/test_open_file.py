@@ -163,7 +163,7 @@ def test_a_remote_file(write_trace: Writer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not json", b"<html></html>", b"\x89PNG\r\n"])
-def test_what_is_no_trace_is_told_with_file_and_next_step(tmp_path: Path, content: bytes) -> None:
+def test_errors_name_the_file_and_the_next_step(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "w.pt.trace.json"
     file.write_bytes(content)
     with pytest.raises(OpenError) as caught:

@@ -1,9 +1,8 @@
-"""Cases: a small file stays in this process; several are parsed in others, with the same tables; a
-worker killed on the way fails its file with a message, and the others and later ones are read;
-without a writable cache too; what may not fit into memory is parsed in another process; what is
-damaged on the way is not taken; a stopped reading stops its worker; progress is that of the
-worker.
-"""
+"""Cases: a small file is parsed in this process; several are parsed in others, with the same
+tables; a worker killed on the way fails its file with a message, and the others and later ones are
+read; without a writable cache too; a file that may not fit into memory is parsed in another
+process; results damaged on the way are rejected; a stopped reading stops its worker; progress is
+that of the worker."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Cases: pieces read in workers give the columns of a reading in turn, for whole, cut and damaged
-files, and for data behind the events; a worker killed on the way costs nothing.
-"""
+"""Cases: pieces read in workers give the same columns as sequential reading, for complete,
+truncated and damaged files, and for data after the events; a worker killed on the way costs
+nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces with files beside them, opened as users open them."""
+"""Traces with sidecar files, opened as users open them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_hostile_file_is_a_note(tmp_path: Path) -> None:
     assert "it names os.system" in str(note.evidence["examples"])
 
 
-def test_captures_are_found_beside_the_trace(tmp_path: Path) -> None:
+def test_captures_next_to_the_trace_are_joined(tmp_path: Path) -> None:
     path = _write(tmp_path / "w_rank0.pt.trace.json", decode_step(10, 1, names=[GEMM, GEMM]))
     launches = [
         event

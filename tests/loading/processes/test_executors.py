@@ -1,9 +1,7 @@
-"""Cases: results and errors come back; a killed worker fails its own task only and is replaced;
-processes rest when they are done or idle;
-nothing is imported from the host's ``__main__``; a result that cannot be returned is an error;
-cancelling; one thread imports modules; Ctrl-C does not reach workers; they end with the process
-that started them, however it ends.
-"""
+"""Cases: results and errors are returned; a killed worker fails only its own task and is replaced;
+workers end when they are retired or idle; nothing is imported from the host's ``__main__``; a
+result that cannot be returned is an error; cancelling; one thread imports modules; Ctrl-C does not
+reach workers; they end with the process that started them, however it ends."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ def test_results_come_from_other_processes(executor: LocalExecutor) -> None:
     assert len(pids) <= 2
 
 
-def test_an_error_is_raised_where_the_result_is_asked_for(executor: LocalExecutor) -> None:
+def test_an_error_is_raised_where_the_result_is_used(executor: LocalExecutor) -> None:
     with pytest.raises(ValueError, match="no good"):
         executor.submit(tasks.failing, "no good").result(10)
     assert executor.submit(tasks.squared, 3).result(10) == 9

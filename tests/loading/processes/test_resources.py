@@ -1,6 +1,5 @@
 """Cases: limits of control groups, of both versions and of outer groups, bound cores and memory;
-without any the machine does.
-"""
+without any the machine does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of a slice from its file: from a trace in the cache too, and why there are none."""
+"""The arguments of a slice from its file, of a cached trace too, and why there are none."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_format_whose_files_are_not_searched(
     assert answer.problem.hint is not None
 
 
-def test_what_was_found_is_kept_while_the_file_stays(
+def test_results_are_cached_while_the_file_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "w.pt.trace.json").write_text(document(n=1))

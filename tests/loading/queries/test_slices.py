@@ -1,4 +1,4 @@
-"""A slice is answered with the names that were meant; one that is not there is told of."""
+"""A slice is answered with the resolved names; a missing one is an error."""
 
 from __future__ import annotations
 

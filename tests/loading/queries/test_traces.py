@@ -1,6 +1,5 @@
-"""Cases: a page that needs many workers gets its answer however small the memory; what a request
-looks at first is not closed for what it looks at later; what the timeline derives is counted.
-"""
+"""Cases: a page that needs many workers is answered however small the memory; the first traces of a
+request are not closed for its later ones; values derived by the timeline are counted."""
 
 from __future__ import annotations
 
@@ -43,7 +42,9 @@ def catalog_of(folder: Path, cache: CacheFolder, limit_bytes: int) -> Catalog:
 
 
 @pytest.mark.parametrize("traces", [100.0, 2.2, 0.5])
-def test_peers_are_told_as_far_as_memory_goes(samples: Path, tmp_path: Path, traces: float) -> None:
+def test_peers_are_listed_as_far_as_memory_allows(
+    samples: Path, tmp_path: Path, traces: float
+) -> None:
     folder, cache = samples / "cpu_ddp4_gloo", CacheFolder(tmp_path / "cache")
     roomy = catalog_of(folder, cache, 1 << 40)
     roomy.store.wait([roomy.file(None, None, None)], None)

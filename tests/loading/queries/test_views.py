@@ -1,8 +1,6 @@
-"""Cases: views of one trace, of a run and of a pair; a broken worker is named and left out;
-waiting and not waiting; sort and filter of one table; what is missing, unknown or malformed.
-
-The views are tiny ones made here, so that what is tested is the way to them.
-"""
+"""Cases: views of one trace, of a run and of a pair; a broken worker is named and left out; waiting
+and not waiting; sort and filter of one table; missing, unknown and malformed requests. The views
+are tiny ones defined here: the subject is the way to them."""
 
 from __future__ import annotations
 
@@ -148,7 +146,7 @@ def test_a_view_of_a_pair(catalog: Catalog) -> None:
 @pytest.mark.parametrize(
     ("missing", "side"), [("other", "baseline"), ("aten::mul", "candidate"), ("none", "baseline")]
 )
-def test_of_a_pair_it_is_said_which_side_lacks_the_key_node(
+def test_a_missing_key_node_is_reported_with_its_side(
     catalog: Catalog, missing: str, side: str
 ) -> None:
     by = Selection(iterations_by=f"name:{missing}")
@@ -158,7 +156,7 @@ def test_of_a_pair_it_is_said_which_side_lacks_the_key_node(
     assert f"There is no key node '{missing}' in the {side}." in caught.value.problem.message
 
 
-def test_tables_that_are_not_asked_for_are_left_out() -> None:
+def test_tables_that_are_not_requested_are_left_out() -> None:
     frame = pl.DataFrame({"worker": ["a", "b"], "name": ["x", "y"]})
     view = View(tables={name: Table(NAMES, frame) for name in ("first", "second", "third")})
     some = with_rows(view, TableQuery(table="third", limit=1, only=("second", "third")))
@@ -203,12 +201,12 @@ def test_what_cannot_be_result(
     assert problem.message
 
 
-def test_the_reason_why_a_view_is_missing_is_told(catalog: Catalog) -> None:
+def test_the_reason_of_a_missing_view_is_reported(catalog: Catalog) -> None:
     with pytest.raises(RequestError, match="no aten operator"):
         view_result(catalog, ViewRequest("aten", Subject("two")), wait_s=None)
 
 
-def test_of_a_pair_the_side_that_lacks_something_is_told(catalog: Catalog) -> None:
+def test_missing_data_is_reported_with_its_side(catalog: Catalog) -> None:
     for baseline, candidate, side in (("two", "one", "baseline"), ("one", "two", "candidate")):
         request = ViewRequest("atens", Subject(candidate), baseline=Subject(baseline))
         with pytest.raises(RequestError, match=f"no aten operator That is the {side}"):

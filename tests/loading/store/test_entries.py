@@ -1,6 +1,5 @@
-"""Cases: an entry is of the file that was asked for, or of the one it was read from; a new look of
-the catalog decides which; when a failure may be tried again.
-"""
+"""Cases: an entry matches the requested file, or the state it was read from; the next scan of the
+catalog decides; when a failure may be retried."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ def opened_entry() -> Entry:
     )
 
 
-def test_until_the_next_look_it_is_both_what_was_found_and_what_was_read() -> None:
+def test_until_the_next_scan_an_entry_matches_both_states() -> None:
     entry = opened_entry()
     assert [entry.matches(file) for file in (FOUND, READ, OTHER)] == [True, True, False]
     assert entry.update_file(READ)
@@ -53,7 +52,7 @@ def test_only_what_may_be_over_is_due_again() -> None:
     assert not entry.is_retry_due
 
 
-def test_the_status_is_of_the_file_asked_for() -> None:
+def test_the_status_is_that_of_the_requested_file() -> None:
     assert queued_status(FOUND).state == "queued"
     status = opened_entry().status(FOUND)
     assert (status.state, status.progress, status.format) == ("ready", 1.0, "kineto")

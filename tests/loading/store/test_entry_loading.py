@@ -1,6 +1,5 @@
-"""Cases: a summary that is here is loaded; one that is not, is damaged, or whose file is gone is
-left to whoever makes it, and a bucket is not asked; what nobody wants is not looked at.
-"""
+"""Cases: a local summary is loaded; a missing or damaged one, or one whose file no longer exists,
+is left to parsing, without a request to a bucket; one no longer needed is not read."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ def test_what_is_here_is_loaded(cache: CacheFolder, file: SpanFile) -> None:
     assert memory.content_bytes > 0
 
 
-def test_what_is_damaged_or_gone_is_left_to_whoever_makes_it(
+def test_damaged_or_missing_summaries_are_left_to_parsing(
     cache: CacheFolder, file: SpanFile
 ) -> None:
     ingest_file(Job(file.location, file.state, cache))
@@ -59,13 +58,13 @@ def test_what_is_damaged_or_gone_is_left_to_whoever_makes_it(
     assert load_cached_summary(cache, entry_of(file)) is Absent.ABSENT
 
 
-def test_what_nobody_wants_is_not_looked_at(cache: CacheFolder, file: SpanFile) -> None:
+def test_entries_no_longer_needed_are_not_read(cache: CacheFolder, file: SpanFile) -> None:
     entry = entry_of(file)
     entry.is_wanted = False
     assert load_cached_summary(cache, entry) is None
 
 
-def test_a_bucket_is_not_asked(tmp_path: Path, file: SpanFile) -> None:
+def test_no_request_is_sent_to_a_bucket(tmp_path: Path, file: SpanFile) -> None:
     bucket = open_location(f"memory://kept/{tmp_path.name}")
     there = SharedCacheFolder(bucket, tmp_path / "there")
     ingest_file(Job(file.location, file.state, there))

@@ -1,8 +1,7 @@
-"""Cases: the longest unused goes for what is opened, derived data before traces; a question that is
-too large is answered with what fits, and says so; a pair is always opened; questions that do not
-fit beside each other take turns, whether they wait or come again; what is begun ahead closes
-nothing that is needed; many threads and small memory: the limit holds all the time.
-"""
+"""Cases: the least recently used trace is closed first, derived values before traces; a request
+that is too large is answered with what fits, and reports it; a pair is always opened; requests that
+do not fit together take turns, whether they wait or are repeated; prefetching closes no needed
+trace; many threads and small memory: the limit always holds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Cases: as many threads as tasks; idle ones are used again, and end by themselves or when the pool
-is closed; they hold nothing of what they did.
-"""
+"""Cases: as many threads as tasks; idle ones are reused, and end by themselves or when the pool is
+closed; they hold no reference to past tasks."""
 
 from __future__ import annotations
 

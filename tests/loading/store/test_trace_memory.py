@@ -1,7 +1,6 @@
-"""Cases: tables, strings and what views derived are counted; what several hold counts once; large
-collections are measured by a part; what cannot be made again is content; and for a trace of which
-everything was asked the number is that of the process, within a quarter.
-"""
+"""Cases: tables, strings and derived values are counted; shared memory counts once; large
+collections are sampled; provided values count as content; and after every view was computed the
+estimate equals the memory of the process, within a quarter."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ def test_of_a_large_collection_a_part_is_measured() -> None:
     assert memory_of(recorded).derived_bytes == pytest.approx(expected, rel=0.15)
 
 
-def test_what_cannot_be_made_again_is_content() -> None:
+def test_provided_values_count_as_content() -> None:
     recorded = trace([op("x", 0, 1)])
     before = memory_of(recorded).content_bytes
     PerTrace(lambda _trace: np.empty(0)).provide(recorded, np.zeros(1000))

@@ -1,7 +1,6 @@
-"""Cases: states from queued to ready or failed; a changed file is opened anew, a failed one too,
-and one that did not answer after a while; forgetting; stopping in the middle; nothing keeps a store
-alive. What memory allows: test_open_traces.py.
-"""
+"""Cases: states from queued to ready or failed; a changed file is opened again, a failed one too,
+and one that did not answer after a while; dropping; stopping in the middle; a store can be garbage
+collected. Memory limits: test_open_traces.py."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ def span_file(path: Path) -> SpanFile:
     return file_as_span(open_location(str(path)))
 
 
-def test_a_span_is_parsed_when_somebody_asks(tmp_path: Path, write_trace: Writer) -> None:
+def test_a_span_is_parsed_on_request(tmp_path: Path, write_trace: Writer) -> None:
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.1.pt.trace.json", ("a", "b")))
     assert store.status(file).state == "queued"
@@ -110,7 +109,7 @@ def test_deleted_and_changed_files_are_forgotten(tmp_path: Path, write_trace: Wr
     assert [store.status(file).state for file in files] == ["ready", "queued", "queued"]
 
 
-def test_a_file_replaced_since_it_was_found_is_shown_as_it_is(
+def test_a_file_replaced_since_its_discovery_is_shown_as_it_is(
     tmp_path: Path, write_trace: Writer
 ) -> None:
     path = write_trace(tmp_path / "w.pt.trace.json", ("old",))
@@ -186,7 +185,7 @@ def test_what_did_not_answer_is_tried_again_after_a_while(
     assert store.status(file).error is None
 
 
-def test_summaries_that_are_kept_are_loaded_and_only_the_others_are_made(
+def test_cached_summaries_are_loaded_and_only_the_others_are_computed(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(14):
@@ -211,7 +210,7 @@ def test_summaries_that_are_kept_are_loaded_and_only_the_others_are_made(
     assert sorted(made) == sorted(file.worker for file in files[:5])
 
 
-def test_what_nobody_asks_for_any_more_is_not_opened(
+def test_abandoned_requests_are_not_opened(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end = threading.Event()

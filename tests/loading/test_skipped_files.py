@@ -1,7 +1,6 @@
-"""Cases: what was left out is listed and opened by the name listed, and by no other; sixteen who
-open at once; several places; a file that goes; what is known at once while others are looked into;
-going by names alone; following links.
-"""
+"""Cases: skipped files are listed and opened by their listed name only; sixteen concurrent
+requests; several roots; a file that disappears; known runs while files are inspected; recognition
+by names alone; following links."""
 
 from __future__ import annotations
 
@@ -81,12 +80,12 @@ def test_no_other_name_is_opened(logdir: Path, name: str) -> None:
     assert "exp/mine" in catalog.refresh().runs
 
 
-def test_a_trace_that_is_found_is_opened_by_its_path(logdir: Path) -> None:
+def test_a_discovered_trace_is_opened_by_its_path(logdir: Path) -> None:
     opened = open_answer(make_catalog(logdir), "exp/mine.json", wait_s=None)
     assert (opened.run, opened.worker) == ("exp/mine", "mine")
 
 
-def test_sixteen_who_open_at_once_all_get_theirs(tmp_path: Path) -> None:
+def test_sixteen_concurrent_requests_open_their_files(tmp_path: Path) -> None:
     for number in range(THREADS):
         (tmp_path / f"settings_{number}.json").write_text("{}")
     catalog = make_catalog(tmp_path)
@@ -105,7 +104,7 @@ def test_sixteen_who_open_at_once_all_get_theirs(tmp_path: Path) -> None:
     assert len(catalog.refresh().runs) == THREADS // 2
 
 
-def test_names_of_several_places_begin_with_the_place(tmp_path: Path, write_trace: Writer) -> None:
+def test_names_of_several_roots_begin_with_the_root(tmp_path: Path, write_trace: Writer) -> None:
     for place in ("a", "b"):
         (tmp_path / place).mkdir()
         (tmp_path / place / "config.json").write_text("{}")
@@ -144,7 +143,7 @@ def test_a_trace_that_went_between_scans_says_what_to_do(logdir: Path) -> None:
     assert "another run" in problem.hint
 
 
-def test_known_names_are_shown_while_others_are_looked_into(
+def test_known_names_are_shown_while_others_are_inspected(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end, scan = threading.Event(), FormatScanner.scan
@@ -168,7 +167,7 @@ def test_known_names_are_shown_while_others_are_looked_into(
     assert list(catalog.refresh().runs) == ["exp", "exp/mine"]
 
 
-def test_an_open_trace_stays_open_while_new_files_are_looked_into(
+def test_an_open_trace_stays_open_while_new_files_are_inspected(
     logdir: Path, write_trace: Writer
 ) -> None:
     catalog = make_catalog(logdir)
@@ -188,7 +187,7 @@ def test_by_names_alone(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_answer(catalog, "exp/mine.json", wait_s=None).run == "exp/mine"
 
 
-def test_links_are_followed_when_asked_for(
+def test_links_are_followed_on_request(
     logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (logdir / "link.json").symlink_to(tmp_path / "outside.json")
