@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table
 
 if TYPE_CHECKING:
-    from torch_tb_profiler.analysis.recording.kernel_names import KernelNames
     from torch_tb_profiler.views.filling import Rows
 
 NameMode = Literal["short", "demangled", "recorded"]
@@ -28,19 +28,12 @@ DEMANGLED = "demangled_name"
 AS_RECORDED = "The recorded name is not mangled."
 
 
-def _names(trace: Trace) -> KernelNames:
-    """The names of its kernels; the rules behind them are imported when a trace has kernels."""
-    from torch_tb_profiler.analysis.recording.kernel_names import kernel_names  # noqa: PLC0415
-
-    return kernel_names(trace)
-
-
 def _short(rows: Rows) -> pl.Series:
-    return _names(rows.trace).short(rows["name_code"])
+    return kernel_names(rows.trace).short(rows["name_code"])
 
 
 def _demangled(rows: Rows) -> pl.Series:
-    return _names(rows.trace).demangled(rows["name_code"])
+    return kernel_names(rows.trace).demangled(rows["name_code"])
 
 
 OTHER_NAMES = (
@@ -69,7 +62,7 @@ OTHER_NAMES = (
 
 def other_names(trace: Trace, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
     """The values of :data:`OTHER_NAMES` for name codes; null of what is no kernel."""
-    names = _names(trace)
+    names = kernel_names(trace)
     return names.short(codes).alias(SHORT), names.demangled(codes).alias(DEMANGLED)
 
 

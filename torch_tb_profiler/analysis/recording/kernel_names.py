@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.knowledge.demangling import demangled
-from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -50,6 +48,11 @@ class KernelNames:
 def kernel_names(trace: Trace) -> KernelNames:
     """The names of all kernels of a trace."""
     texts = _recorded_names(trace)
+    if not texts:
+        return KernelNames({}, {})
+    from torch_tb_profiler.knowledge.demangling import demangled  # noqa: PLC0415 - start-up
+    from torch_tb_profiler.knowledge.kernel_names import short_names  # noqa: PLC0415
+
     shorts = short_names(set(texts.values()))
     return KernelNames(
         {code: shorts[text] for code, text in texts.items()},
@@ -60,6 +63,8 @@ def kernel_names(trace: Trace) -> KernelNames:
 def common_short_names(traces: Iterable[Trace]) -> dict[str, str]:
     """Recorded name → short name, the same for all ``traces``, so that kernels that run in several
     have one name."""
+    from torch_tb_profiler.knowledge.kernel_names import short_names  # noqa: PLC0415 - start-up
+
     return short_names({name for trace in traces for name in _recorded_names(trace).values()})
 
 

@@ -36,7 +36,6 @@ from torch_tb_profiler.loading.opening.open_file import (
     open_trace_file,
 )
 from torch_tb_profiler.loading.opening.pieces import AHEAD, MAX_HELPERS, shared_reader
-from torch_tb_profiler.loading.opening.sidecars import add_sidecars
 from torch_tb_profiler.loading.processes.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.processes.progress_file import ProgressFile
 from torch_tb_profiler.loading.processes.resources import usable_cores
@@ -111,7 +110,14 @@ class Parser:
         opened = self._open(location, known, cache=cache, part=part, progress=progress)
         if part == "summary":
             return opened
-        return OpenedFile(add_sidecars(opened.trace, location), opened.state)
+        trace = opened.trace
+        if trace.device_work.is_empty() and trace.stated.is_empty():
+            return opened  # sidecars describe graphs and generated kernels
+        from torch_tb_profiler.loading.opening.sidecars import (  # noqa: PLC0415 - start-up
+            add_sidecars,
+        )
+
+        return OpenedFile(add_sidecars(trace, location), opened.state)
 
     def _open(
         self,
