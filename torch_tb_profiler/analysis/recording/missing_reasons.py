@@ -13,7 +13,7 @@ AnyCapability = Capability | Literal["garbage_collection", "cudnn_setting"]
 """What a recording may lack, also what only findings use."""
 
 NO_DEVICE_WORK = "The recording holds no device work (CPU-only, or the device was not profiled)."
-NO_LAUNCHES = "The file links none of its device events to the host: no launch of one is in it."
+NO_LAUNCHES = "The file has no launches: none of its device events is linked to the host."
 
 
 def recorder(trace: Trace) -> Recorder:

@@ -16,9 +16,8 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.intervals import clip, total_within
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, IdleCause
-from torch_tb_profiler.trace.columns import Float64, Int64
-from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.analysis.idle.host_in_gaps import launching_tracks
+from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import exact_microseconds
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.index import Timeline
@@ -114,8 +113,8 @@ def longest_gaps(
 
 def described(timeline: Timeline, spans: list[Span]) -> list[Gap]:
     """Gaps with what the host did meanwhile."""
-    feeders = _feeders(timeline.trace)
-    return [_gap(timeline, feeders.get(span.device), *span) for span in spans]
+    tracks = launching_tracks(timeline.trace)
+    return [_gap(timeline, tracks.get(span.device), *span) for span in spans]
 
 
 def idle_gaps(timeline: Timeline, start_ns: int, end_ns: int, limit: int = MAX_LISTED) -> IdleGaps:
@@ -203,16 +202,3 @@ def _edges(timeline: Timeline, spans: list[Span]) -> tuple[Int64, Int64]:
 def _placed(timeline: Timeline, ids: Int64) -> list[PlacedSlice | None]:
     known = iter(placed(timeline, ids[ids >= 0]))
     return [next(known) if slice_id >= 0 else None for slice_id in ids.tolist()]
-
-
-@per_trace
-def _feeders(trace: Trace) -> dict[int, int]:
-    """Per device the row of the trace from which most of its work is launched."""
-    work = trace.device_work.select("device", "launch").drop_nulls()
-    device = work["device"].to_numpy()
-    row = trace.slices["track"].gather(work["launch"]).to_numpy()
-    feeders: dict[int, int] = {}
-    for number in np.unique(device).tolist():
-        counts: Float64 = np.bincount(row[device == number]).astype(np.float64)
-        feeders[number] = int(np.argmax(counts))
-    return feeders
