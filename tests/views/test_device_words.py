@@ -15,9 +15,9 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.devices import device_file, kind_of_label
 from torch_tb_profiler.loading.queries.views import trace_view, view_spec
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.device_words import in_words_of
+from torch_tb_profiler.views.device_words import localize_device_terms
 from torch_tb_profiler.views.schema import Note, View
-from torch_tb_profiler.views.timeline.tracks import place_tracks
+from torch_tb_profiler.views.timeline.tracks import assign_tracks
 
 REASON = "An NPU has cube units, no Tensor Cores."
 EVENTS = [
@@ -102,7 +102,7 @@ def test_pages_on_other_devices_are_not_linked() -> None:
     links = ["https://docs.nvidia.com/cuda/", "https://pytorch.org/docs/"]
     note = Note("advice", "x", "info", "The GPU waits.", {"links": links})
     [npu], [gpu] = (
-        in_words_of({"": of_devices(label)}, View(notes=(note,))).notes
+        localize_device_terms({"": of_devices(label)}, View(notes=(note,))).notes
         for label in ("NPU 0", "GPU 0")
     )
     assert (npu.evidence["links"], npu.text) == (links[1:], "The NPU waits.")
@@ -111,5 +111,5 @@ def test_pages_on_other_devices_are_not_linked() -> None:
 
 def test_tracks_of_devices_are_called_so_too() -> None:
     for label in ("NPU 0", "GPU 0"):
-        titles = {group.title for group in place_tracks(of_devices(label)).groups}
+        titles = {group.title for group in assign_tracks(of_devices(label)).groups}
         assert label in titles

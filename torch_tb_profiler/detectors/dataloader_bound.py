@@ -88,7 +88,7 @@ def _recorded(context: Context) -> tuple[dict[str, str] | None, float | None]:
     said = describe_diagnosis(loading, found_kind)
     texts = {
         "variant": "recorded_stage" if said.stage else "recorded",
-        "why": said.why,
+        "why": said.reason,
         "stage": said.stage,
         "rest": said.won,
     }

@@ -15,7 +15,7 @@ import polars as pl
 from torch_tb_profiler.views.name_columns import NameMode, shown_names
 from torch_tb_profiler.views.scales import (
     CONFIDENCE_DECIMALS,
-    decimals_to_tell_apart,
+    distinguishing_decimals,
     is_confidence,
     is_moment,
     multiple_for,
@@ -172,7 +172,7 @@ def _scale_of(column: Column, values: pl.Series, largest: float) -> Scale:
     if is_confidence(column.key):
         return replace(scale, decimals=CONFIDENCE_DECIMALS)
     if is_moment(column.key):
-        needed = decimals_to_tell_apart(values, column.unit, scale.divisor)
+        needed = distinguishing_decimals(values, column.unit, scale.divisor)
         return replace(scale, decimals=max(scale.decimals, needed))
     return scale
 

@@ -40,9 +40,13 @@ def cut_notes_of_ranks(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
     """How the recordings of a run were cut, in one note."""
     notes = {worker: cut_notes(trace) for worker, trace in traces.items()}
     calls = {worker: split_of(trace).calls or 0 for worker, trace in traces.items()}
-    said = next((note for note in notes.values() if note), ())
-    if not said or len(traces) < 2 or split_of(next(iter(traces.values()))).by.kind == "auto":
-        return said
+    first_notes = next((note for note in notes.values() if note), ())
+    if (
+        not first_notes
+        or len(traces) < 2
+        or split_of(next(iter(traces.values()))).by.kind == "auto"
+    ):
+        return first_notes
     by = split_of(next(iter(traces.values()))).by
     edge = "start" if by.kind == "start" else "end"
     if len({count for count in calls.values() if count}) == 1:
@@ -55,7 +59,11 @@ def cut_notes_of_ranks(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
             f"The ranks call {by.name[:_SHOWN]!r} {min(calls.values())} to {max(calls.values())} "
             f"times: each {edge} on any rank splits all ranks, with clocks aligned."
         )
-    return (Note("quality", "iterations_cut", "info", text, {**said[0].evidence, "calls": calls}),)
+    return (
+        Note(
+            "quality", "iterations_cut", "info", text, {**first_notes[0].evidence, "calls": calls}
+        ),
+    )
 
 
 def cut_notes_of_sides(baseline: Trace, candidate: Trace) -> tuple[Note, ...]:

@@ -26,7 +26,7 @@ SM_COUNT = Column(
 )
 
 NOT_DECLARED = "The recording does not describe this device."
-_LACKS = {
+_MISSING = {
     "name": "The recording has no name for this device.",
     DEVICE_MEMORY.key: "The recording has no memory capacity for this device.",
     COMPUTE_CAPABILITY.key: "The recording has no compute capability for this device.",
@@ -60,5 +60,5 @@ def property_reasons(
         }
         for key, texts in reasons.items():
             if values[key] is None:
-                texts.add(_LACKS[key] if is_described else NOT_DECLARED)
+                texts.add(_MISSING[key] if is_described else NOT_DECLARED)
     return {key: " ".join(sorted(texts)) for key, texts in reasons.items() if texts}

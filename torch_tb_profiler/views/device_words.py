@@ -30,22 +30,22 @@ from torch_tb_profiler.views.schema import (
     View,
 )
 
-_OF_TENSOR_CORES = "tensor_core"
+_TENSOR_CORE_KEY = "tensor_core"
 """In keys of what there is nothing of without Tensor Cores."""
 
-_BY_TENSOR_CORES = ("using_tensor_cores", "eligible_not_using", "tensor_core")
+_TENSOR_CORE_ROWS = ("using_tensor_cores", "eligible_not_using", "tensor_core")
 """First cells of rows likewise."""
 
-_PAGES_OF_GPUS = ("guidance", "title")
+_GPU_GUIDES = ("guidance", "title")
 """The table of which rows are left out that speak of GPUs, and where they do."""
 
-_TOLD_OF_CHECKS = (CHECKED.name, "reason")
+_CHECK_REASONS = (CHECKED.name, "reason")
 """The table whose cells hold sentences of ours, and the column of them."""
 
 _GPU = re.compile(r"\bGPU(s?)\b")
 
 
-def in_words_of(traces: Mapping[str, Trace], view: View) -> View:
+def localize_device_terms(traces: Mapping[str, Trace], view: View) -> View:
     """``view``, of all of ``traces``, in words that are true of their devices."""
     kinds = {device_kind(trace) for trace in traces.values()}
     kind = kinds.pop() if len(kinds) == 1 else None
@@ -61,62 +61,62 @@ def in_words_of(traces: Mapping[str, Trace], view: View) -> View:
     )
 
 
-def _said(text: str, kind: DeviceKind) -> str:
+def _localized(text: str, kind: DeviceKind) -> str:
     return _GPU.sub(rf"{kind.name}\1", text)
 
 
 def _fact(fact: Fact, kind: DeviceKind) -> Fact:
-    has_none = _OF_TENSOR_CORES in fact.key
-    reason = kind.no_tensor_cores if has_none else fact.reason and _said(fact.reason, kind)
+    has_none = _TENSOR_CORE_KEY in fact.key
+    reason = kind.no_tensor_cores if has_none else fact.reason and _localized(fact.reason, kind)
     return replace(
         fact,
-        title=_said(fact.title, kind),
+        title=_localized(fact.title, kind),
         value=None if has_none else _value(fact, kind),
-        scope=fact.scope and _said(fact.scope, kind),
-        help=_said(fact.help, kind),
+        scope=fact.scope and _localized(fact.scope, kind),
+        help=_localized(fact.help, kind),
         reason=reason,
     )
 
 
 def _value(fact: Fact, kind: DeviceKind) -> Scalar:
-    return _said(str(fact.value), kind) if fact.key == "device_type" else fact.value
+    return _localized(str(fact.value), kind) if fact.key == "device_type" else fact.value
 
 
 def _note(note: Note, kind: DeviceKind) -> Note:
     links = note.evidence.get("links")
     evidence = note.evidence
     if isinstance(links, list):
-        kept = [link for link in links if urlsplit(str(link)).hostname not in kind.other_hosts]
-        evidence = {**evidence, "links": kept}
-    return replace(note, text=_said(note.text, kind), evidence=evidence)
+        own_links = [link for link in links if urlsplit(str(link)).hostname not in kind.other_hosts]
+        evidence = {**evidence, "links": own_links}
+    return replace(note, text=_localized(note.text, kind), evidence=evidence)
 
 
 def _series(series: Series, kind: DeviceKind) -> Series:
     lines = tuple(
-        replace(line, name=_said(line.name, kind))
+        replace(line, name=_localized(line.name, kind))
         for line in series.lines
         if "Tensor Core" not in line.name
     )
-    return replace(series, title=_said(series.title, kind), lines=lines)
+    return replace(series, title=_localized(series.title, kind), lines=lines)
 
 
 def _table(table: Table, kind: DeviceKind) -> Table:
-    make_all = table.all_rows
+    all_rows_of_table = table.all_rows
     table = replace(
         table,
         spec=_spec(table.spec, kind),
-        null_reasons={key: _said(text, kind) for key, text in table.null_reasons.items()},
-        all_rows=None if make_all is None else lambda: _table(make_all(), kind),
+        null_reasons={key: _localized(text, kind) for key, text in table.null_reasons.items()},
+        all_rows=None if all_rows_of_table is None else lambda: _table(all_rows_of_table(), kind),
     )
     frame, name = table.frame, table.spec.name
-    if _OF_TENSOR_CORES in name:
+    if _TENSOR_CORE_KEY in name:
         return replace(table, frame=frame.clear())
-    if name == _PAGES_OF_GPUS[0]:
-        is_of_gpus = pl.col(_PAGES_OF_GPUS[1]).str.contains(_GPU.pattern)
+    if name == _GPU_GUIDES[0]:
+        is_of_gpus = pl.col(_GPU_GUIDES[1]).str.contains(_GPU.pattern)
         return replace(table, frame=frame.filter(~is_of_gpus))
-    if name == _TOLD_OF_CHECKS[0]:
-        told = pl.col(_TOLD_OF_CHECKS[1]).str.replace_all(_GPU.pattern, f"{kind.name}$1")
-        return replace(table, frame=frame.with_columns(told))
+    if name == _CHECK_REASONS[0]:
+        localized = pl.col(_CHECK_REASONS[1]).str.replace_all(_GPU.pattern, f"{kind.name}$1")
+        return replace(table, frame=frame.with_columns(localized))
     return _without_tensor_cores(table, kind.no_tensor_cores)
 
 
@@ -124,12 +124,12 @@ def _without_tensor_cores(table: Table, reason: str) -> Table:
     """``table`` with columns and rows of Tensor Cores null."""
     frame, reasons = table.frame, dict(table.null_reasons)
     schema = frame.schema
-    columns = [key for key in schema if _OF_TENSOR_CORES in key]
+    columns = [key for key in schema if _TENSOR_CORE_KEY in key]
     frame = frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in columns)
     reasons |= dict.fromkeys(columns, reason) if frame.height else {}
     first, others = frame.columns[0], [key for key in frame.columns[1:] if key not in columns]
     if schema[first] == pl.String and table.spec.columns[0].key in ("class", "category"):
-        is_of_them = pl.col(first).is_in(_BY_TENSOR_CORES)
+        is_of_them = pl.col(first).is_in(_TENSOR_CORE_ROWS)
         if frame.select(is_of_them.any()).item():
             frame = frame.with_columns(pl.when(~is_of_them).then(pl.col(key)) for key in others)
             reasons = {key: reasons.get(key, reason) for key in (*reasons, *others)}
@@ -138,15 +138,15 @@ def _without_tensor_cores(table: Table, reason: str) -> Table:
 
 @lru_cache(maxsize=1024)
 def _spec(spec: TableSpec, kind: DeviceKind) -> TableSpec:
-    has_none = _OF_TENSOR_CORES in spec.name
+    has_none = _TENSOR_CORE_KEY in spec.name
     return replace(
         spec,
-        title=_said(spec.title, kind),
-        help=_said(spec.help, kind),
+        title=_localized(spec.title, kind),
+        help=_localized(spec.help, kind),
         columns=tuple(_column(column, kind) for column in spec.columns),
-        when_empty=kind.no_tensor_cores if has_none else _said(spec.when_empty, kind),
+        when_empty=kind.no_tensor_cores if has_none else _localized(spec.when_empty, kind),
     )
 
 
 def _column(column: Column, kind: DeviceKind) -> Column:
-    return replace(column, title=_said(column.title, kind), help=_said(column.help, kind))
+    return replace(column, title=_localized(column.title, kind), help=_localized(column.help, kind))

@@ -43,7 +43,7 @@ class DiagnosisText:
     """
 
     waited: str
-    why: str
+    reason: str
     stage: str
     won: str
     start: str
@@ -52,11 +52,11 @@ class DiagnosisText:
     @property
     def text(self) -> str:
         """All of it."""
-        parts = (self.waited, self.why, self.stage, self.won, self.start, self.crowded)
+        parts = (self.waited, self.reason, self.stage, self.won, self.start, self.crowded)
         return " ".join(part for part in parts if part)
 
 
-def describe_diagnosis(loading: Loading, found: Diagnosis) -> DiagnosisText:
+def describe_diagnosis(loading: Loading, result: Diagnosis) -> DiagnosisText:
     """A diagnosis in sentences."""
     wait, step = duration_text(loading.wait.mean_us), duration_text(loading.step_us)
     kind = phase_title(loading.phase)
@@ -65,58 +65,58 @@ def describe_diagnosis(loading: Loading, found: Diagnosis) -> DiagnosisText:
         f"{loader_name(loading)} ({loading.wait_pct:.1f} %; it waited for {loading.waited} of "
         f"{loading.batches} batches)."
     )
-    why = loader_advice()[_advised(loading, found)].advice.format(needed=found.needed)
-    if found.kind == MODEL:
-        return DiagnosisText(waited, why, "", "", "", crowded_text(loading))
+    reason = loader_advice()[_advised(loading, result)].advice.format(needed=result.needed)
+    if result.kind == MODEL:
+        return DiagnosisText(waited, reason, "", "", "", crowded_text(loading))
     return DiagnosisText(
         waited,
-        (_cpu(loading) if found.kind == WORKERS else "") or why,
-        _stage(loading, found),
-        _won(loading, found),
-        _start(loading, found),
+        (_cpu(loading) if result.kind == WORKERS else "") or reason,
+        _stage(loading, result),
+        _won(loading, result),
+        _start(loading, result),
         "",
     )
 
 
-def _advised(loading: Loading, found: Diagnosis) -> str:
+def _advised(loading: Loading, result: Diagnosis) -> str:
     """The kind of advice: of a loader in the process by what workers would win."""
-    if found.kind != IN_PROCESS or found.needed is not None:
-        return found.kind
+    if result.kind != IN_PROCESS or result.needed is not None:
+        return result.kind
     if 0 < loading.work_us < data_loading().little_work_us:
         return "in_process_little"
     return "in_process_no_cores" if loading.has_no_core_left else "in_process_unknown"
 
 
-def _stage(loading: Loading, found: Diagnosis) -> str:
-    if found.stage is None or found.share_pct is None or found.kind not in (IN_PROCESS, WORKERS):
+def _stage(loading: Loading, result: Diagnosis) -> str:
+    if result.stage is None or result.share_pct is None or result.kind not in (IN_PROCESS, WORKERS):
         return ""
-    if _advised(loading, found) == "in_process_little":
+    if _advised(loading, result) == "in_process_little":
         return ""
-    is_computing = found.stage == "fetch" and loading.computes
-    of = loader_advice()["fetch_computes" if is_computing else found.stage]
-    mine, whole = loading.stages[found.stage].mean_us, loading.work_us
+    is_computing = result.stage == "fetch" and loading.computes
+    of = loader_advice()["fetch_computes" if is_computing else result.stage]
+    mine, whole = loading.stages[result.stage].mean_us, loading.work_us
     named = [name for name in IN_WORKER if name in loading.stages]
-    rest = "" if "transform" in named or found.stage != "fetch" else ", transforms included"
+    rest = "" if "transform" in named or result.stage != "fetch" else ", transforms included"
     return (
-        f"Of the {duration_text(whole)} of work on a batch, {of.words}{rest} ({found.stage}) takes "
-        f"{duration_text(mine)} ({found.share_pct:.0f} %). {of.advice}"
+        f"Of the {duration_text(whole)} of work on a batch, {of.words}{rest} ({result.stage}) "
+        f"takes {duration_text(mine)} ({result.share_pct:.0f} %). {of.advice}"
     )
 
 
-def _won(loading: Loading, found: Diagnosis) -> str:
-    if found.needed is None or found.step_us is None:
+def _won(loading: Loading, result: Diagnosis) -> str:
+    if result.needed is None or result.step_us is None:
         return ""
-    saved = loading.steady_us - found.step_us
+    saved = loading.steady_us - result.step_us
     if saved <= 0:
         return ""
-    are = "s" if found.needed > 1 else ""
+    are = "s" if result.needed > 1 else ""
     return (
-        f"With {found.needed} worker{are} a batch would take {duration_text(found.step_us)} "
+        f"With {result.needed} worker{are} a batch would take {duration_text(result.step_us)} "
         f"instead of {duration_text(loading.steady_us)} (estimated)."
     )
 
 
-def _start(loading: Loading, found: Diagnosis) -> str:
+def _start(loading: Loading, result: Diagnosis) -> str:
     """The start of epochs, where it is a good part of the waiting."""
     share = loading.start_us / loading.elapsed_us * 100 if loading.elapsed_us else 0.0
     if share < data_loading().waited_pct:
@@ -125,8 +125,8 @@ def _start(loading: Loading, found: Diagnosis) -> str:
         f"Waiting for the first batch of each epoch took {duration_text(loading.start_us)} in "
         "total."
     )
-    is_kept = found.kind == START or loading.settings.get("persistent_workers")
-    return figure if is_kept else f"{figure} {loader_advice()[START].advice}"
+    needs_no_advice = result.kind == START or loading.settings.get("persistent_workers")
+    return figure if needs_no_advice else f"{figure} {loader_advice()[START].advice}"
 
 
 def _cpu(loading: Loading) -> str:
@@ -136,8 +136,8 @@ def _cpu(loading: Loading) -> str:
         figures.append(f"{loading.idle_cores:.1f} of {loading.cores} cores idle")
     if (kind := _cores_kind(loading)) is None:
         return ""
-    said = f"{loader_advice()[kind].advice.removesuffix('.')} ({', '.join(figures)})."
-    return " ".join(part for part in (said, crowded_text(loading)) if part)
+    advice_text = f"{loader_advice()[kind].advice.removesuffix('.')} ({', '.join(figures)})."
+    return " ".join(part for part in (advice_text, crowded_text(loading)) if part)
 
 
 def _cores_kind(loading: Loading) -> str | None:

@@ -234,8 +234,8 @@ def _names_of(table: Table, key: str) -> list[str]:
 
 def _inside(table: Table, keys: list[str], operator: str, value: str) -> pl.Expr:
     """Whether one of the texts contains ``value`` or matches it; nulls do not."""
-    look = _contains if operator == "~" else partial(_matches, table)
-    return pl.any_horizontal(look(key, value).fill_null(False) for key in keys)
+    predicate = _contains if operator == "~" else partial(_matches, table)
+    return pl.any_horizontal(predicate(key, value).fill_null(False) for key in keys)
 
 
 def _contains(key: str, text: str) -> pl.Expr:
@@ -246,10 +246,10 @@ def _matches(table: Table, key: str, pattern: str) -> pl.Expr:
     # Names repeat: each is matched once.
     texts = table.frame[key].drop_nulls().unique(maintain_order=True)
     try:
-        found = matching(texts, pattern)
+        matched = matching(texts, pattern)
     except ExpressionError as error:
         raise QueryError("filter", str(error)) from error
-    return pl.col(key).is_in(found.implode())
+    return pl.col(key).is_in(matched.implode())
 
 
 def _lower(text: str) -> pl.Expr:

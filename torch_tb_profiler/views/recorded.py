@@ -12,7 +12,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec
 
 SOURCE = Column("source", "File", "string", None, "File of the recording that this row comes from.")
-NOT_TOLD = "The file does not contain this value."
+NOT_IN_FILE = "The file does not contain this value."
 
 
 def recorded_frame(trace: Trace, name: str) -> pl.DataFrame | None:
@@ -28,8 +28,8 @@ def recorded_table(
 ) -> Table:
     """Rows that a file tells as a table; ``reasons`` are for columns that are not the file's."""
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
-    told = dict.fromkeys(shown.columns, NOT_TOLD) | dict(reasons or {})
-    return Table(spec, shown, needed(shown, told))
+    all_reasons = dict.fromkeys(shown.columns, NOT_IN_FILE) | dict(reasons or {})
+    return Table(spec, shown, needed(shown, all_reasons))
 
 
 def recorded_notes(tables: Collection[str], selection: Selection) -> tuple[Note, ...]:

@@ -45,10 +45,10 @@ def matching(
             "allowed"
         )
     end = clock() + MAX_SECONDS
-    _found(pl.Series([""]), pattern)  # what is malformed is so without a row, too
+    _contains(pl.Series([""]), pattern)  # what is malformed is so without a row, too
     pieces = []
     for piece in _pieces(values):
-        pieces.append(piece.filter(_found(piece, pattern)))
+        pieces.append(piece.filter(_contains(piece, pattern)))
         if clock() > end:
             raise ExpressionError(
                 f"{pattern[:80]!r} takes longer than {MAX_SECONDS:g} s; "
@@ -64,7 +64,7 @@ def _pieces(values: pl.Series) -> list[pl.Series]:
     return [part["text"] for part in texts.partition_by("piece", maintain_order=True)]
 
 
-def _found(values: pl.Series, pattern: str) -> pl.Series:
+def _contains(values: pl.Series, pattern: str) -> pl.Series:
     try:
         return values.str.contains(_IGNORING_CASE + pattern)
     except pl.exceptions.ComputeError as error:
@@ -77,5 +77,5 @@ def _reason(error: pl.exceptions.ComputeError) -> str:
     text = str(error)
     if "size limit" in text:
         return "its repetitions make it too large"
-    found = _REASON.search(text)
-    return found.group(1) if found else "it cannot be parsed"
+    match = _REASON.search(text)
+    return match.group(1) if match else "it cannot be parsed"

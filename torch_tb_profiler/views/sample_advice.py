@@ -43,35 +43,35 @@ class Measured:
 
     def mean(self, source: str, metric: str) -> float | None:
         """The mean of the first series of a metric, None without one."""
-        found = self.find(source, metric)
-        return found[0].mean() if found else None
+        matches = self.find(source, metric)
+        return matches[0].mean() if matches else None
 
     def highest(self, source: str, metric: str) -> float | None:
         """The highest value of the first series of a metric, None without one."""
-        found = self.find(source, metric)
-        return float(found[0].value.max()) if found else None
+        matches = self.find(source, metric)
+        return float(matches[0].value.max()) if matches else None
 
 
-class Question:
-    """What the rules look at.
+class SampleContext:
+    """What the rules check.
 
     Attributes:
         trace: The trace.
-        selection: What part of it.
-        of: Its samples.
-        known: The thresholds.
+        selection: The selected part of it.
+        samples: Its samples.
+        thresholds: The thresholds of the rules.
     """
 
     def __init__(self, trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> None:
         self.trace = trace
         self.selection = selection
-        self.known: SampleAdvice = resources_file().advice
-        self.of = Measured(series, self.known.least_samples)
+        self.thresholds: SampleAdvice = resources_file().advice
+        self.samples = Measured(series, self.thresholds.least_samples)
 
     @property
     def workers_cpu(self) -> float:
         """What all workers together used, in percent of a core."""
-        return sum(each.mean() for each in self.of.find(WORKER, "CPU"))
+        return sum(each.mean() for each in self.samples.find(WORKER, "CPU"))
 
 
 def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> list[Note]:
@@ -80,8 +80,8 @@ def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -
     Raises:
         SelectionError: the selection names steps the trace does not have.
     """
-    asked = Question(trace, selection, series)
-    notes = [note for rule in RULES if (note := rule(asked)) is not None]
+    context = SampleContext(trace, selection, series)
+    notes = [note for rule in RULES if (note := rule(context)) is not None]
     return sorted(notes, key=lambda note: note.severity != "warning")
 
 
@@ -96,61 +96,63 @@ def urgent(trace: Trace, selection: Selection) -> list[Note]:
         return []
     stretches = selected_time(trace, selection)
     chosen = [part for each in sampled if len((part := select_within(each, stretches)).time_ns)]
-    asked = Question(trace, selection, chosen)
-    notes = [note for rule in URGENT if (note := rule(asked)) is not None]
+    context = SampleContext(trace, selection, chosen)
+    notes = [note for rule in URGENT if (note := rule(context)) is not None]
     return [note for note in notes if note.severity == "warning"]
 
 
-class Said(NamedTuple):
-    """How a rule speaks: stable name, title, severity."""
+class AdviceKind(NamedTuple):
+    """Stable name, title and severity of the notes of a rule."""
 
     code: str
     title: str
     severity: Severity
 
 
-def _note(said: Said, text: str, measured: float, threshold: float, unit: str = "pct") -> Note:
+def _note(
+    kind: AdviceKind, text: str, measured: float, threshold: float, unit: str = "pct"
+) -> Note:
     evidence: dict[str, object] = {
-        "title": said.title,
+        "title": kind.title,
         "measured": measured,
         "threshold": threshold,
         "threshold_is_ours": True,
         "unit": unit,
     }
-    return Note("advice", said.code, said.severity, text, evidence)
+    return Note("advice", kind.code, kind.severity, text, evidence)
 
 
-def _host_cpu_low(asked: Question) -> Note | None:
+def _host_cpu_low(context: SampleContext) -> Note | None:
     """Cores have time while steps wait for data."""
-    user, limit = asked.of.mean(HOST, "CPU user"), asked.known.low_user_pct
+    user, limit = context.samples.mean(HOST, "CPU user"), context.thresholds.low_user_pct
     if user is None or user >= limit:
         return None
-    waits = waits_pct(asked.trace, asked.selection)
+    waits = waits_pct(context.trace, context.selection)
     if waits is None:
-        if not any(name in asked.trace.side for name in PIPELINES):
+        if not any(name in context.trace.side for name in PIPELINES):
             return None
         text = (
             f"Programs used {user:.1f} % of the host's CPU cores. If steps wait for data, more "
             "loader workers can use the free cores."
         )
-        return _note(Said("host_cpu_low", "CPU cores idle", "info"), text, user, limit)
-    if waits < asked.known.waits_pct:
+        return _note(AdviceKind("host_cpu_low", "CPU cores idle", "info"), text, user, limit)
+    if waits < context.thresholds.waits_pct:
         return None
     text = (
         f"The program waits for data {waits:.0f} % of the time while programs use only "
-        f"{user:.0f} % of the host's CPU cores. {_workers_text(asked)}"
+        f"{user:.0f} % of the host's CPU cores. {_workers_text(context)}"
     )
     return _note(
-        Said("host_cpu_low", "CPU cores idle while steps wait", "warning"), text, user, limit
+        AdviceKind("host_cpu_low", "CPU cores idle while steps wait", "warning"), text, user, limit
     )
 
 
-def _workers_text(asked: Question) -> str:
-    busy = [each.mean() for each in asked.of.find(WORKER, "CPU")]
+def _workers_text(context: SampleContext) -> str:
+    busy = [each.mean() for each in context.samples.find(WORKER, "CPU")]
     if not busy:
         return "Load data in worker processes (num_workers of the DataLoader), or in more of them."
     mean = sum(busy) / len(busy)
-    if mean >= asked.known.busy_worker_pct:
+    if mean >= context.thresholds.busy_worker_pct:
         return (
             f"Its {len(busy)} workers are busy all the time ({mean:.0f} % of a core each): use "
             "more."
@@ -161,12 +163,12 @@ def _workers_text(asked: Question) -> str:
     )
 
 
-def _host_cpu_system(asked: Question) -> Note | None:
+def _host_cpu_system(context: SampleContext) -> Note | None:
     """The kernel takes the cores."""
-    system, limit = asked.of.mean(HOST, "CPU system"), asked.known.high_system_pct
+    system, limit = context.samples.mean(HOST, "CPU system"), context.thresholds.high_system_pct
     if system is None or system <= limit:
         return None
-    switches = asked.of.find(HOST, "context switches")
+    switches = context.samples.find(HOST, "context switches")
     counted = ""
     if switches:
         per = "a second" if switches[0].unit == "1/s" else "per sample"
@@ -175,15 +177,15 @@ def _host_cpu_system(asked: Question) -> Note | None:
         f"The operating system used {system:.1f} % of the host's CPU cores{counted}. Fewer "
         "workers or threads leave more CPU time to the program."
     )
-    return _note(Said("host_cpu_system", "High system CPU time", "info"), text, system, limit)
+    return _note(AdviceKind("host_cpu_system", "High system CPU time", "info"), text, system, limit)
 
 
-def _io_wait(asked: Question) -> Note | None:
+def _io_wait(context: SampleContext) -> Note | None:
     """Cores wait for storage."""
-    wait, limit = asked.of.mean(HOST, "CPU I/O wait"), asked.known.io_wait_pct
+    wait, limit = context.samples.mean(HOST, "CPU I/O wait"), context.thresholds.io_wait_pct
     if wait is None or wait <= limit:
         return None
-    read, written = (asked.of.mean(HOST, f"disk {way}") for way in ("read", "written"))
+    read, written = (context.samples.mean(HOST, f"disk {way}") for way in ("read", "written"))
     moved = ""
     if read is not None and written is not None:
         moved = (
@@ -194,38 +196,38 @@ def _io_wait(asked: Question) -> Note | None:
         "on a local or faster disk, cache it in memory, or store it in fewer and larger files; "
         "write checkpoints in a background thread."
     )
-    return _note(Said("host_io_wait", "CPU waits for storage", "warning"), text, wait, limit)
+    return _note(AdviceKind("host_io_wait", "CPU waits for storage", "warning"), text, wait, limit)
 
 
-def _shared(asked: Question) -> Note | None:
+def _shared(context: SampleContext) -> Note | None:
     """Other programs have the cores."""
-    cores, limit = asked.of.mean(HOST, "cores"), asked.known.shared_others_pct
-    idle, own = asked.of.mean(HOST, "CPU idle"), asked.of.mean(PROCESS, "CPU")
-    job = asked.trace.meta.info.job
+    cores, limit = context.samples.mean(HOST, "cores"), context.thresholds.shared_others_pct
+    idle, own = context.samples.mean(HOST, "CPU idle"), context.samples.mean(PROCESS, "CPU")
+    job = context.trace.meta.info.job
     if cores is None or idle is None or own is None or (job and (job.world_size or 1) > 1):
         return None
-    used = (own + asked.workers_cpu) / cores
-    waiting = asked.of.mean(HOST, "CPU I/O wait") or 0.0
+    used = (own + context.workers_cpu) / cores
+    waiting = context.samples.mean(HOST, "CPU I/O wait") or 0.0
     others = 100 - idle - waiting - used
-    if idle >= asked.known.shared_idle_pct or others < limit:
+    if idle >= context.thresholds.shared_idle_pct or others < limit:
         return None
     text = (
         f"All {cores:.0f} CPU cores of the host were busy ({idle:.0f} % idle). This process and "
         f"its workers used {used:.0f} %, other programs {others:.0f} %: times in this recording "
         "are longer than on an idle machine."
     )
-    said = Said("host_shared", "Other programs use the CPU", "warning")
-    return _note(said, text, others, limit)
+    kind = AdviceKind("host_shared", "Other programs use the CPU", "warning")
+    return _note(kind, text, others, limit)
 
 
-def _memory_full(asked: Question) -> Note | None:
+def _memory_full(context: SampleContext) -> Note | None:
     """The container, or the host, is about to run out of memory."""
-    limit = asked.known.memory_pct
+    limit = context.thresholds.memory_pct
     for source, metric, of in (
         (PROCESS, "memory limit in use", "Container memory"),
         (HOST, "memory in use", "Host memory"),
     ):
-        most = asked.of.highest(source, metric)
+        most = context.samples.highest(source, metric)
         if most is not None and most > limit:
             text = (
                 f"{of} was {most:.1f} % full at its peak: with a little more the system kills a "
@@ -233,14 +235,17 @@ def _memory_full(asked: Question) -> Note | None:
                 "or memory-mapped datasets."
             )
             return _note(
-                Said("memory_nearly_full", "Memory nearly full", "warning"), text, most, limit
+                AdviceKind("memory_nearly_full", "Memory nearly full", "warning"), text, most, limit
             )
     return None
 
 
-def _swapped(asked: Question) -> Note | None:
+def _swapped(context: SampleContext) -> Note | None:
     """Memory of the program lies on disk."""
-    most, limit = asked.of.highest(PROCESS, "swapped memory"), asked.known.swapped_bytes
+    most, limit = (
+        context.samples.highest(PROCESS, "swapped memory"),
+        context.thresholds.swapped_bytes,
+    )
     if most is None or most < limit:
         return None
     text = (
@@ -249,7 +254,7 @@ def _swapped(asked: Question) -> Note | None:
         "to keep the process in RAM."
     )
     return _note(
-        Said("process_swapped", "Process swapped out", "warning"),
+        AdviceKind("process_swapped", "Process swapped out", "warning"),
         text,
         most,
         limit,
@@ -257,10 +262,13 @@ def _swapped(asked: Question) -> Note | None:
     )
 
 
-def _cpu_limit(asked: Question) -> Note | None:
+def _cpu_limit(context: SampleContext) -> Note | None:
     """The container, or the affinity, allows no more."""
-    cores = asked.of.mean(PROCESS, "CPU limit")
-    throttled, limit = asked.of.mean(PROCESS, "CPU throttled"), asked.known.cpu_throttled_pct
+    cores = context.samples.mean(PROCESS, "CPU limit")
+    throttled, limit = (
+        context.samples.mean(PROCESS, "CPU throttled"),
+        context.thresholds.cpu_throttled_pct,
+    )
     allowed = "" if cores is None else f" of {cores / 100:g} cores"
     if throttled is not None and throttled > limit:
         text = (
@@ -268,89 +276,95 @@ def _cpu_limit(asked: Question) -> Note | None:
             "periods, and all of its threads were paused for the rest of each period. Raise the "
             "limit, or use no more threads and workers than the container has cores."
         )
-        return _note(Said("cpu_limit_reached", "CPU limit", "warning"), text, throttled, limit)
-    own = asked.of.mean(PROCESS, "CPU")
+        return _note(
+            AdviceKind("cpu_limit_reached", "CPU limit", "warning"), text, throttled, limit
+        )
+    own = context.samples.mean(PROCESS, "CPU")
     if cores is None or own is None:
         return None
-    used = own + asked.workers_cpu
-    share, limit = 100 * used / cores, asked.known.cpu_limit_pct
+    used = own + context.workers_cpu
+    share, limit = 100 * used / cores, context.thresholds.cpu_limit_pct
     if share < limit:
         return None
     text = (
         f"The process and its workers used {share:.0f} % of the {cores / 100:g} cores available "
         "to them; the host has more. Raise the CPU limit or widen the CPU affinity."
     )
-    return _note(Said("cpu_limit_reached", "CPU limit", "info"), text, share, limit)
+    return _note(AdviceKind("cpu_limit_reached", "CPU limit", "info"), text, share, limit)
 
 
-def _throttled(metric: str, said: Said, text: str) -> Callable[[Question], Note | None]:
+def _throttled(metric: str, kind: AdviceKind, text: str) -> Callable[[SampleContext], Note | None]:
     """A rule about GPUs whose clocks were held down, for one reason."""
 
-    def rule(asked: Question) -> Note | None:
-        limit = asked.known.gpu_throttled_pct
-        found = {
-            each.source: each.mean() for each in asked.of.find(GPU, metric) if each.mean() > limit
+    def rule(context: SampleContext) -> Note | None:
+        limit = context.thresholds.gpu_throttled_pct
+        matches = {
+            each.source: each.mean()
+            for each in context.samples.find(GPU, metric)
+            if each.mean() > limit
         }
-        if not found:
+        if not matches:
             return None
-        most = max(found, key=lambda source: found[source])
-        filled = text.format(gpus=", ".join(found), share=found[most], state=_state(asked, most))
-        return _note(said, filled, found[most], limit)
+        most = max(matches, key=lambda source: matches[source])
+        filled = text.format(
+            gpus=", ".join(matches), share=matches[most], state=_state(context, most)
+        )
+        return _note(kind, filled, matches[most], limit)
 
     return rule
 
 
-def _state(asked: Question, gpu: str) -> str:
+def _state(context: SampleContext, gpu: str) -> str:
     """``"312 W of 400 W, 71 °C, SM clock 1,410 MHz, at most 1,980 MHz"``: means, of one GPU."""
-    power, allowed = asked.of.mean(gpu, "power"), asked.of.mean(gpu, "power limit")
-    heat, clock = asked.of.mean(gpu, "temperature"), asked.of.mean(gpu, "SM clock")
+    power, allowed = context.samples.mean(gpu, "power"), context.samples.mean(gpu, "power limit")
+    heat, clock = context.samples.mean(gpu, "temperature"), context.samples.mean(gpu, "SM clock")
     parts = []
     if power is not None:
         parts.append(f"{power:.0f} W" + ("" if allowed is None else f" of {allowed:.0f} W"))
     if heat is not None:
         parts.append(f"{heat:.0f} °C")
     if clock is not None:
-        most = asked.of.highest(gpu, "SM clock") or clock
+        most = context.samples.highest(gpu, "SM clock") or clock
         parts.append(f"SM clock {clock:,.0f} MHz, at most {most:,.0f} MHz")
     return f"{gpu} on average: {', '.join(parts)}. " if parts else ""
 
 
-def _one_thread(asked: Question) -> Note | None:
+def _one_thread(context: SampleContext) -> Note | None:
     """GPUs wait while the program uses one core, and not for data."""
-    known = asked.known
-    used = [each.mean() for each in asked.of.find(GPU, "utilization")]
+    thresholds = context.thresholds
+    used = [each.mean() for each in context.samples.find(GPU, "utilization")]
     working = [each for each in used if each > 0]
-    cpu = asked.of.mean(PROCESS, "CPU")
-    if not working or cpu is None or max(working) >= known.gpu_idle_pct:
+    cpu = context.samples.mean(PROCESS, "CPU")
+    if not working or cpu is None or max(working) >= thresholds.gpu_idle_pct:
         return None
-    if not known.one_core_from_pct <= cpu <= known.one_core_to_pct:
+    if not thresholds.one_core_from_pct <= cpu <= thresholds.one_core_to_pct:
         return None
-    waits = waits_pct(asked.trace, asked.selection)
-    if waits is not None and waits >= known.waits_pct:
+    waits = waits_pct(context.trace, context.selection)
+    if waits is not None and waits >= thresholds.waits_pct:
         return None
     text = (
         f"The GPU was busy {max(working):.0f} % of the time while the process used {cpu:.0f} % "
         "of a core, about one: a single host thread limits the speed. Larger batches, "
         "torch.compile or CUDA graphs give the GPU more work per host call."
     )
-    said = Said("one_thread_bound", "Limited by one host thread", "warning")
-    return _note(said, text, max(working), known.gpu_idle_pct)
+    kind = AdviceKind("one_thread_bound", "Limited by one host thread", "warning")
+    return _note(kind, text, max(working), thresholds.gpu_idle_pct)
 
 
-URGENT: tuple[Callable[[Question], Note | None], ...] = (
+URGENT: tuple[Callable[[SampleContext], Note | None], ...] = (
     _shared,
     _swapped,
     _memory_full,
     _cpu_limit,
     _throttled(
         "throttled by heat",
-        Said("gpu_throttled_heat", "GPU thermally throttled", "warning"),
+        AdviceKind("gpu_throttled_heat", "GPU thermally throttled", "warning"),
         "{gpus}: thermally throttled in {share:.0f} % of the samples. {state}Check the cooling "
         "and other load on the machine.",
     ),
     _throttled(
         "throttled by hardware",
-        Said("gpu_throttled_hardware", "GPU slowed by hardware", "warning"),
+        AdviceKind("gpu_throttled_hardware", "GPU slowed by hardware", "warning"),
         "{gpus}: the hardware halved the clocks in {share:.0f} % of the samples. {state}Check "
         "the power supply and its cables, and nvidia-smi -q -d PERFORMANCE.",
     ),
@@ -365,14 +379,14 @@ RULES = (
     _host_cpu_system,
     _throttled(
         "throttled by power",
-        Said("gpu_throttled_power", "GPU at its power limit", "info"),
+        AdviceKind("gpu_throttled_power", "GPU at its power limit", "info"),
         "{gpus}: at the power limit in {share:.0f} % of the samples, which lowers the clocks. "
         "{state}This is normal for dense work. A higher limit (nvidia-smi -pl), if the card "
         "allows it, makes it faster; compare runs only at the same limit.",
     ),
     _throttled(
         "clocks limited by settings",
-        Said("gpu_clocks_limited", "GPU clocks limited by settings", "info"),
+        AdviceKind("gpu_clocks_limited", "GPU clocks limited by settings", "info"),
         "{gpus}: the clocks were limited by settings in {share:.0f} % of the samples. "
         "{state}nvidia-smi -rac and -rgc reset them.",
     ),

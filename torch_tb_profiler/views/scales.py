@@ -101,7 +101,7 @@ def confidence_text(pct: float) -> str:
     return f"{f'>{least}' if float(shown) >= 100 else shown} %"
 
 
-def decimals_to_tell_apart(values: pl.Series, unit: Unit | None, divisor: float) -> int:
+def distinguishing_decimals(values: pl.Series, unit: Unit | None, divisor: float) -> int:
     """The decimals with which different ``values``, written in multiples of ``divisor``, differ:
     no more than a whole ns needs, 0 where no two values differ."""
     least = _LEAST_NS.get(unit or "", 0.0) / divisor

@@ -89,5 +89,5 @@ def times_in_microseconds(groups: pl.DataFrame) -> dict[str, pl.Series]:
     }
     ns = groups.select(pl.col(name).cast(pl.Float64) for name in names).to_numpy()
     # Divided once and truly, as by ``microseconds``; absent values are NaN meanwhile.
-    told = pl.DataFrame(ns / NS_PER_US, schema=list(names.values()), orient="row")
-    return {column.name: column for column in told.fill_nan(None)}
+    frame = pl.DataFrame(ns / NS_PER_US, schema=list(names.values()), orient="row")
+    return {column.name: column for column in frame.fill_nan(None)}

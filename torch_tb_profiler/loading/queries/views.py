@@ -33,7 +33,7 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
-from torch_tb_profiler.views.device_words import in_words_of
+from torch_tb_profiler.views.device_words import localize_device_terms
 from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
@@ -169,7 +169,7 @@ def trace_view(
     view = _with_leading_notes(
         _trace_view(spec, trace, selection, parameters), phase_notes + cut_notes(trace)
     )
-    return in_words_of({"": trace}, view)
+    return localize_device_terms({"": trace}, view)
 
 
 def drop_unsupported_phase(
@@ -244,7 +244,7 @@ def run_view(
     notes = left_out + view.notes
     if spec.has_findings:
         notes += damage_notes(notes) + detect_across_workers(traces, selection)
-    return in_words_of(
+    return localize_device_terms(
         traces, replace(view, notes=phase_notes + cut_notes_of_ranks(traces) + notes)
     )
 

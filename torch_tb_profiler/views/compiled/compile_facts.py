@@ -28,9 +28,9 @@ _SHOWN = 5
 
 def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
     """The figures of what begins in the selection (a mask over slices)."""
-    found, calls = compilations(trace), compiled_calls(trace)
-    chosen = in_selection[found.slice]
-    waited_ns = int(trace.slices["dur_ns"].to_numpy()[found.slice[chosen]].sum())
+    recorded, calls = compilations(trace), compiled_calls(trace)
+    chosen = in_selection[recorded.slice]
+    waited_ns = int(trace.slices["dur_ns"].to_numpy()[recorded.slice[chosen]].sum())
     regions = (calls.kind == REGION) & in_selection[calls.slice]
     breaks = int(calls.is_resumed[regions].sum()) if regions.any() else None
     return (
@@ -45,7 +45,7 @@ def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
         Fact(
             "recompilations",
             "Recompilations",
-            int((chosen & found.is_again).sum()),
+            int((chosen & recorded.is_again).sum()),
             "count",
             None,
             "Compilations of functions that had been compiled before for other inputs.",
@@ -76,15 +76,15 @@ def compile_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
 
 
 def _again(trace: Trace, selection: Selection) -> tuple[Note, ...]:
-    found = recompilations(trace)
+    recorded = recompilations(trace)
     # The first step of a process compiles what the program begins with.
     is_first = trace.steps["process"].is_first_distinct().to_numpy()
     steady = np.flatnonzero(selected_steps(trace, selection) & ~is_first)
-    steps = steady[found.compilations[steady] > 0]
+    steps = steady[recorded.compilations[steady] > 0]
     if not len(steps):
         return ()
-    count, again = int(found.compilations[steps].sum()), int(found.again[steps].sum())
-    waited_s = int(found.compiling_ns[steps].sum()) / 1e9
+    count, again = int(recorded.compilations[steps].sum()), int(recorded.again[steps].sum())
+    waited_s = int(recorded.compiling_ns[steps].sum()) / 1e9
     names = ", ".join(trace.steps["name"].to_list()[step] for step in steps[:_SHOWN].tolist())
     text = (
         f"{count:,} compilations in {len(steps):,} of {len(steady):,} steps after the first took "
@@ -116,11 +116,11 @@ def _breaks(trace: Trace) -> tuple[Note, ...]:
     if frames.is_empty():
         return ()
     counts = frames["code"].value_counts(sort=True)
-    places = []
+    locations = []
     for code, count in counts.head(_SHOWN).iter_rows():
-        place = break_location(str(trace.strings[code]))
-        if place is not None:
-            places.append(f"{place[0]} at line {place[1]} ({count:,} calls)")
-    text = f"Compiled code resumes after graph breaks in {', '.join(places)}."
-    evidence: dict[str, object] = {"places": places, "count": frames.height}
+        location = break_location(str(trace.strings[code]))
+        if location is not None:
+            locations.append(f"{location[0]} at line {location[1]} ({count:,} calls)")
+    text = f"Compiled code resumes after graph breaks in {', '.join(locations)}."
+    evidence: dict[str, object] = {"places": locations, "count": frames.height}
     return (Note("quality", "graph_break_places", "info", text, evidence),)

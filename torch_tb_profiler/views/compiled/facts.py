@@ -31,7 +31,7 @@ def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fa
     rows = launches.row[in_selection[launches.row]]
     chosen = selected[launches.launch]
     work = dur[launches.row[chosen]]
-    told = work[attribution(trace).source[chosen] != NONE]
+    attributed = work[attribution(trace).source[chosen] != NONE]
     span = times.span_ns[selected]
     gaps = span - times.busy_ns[selected]
     no_time = NO_GRAPH_TIME if selected.any() else NO_LAUNCHES
@@ -57,7 +57,7 @@ def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fa
         _share(
             "attributed_pct",
             "Attributed",
-            _pct(told, work),
+            _pct(attributed, work),
             "Share of graph kernel time with a known module, annotation or operator.",
             no_time,
         ),
@@ -86,7 +86,7 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
     notes: list[Note] = []
     chosen = selected[launches.launch]
     if chosen.any():
-        notes.append(_how_told(trace, chosen))
+        notes.append(_attribution_note(trace, chosen))
     nameless = int((launches.graph[selected] < 0).sum())
     if nameless:
         text = (
@@ -114,7 +114,7 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _how_told(trace: Trace, chosen: Bools) -> Note:
+def _attribution_note(trace: Trace, chosen: Bools) -> Note:
     source = attribution(trace).source[chosen]
     dur = trace.device_work["dur_ns"].to_numpy()[graph_launches(trace).row[chosen]]
     whole = max(int(dur.sum()), 1)

@@ -36,13 +36,13 @@ def in_us(ns: Int64, among: Int64 | int = 1) -> npt.NDArray[np.float64]:
     return us
 
 
-def gathered(texts: Sequence[str | None], places: Int64) -> pl.Series:
+def gathered(texts: Sequence[str | None], indices: Int64) -> pl.Series:
     """The text behind each place, null behind -1."""
     known = pl.Series([*texts, None], dtype=pl.String)
-    return known.gather(np.where(places < 0, len(texts), places))
+    return known.gather(np.where(indices < 0, len(texts), indices))
 
 
 def names_behind(trace: Trace, codes: Int64) -> pl.Series:
     """The text behind each code of the trace's dictionary, null behind -1."""
-    distinct, place = np.unique(codes, return_inverse=True)
-    return gathered([trace.text(code) for code in distinct.tolist()], place)
+    distinct, index = np.unique(codes, return_inverse=True)
+    return gathered([trace.text(code) for code in distinct.tolist()], index)

@@ -23,7 +23,7 @@ from torch_tb_profiler.views.compiled.launches import NO_GRAPHS
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
-NOT_TOLD = (
+NOT_ATTRIBUTED = (
     "Not attributed: no annotation in the trace or a sidecar file, no matching capture trace, no "
     "recorded node creation."
 )
@@ -145,7 +145,7 @@ def kernels_table(trace: Trace, launch: int | None) -> Table:
         return Table(KERNELS, pl.DataFrame(schema=KERNELS.polars_schema()))
     at = np.arange(launches.first[launch], launches.first[launch + 1])
     row = launches.row[at]
-    work, told, kinds = trace.device_work, attribution(trace), graph_work_kinds(trace)
+    work, attributed, kinds = trace.device_work, attribution(trace), graph_work_kinds(trace)
     names = work["name_code"].gather(row)
     gaps = graph_times(trace).gap_before_ns[at]
     shorts, demangled = other_names(trace, names)
@@ -161,12 +161,12 @@ def kernels_table(trace: Trace, launch: int | None) -> Table:
         "gap_before_us": pl.Series(np.where(gaps >= 0, in_us(gaps), np.nan), nan_to_null=True),
         "duration_us": in_us(work["dur_ns"].to_numpy()[row]),
         "stream": work["stream"].gather(row),
-        "part": gathered(told.texts, told.part[at]),
-        "operator": gathered(told.texts, told.operator[at]),
-        "told_by": gathered(SOURCES, told.source[at].astype(np.int64)),
-        "input_shapes": gathered(told.texts, told.shapes[at]),
+        "part": gathered(attributed.texts, attributed.part[at]),
+        "operator": gathered(attributed.texts, attributed.operator[at]),
+        "told_by": gathered(SOURCES, attributed.source[at].astype(np.int64)),
+        "input_shapes": gathered(attributed.texts, attributed.shapes[at]),
     }
-    reasons = dict.fromkeys(("part", "told_by"), NOT_TOLD)
+    reasons = dict.fromkeys(("part", "told_by"), NOT_ATTRIBUTED)
     return filled(KERNELS, values, reasons | {"gap_before_us": FIRST})
 
 

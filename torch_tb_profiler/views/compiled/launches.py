@@ -237,7 +237,7 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
         "gaps_pct": _share(span - busy, span),
         "longest_gap_us": in_us(times.longest_gap_ns[chosen]),
         "idle_before_us": in_us(gaps_before(trace)[row]),
-        **{f"{group}_us": in_us(kinds[place]) for place, group in enumerate(GROUPS)},
+        **{f"{group}_us": in_us(kinds[index]) for index, group in enumerate(GROUPS)},
         "first_kernel": names_behind(trace, names[row]),
         "last_kernel": names_behind(trace, names[last]),
     }
@@ -267,7 +267,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
     kinds = [sums(each) for each in _by_kind(trace)[:, chosen]]
     is_whole = sums(launches.is_whole[chosen].astype(np.int64)) > 0
     work = sums(np.diff(launches.first)[chosen])
-    told, whole = (sums(each[chosen]) for each in _attributed(trace))
+    attributed_ns, whole = (sums(each[chosen]) for each in _attributed(trace))
     values: dict[str, Any] = {
         "graph": [nodes.label(graph) for graph in graphs.tolist()],
         "launches": count,
@@ -283,7 +283,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
         "gaps_pct": _share(sums(span - busy), sums(span)),
         "mean_idle_before_us": in_us(sums(idle), count),
         **{f"mean_{group}_us": in_us(kinds[at], count) for at, group in enumerate(GROUPS)},
-        "attributed_pct": _share(told, whole),
+        "attributed_pct": _share(attributed_ns, whole),
     }
     reasons = {"kernels": recorded_reason(trace, "graph_kernels") or ONE_WHOLE}
     return filled(GRAPHS, values, reasons)
@@ -304,10 +304,10 @@ def _attributed(trace: Trace) -> tuple[Int64, Int64]:
     """Per launch the summed duration of what is attributed, and of all."""
     launches = graph_launches(trace)
     dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
-    told, whole = np.zeros(launches.count, np.int64), np.zeros(launches.count, np.int64)
+    attributed_ns, whole = np.zeros(launches.count, np.int64), np.zeros(launches.count, np.int64)
     np.add.at(whole, launches.launch, dur)
-    np.add.at(told, launches.launch, np.where(attribution(trace).source != NONE, dur, 0))
-    return told, whole
+    np.add.at(attributed_ns, launches.launch, np.where(attribution(trace).source != NONE, dur, 0))
+    return attributed_ns, whole
 
 
 def _names(trace: Trace, slices: Int64) -> pl.Series:

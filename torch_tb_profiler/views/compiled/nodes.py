@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.compiled.filled import filled, gathered
-from torch_tb_profiler.views.compiled.kernels import ATTRIBUTION_COLUMNS, NOT_TOLD
+from torch_tb_profiler.views.compiled.kernels import ATTRIBUTION_COLUMNS, NOT_ATTRIBUTED
 from torch_tb_profiler.views.compiled.launches import NO_GRAPHS
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -106,7 +106,7 @@ PARTS = TableSpec(
 
 def nodes_table(trace: Trace, sums: pl.DataFrame) -> Table:
     """The rows of :data:`NODES`, with their shares, from ``node_sums``."""
-    nodes, told, kinds = graph_nodes(trace), attribution(trace), graph_work_kinds(trace)
+    nodes, attributed, kinds = graph_nodes(trace), attribution(trace), graph_work_kinds(trace)
     node = sums["node"].to_numpy()
     shorts, demangled = other_names(trace, sums["name_code"])
     values: dict[str, Any] = {
@@ -116,8 +116,8 @@ def nodes_table(trace: Trace, sums: pl.DataFrame) -> Table:
         "short_name": shorts,
         "demangled_name": demangled,
         "kind": [kinds.names[kind] for kind in sums["kind"].to_list()],
-        "part": gathered(told.texts, sums["part"].to_numpy()),
-        "operator": gathered(told.texts, sums["operator"].to_numpy()),
+        "part": gathered(attributed.texts, sums["part"].to_numpy()),
+        "operator": gathered(attributed.texts, sums["operator"].to_numpy()),
         "told_by": [SOURCES[source] for source in sums["source"].to_list()],
         "calls": sums["calls"],
         "total_us": microseconds(sums["total_ns"]),
@@ -126,13 +126,13 @@ def nodes_table(trace: Trace, sums: pl.DataFrame) -> Table:
         "max_us": microseconds(sums["max_ns"]),
         "mean_gap_before_us": microseconds(sums["gap_ns"], sums["gaps"]),
     }
-    table = filled(NODES, values, dict.fromkeys(("part", "told_by"), NOT_TOLD))
+    table = filled(NODES, values, dict.fromkeys(("part", "told_by"), NOT_ATTRIBUTED))
     return with_shares(table, "total_us", NO_TIME)
 
 
 def parts_table(trace: Trace, sums: pl.DataFrame, selected: Bools) -> Table:
     """The rows of :data:`PARTS` of the selected launches, with their shares, from ``node_sums``."""
-    nodes, told = graph_nodes(trace), attribution(trace)
+    nodes, attributed = graph_nodes(trace), attribution(trace)
     launches = np.bincount(nodes.graph[selected], minlength=nodes.count)
     named = pl.when(pl.col("part") >= 0).then("part").otherwise("operator").alias("text")
     graph = nodes.graph_of_node[sums["node"].to_numpy()]
@@ -146,12 +146,12 @@ def parts_table(trace: Trace, sums: pl.DataFrame, selected: Bools) -> Table:
         )
     )
     values: dict[str, Any] = {
-        "part": gathered(told.texts, groups["text"].to_numpy()),
+        "part": gathered(attributed.texts, groups["text"].to_numpy()),
         "told_by": [SOURCES[source] for source in groups["source"].to_list()],
         "nodes": groups["nodes"],
         "calls": groups["calls"],
         "total_us": microseconds(groups["total_ns"]),
         "mean_per_launch_us": microseconds(groups["total_ns"], groups["launches"]),
     }
-    table = filled(PARTS, values, dict.fromkeys(("part", "told_by"), NOT_TOLD))
+    table = filled(PARTS, values, dict.fromkeys(("part", "told_by"), NOT_ATTRIBUTED))
     return with_shares(table, "total_us", NO_TIME)

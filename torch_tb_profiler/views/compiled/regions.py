@@ -205,10 +205,10 @@ def regions_table(trace: Trace, in_selection: Bools) -> Table:
 
 def compilations_table(trace: Trace, in_selection: Bools) -> Table:
     """The rows of :data:`COMPILATIONS` of those that begin in the selection."""
-    found = compilations(trace)
-    chosen = np.flatnonzero(in_selection[found.slice])
-    slices = found.slice[chosen]
-    part = dict(zip(PARTS, found.part_ns[:, chosen], strict=True))
+    recorded = compilations(trace)
+    chosen = np.flatnonzero(in_selection[recorded.slice])
+    slices = recorded.slice[chosen]
+    part = dict(zip(PARTS, recorded.part_ns[:, chosen], strict=True))
     start_ns = trace.slices["start_ns"].to_numpy()[slices]
     names: list[str | None] = [*trace.steps["name"].to_list(), None]
 
@@ -218,17 +218,17 @@ def compilations_table(trace: Trace, in_selection: Bools) -> Table:
     values: dict[str, Any] = {
         "start_us": in_us(start_ns - trace.meta.start_ns),
         "step": [names[step] for step in slice_steps(trace)[slices].tolist()],
-        "region": [found.region[at] for at in chosen.tolist()],
-        "what": [_what(found.is_backward[at], found.is_again[at]) for at in chosen.tolist()],
+        "region": [recorded.region[at] for at in chosen.tolist()],
+        "what": [_what(recorded.is_backward[at], recorded.is_again[at]) for at in chosen.tolist()],
         "host_us": in_us(trace.slices["dur_ns"].to_numpy()[slices]),
         "tracing_us": timed(part["tracing"]),
         "aot_us": timed(part["aot"]),
         "inductor_us": timed(part["inductor"]),
         "code_us": timed(part["code"]),
         "guards_us": timed(part["guards"]),
-        "attempts": _positive(found.attempts[chosen]),
-        "graphs": found.graphs[chosen],
-        "cache_misses": found.generated[chosen],
+        "attempts": _positive(recorded.attempts[chosen]),
+        "graphs": recorded.graphs[chosen],
+        "cache_misses": recorded.generated[chosen],
     }
     parts = ("tracing_us", "aot_us", "inductor_us", "code_us", "guards_us", "attempts")
     return filled(COMPILATIONS, values, dict.fromkeys(parts, NO_RANGES) | {"region": NO_ID})

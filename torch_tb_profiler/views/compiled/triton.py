@@ -120,11 +120,11 @@ def triton_table(trace: Trace, in_selection: Bools) -> Table:
     device_ns = groups["device_ns"].to_numpy()
     is_timed = groups["kernels"].to_numpy() > 0
     names = codes.texts(trace, groups["name_code"])
-    known, unknown_place = kernel_provenances(trace), Provenance()
-    told = [known.get(name or "", unknown_place) for name in names.to_list()]
+    known, no_provenance = kernel_provenances(trace), Provenance()
+    sources = [known.get(name or "", no_provenance) for name in names.to_list()]
     stacks = [
-        parse_source_frames([trace.text(code) or ""]) or place.stack
-        for code, place in zip(groups["stack_code"].to_list(), told, strict=True)
+        parse_source_frames([trace.text(code) or ""]) or provenance.stack
+        for code, provenance in zip(groups["stack_code"].to_list(), sources, strict=True)
     ]
     values: dict[str, Any] = {
         "name": names,
@@ -133,7 +133,7 @@ def triton_table(trace: Trace, in_selection: Bools) -> Table:
         "mean_us": _where(is_timed, microseconds(groups["device_ns"], groups["calls"])),
         "source": [source_line(stack) for stack in stacks],
         "call_stack": stacks,
-        "nodes": [place.nodes for place in told],
+        "nodes": [provenance.nodes for provenance in sources],
         "code_file": codes.texts(trace, groups["kernel_file_code"]),
         "options": codes.texts(trace, groups["kernel_kwargs_code"]),
         "flops": _mean(groups["flops"], groups["with_flops"]),

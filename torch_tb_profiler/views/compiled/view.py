@@ -40,7 +40,7 @@ from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-BESIDE_ISSUES = frozenset({"beside_unread", "beside_left_out"})
+SIDECAR_ISSUES = frozenset({"beside_unread", "beside_left_out"})
 """Issues of files beside the trace."""
 
 NOTHING = (
@@ -71,7 +71,7 @@ def compiled(trace: Trace, selection: Selection, *, operator_id: str | None = No
         notes=(
             *graph_notes(trace, selected),
             *compile_notes(trace, selection),
-            *quality_notes(trace, LINK_ISSUES | BESIDE_ISSUES),
+            *quality_notes(trace, LINK_ISSUES | SIDECAR_ISSUES),
         ),
     )
 

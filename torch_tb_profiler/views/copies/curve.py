@@ -14,10 +14,10 @@ BUCKETS = 400
 """Stretches of a line at most."""
 
 
-def rate_series(trace: Trace, found: pl.DataFrame) -> Series:
+def rate_series(trace: Trace, copies: pl.DataFrame) -> Series:
     """Bytes copied per time in equally long stretches from the first to the last copy, by kind; a
     copy moves its bytes evenly while it runs."""
-    sized = found.filter(pl.col("bytes").is_not_null() & (pl.col("dur_ns") > 0))
+    sized = copies.filter(pl.col("bytes").is_not_null() & (pl.col("dur_ns") > 0))
     lines = []
     if sized.height:
         start = sized["start_ns"].to_numpy()

@@ -21,10 +21,10 @@ WORTH_PCT = 1.0
 """So much of the time of all copies is worth a word."""
 
 
-def copy_facts(trace: Trace, found: pl.DataFrame) -> tuple[Fact, ...]:
+def copy_facts(trace: Trace, copies: pl.DataFrame) -> tuple[Fact, ...]:
     """Per GPU how long it copied, and how long of that it ran no kernel."""
     facts: list[Fact] = []
-    for gpu, copied in _copied(found).items():
+    for gpu, copied in _copied(copies).items():
         profile = gpu_profiles(trace).get(gpu)
         alone = copied if profile is None else subtract(copied, profile.busy)
         scope = f"GPU {gpu}" if gpu >= 0 else "GPU"
@@ -50,26 +50,26 @@ def copy_facts(trace: Trace, found: pl.DataFrame) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _copied(found: pl.DataFrame) -> dict[int, Intervals]:
-    device, start = indices(found["device"]), found["start_ns"].to_numpy()
-    end = start + found["dur_ns"].to_numpy()
+def _copied(copies: pl.DataFrame) -> dict[int, Intervals]:
+    device, start = indices(copies["device"]), copies["start_ns"].to_numpy()
+    end = start + copies["dur_ns"].to_numpy()
     return {
         number: union(start[device == number], end[device == number])
         for number in np.unique(device).tolist()
     }
 
 
-def copy_notes(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
+def copy_notes(trace: Trace, copies: pl.DataFrame) -> tuple[Note, ...]:
     """What small and pageable copies of the selection cost."""
-    return (*_pageable(trace, found), *_small(found))
+    return (*_pageable(trace, copies), *_small(copies))
 
 
-def _pageable(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
-    pageable = found.filter(pl.col("host_memory") == "pageable")
+def _pageable(trace: Trace, copies: pl.DataFrame) -> tuple[Note, ...]:
+    pageable = copies.filter(pl.col("host_memory") == "pageable")
     saved = pinned_savings(trace, pageable)
     known = ~np.isnan(saved)
     saved_us = float(saved[known].sum()) / NS_PER_US
-    time_us = int(found["dur_ns"].sum()) / NS_PER_US
+    time_us = int(copies["dur_ns"].sum()) / NS_PER_US
     if not known.any() or saved_us < WORTH_PCT / 100 * time_us:
         return ()
     keys = set(pageable.filter(pl.Series(known)).select("kind", "device").iter_rows())
@@ -79,7 +79,7 @@ def _pageable(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
     )
     host_us = int(pageable["call_ns"].sum()) / NS_PER_US
     text = (
-        f"{pageable.height:,} of {found.height:,} copies are from or to pageable memory: they "
+        f"{pageable.height:,} of {copies.height:,} copies are from or to pageable memory: they "
         f"take {duration_text(_time_us(pageable))} on the device and block the host for "
         f"{duration_text(host_us)}. At {pace} they would take "
         f"{'' if measured else 'at most '}{duration_text(saved_us)} less (estimated). Pin the "
@@ -95,14 +95,14 @@ def _pageable(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
     return (Note("advice", "copies_pageable", "info", text, evidence),)
 
 
-def _small(found: pl.DataFrame) -> tuple[Note, ...]:
-    small = found.filter(pl.col("bytes") < SMALL_BYTES)
-    time_us = _time_us(found)
+def _small(copies: pl.DataFrame) -> tuple[Note, ...]:
+    small = copies.filter(pl.col("bytes") < SMALL_BYTES)
+    time_us = _time_us(copies)
     if small.height < SMALL_COPIES or _time_us(small) < WORTH_PCT / 100 * time_us:
         return ()
-    size, whole = int(small["bytes"].sum()), int(found["bytes"].sum())
+    size, whole = int(small["bytes"].sum()), int(copies["bytes"].sum())
     text = (
-        f"{small.height:,} of {found.height:,} copies are smaller than 64 KiB: they move "
+        f"{small.height:,} of {copies.height:,} copies are smaller than 64 KiB: they move "
         f"{100 * size / whole if whole else 0:.1f} % of the bytes in "
         f"{100 * _time_us(small) / time_us if time_us else 0:.0f} % of the time, "
         f"{duration_text(_time_us(small) / small.height)} each. Combine several tensors into one "
@@ -117,5 +117,5 @@ def _small(found: pl.DataFrame) -> tuple[Note, ...]:
     return (Note("advice", "copies_small", "info", text, evidence),)
 
 
-def _time_us(found: pl.DataFrame) -> float:
-    return exact_microseconds(int(found["dur_ns"].sum()))
+def _time_us(copies: pl.DataFrame) -> float:
+    return exact_microseconds(int(copies["dur_ns"].sum()))

@@ -54,12 +54,12 @@ _SUMS = (
 )
 
 
-def kinds_table(trace: Trace, found: pl.DataFrame) -> Table:
+def kinds_table(trace: Trace, selected: pl.DataFrame) -> Table:
     """The rows of :data:`KINDS` of some copies."""
-    saved = pl.Series("saved_ns", pinned_savings(trace, found), nan_to_null=True)
+    saved = pl.Series("saved_ns", pinned_savings(trace, selected), nan_to_null=True)
     keys = ["kind", "host_memory", "device"]
     groups = (
-        found.with_columns(saved)
+        selected.with_columns(saved)
         .group_by(keys, maintain_order=True)
         .agg(
             *_SUMS,
@@ -94,14 +94,14 @@ def kinds_table(trace: Trace, found: pl.DataFrame) -> Table:
 
 
 def _link(kind: str | None, name: str | None) -> str | None:
-    found = links(name) if name is not None and kind in ("HtoD", "DtoH") else None
-    return None if found is None else found.host_name
+    device_links = links(name) if name is not None and kind in ("HtoD", "DtoH") else None
+    return None if device_links is None else device_links.host_name
 
 
-def sizes_table(trace: Trace, found: pl.DataFrame) -> Table:
+def sizes_table(trace: Trace, selected: pl.DataFrame) -> Table:
     """The rows of :data:`SIZES` of some copies."""
     known = link_limits(trace)
-    sized = found.filter(_SIZED)
+    sized = selected.filter(_SIZED)
     limit = [known.get(key) for key in sized.select("kind", "device").iter_rows()]
     sized = sized.with_columns(limit=pl.Series(limit, dtype=pl.Float64))
     keys = ["kind", "host_memory"]

@@ -26,13 +26,13 @@ def copies(trace: Trace, selection: Selection) -> View:
     Raises:
         SelectionError: the selection names steps or a phase the trace does not have.
     """
-    found = selected_copies(trace, selection)
-    tables = (kinds_table(trace, found), sizes_table(trace, found))
+    selected = selected_copies(trace, selection)
+    tables = (kinds_table(trace, selected), sizes_table(trace, selected))
     return View(
         tables={table.spec.name: table for table in tables},
-        series={"rate": rate_series(trace, found)},
-        facts=copy_facts(trace, found),
-        notes=(*copy_notes(trace, found), *quality_notes(trace, LINK_ISSUES)),
+        series={"rate": rate_series(trace, selected)},
+        facts=copy_facts(trace, selected),
+        notes=(*copy_notes(trace, selected), *quality_notes(trace, LINK_ISSUES)),
     )
 
 

@@ -31,13 +31,13 @@ def efficiency_notes(
     trace: Trace, mask: Bools, model: ModelWork, facts: tuple[Fact, ...], operators: pl.DataFrame
 ) -> tuple[Note, ...]:
     """The notes of the view, of the calls of ``mask`` (over ``holding_calls``)."""
-    found = (
+    candidates = (
         _unknown_products(model),
         _covered(facts),
         _fewer_operations(trace, mask),
         _differences(operators),
     )
-    return (*_slices(trace, model), *(note for note in found if note is not None))
+    return (*_slices(trace, model), *(note for note in candidates if note is not None))
 
 
 def _slices(trace: Trace, model: ModelWork) -> list[Note]:

@@ -51,9 +51,9 @@ def roofline(peaks: Mapping[int, DevicePeaks], points: Table) -> Series | None:
         for name in text.split(", ")
     }
     lines: dict[str, Line] = {}
-    for found in peaks.values():
-        for name, rate in _rates(found, types):
-            line = _roof(name, rate, found.bandwidth_gb_per_s, low, high)
+    for device in peaks.values():
+        for name, rate in _rates(device, types):
+            line = _roof(name, rate, device.bandwidth_gb_per_s, low, high)
             lines.setdefault(line.name, line)
     if not lines:
         return None
@@ -69,14 +69,14 @@ def roofline(peaks: Mapping[int, DevicePeaks], points: Table) -> Series | None:
     )
 
 
-def _rates(found: DevicePeaks, types: set[str]) -> list[tuple[str, float]]:
+def _rates(device: DevicePeaks, types: set[str]) -> list[tuple[str, float]]:
     """Name and TFLOP/s of the roofs of types: of products, and of other work where it is lower."""
     rates = []
     for dtype in sorted(types):
-        product, other = found.of_products(dtype), found.of_other_work(dtype)
+        product, other = device.of_products(dtype), device.of_other_work(dtype)
         if product is not None:
             rates.append((dtype, product))
-        if other is not None and other != product and dtype in found.vector:
+        if other is not None and other != product and dtype in device.vector:
             rates.append((f"{dtype} without matrix units", other))
     return rates
 

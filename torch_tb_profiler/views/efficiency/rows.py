@@ -142,14 +142,14 @@ def _names(trace: Trace, groups: pl.DataFrame) -> pl.Series:
     if "name_code" in groups.columns:
         return codes.texts(trace, groups["name_code"])
     if "module" in groups.columns:
-        return _of(groups["module"], module_tree(trace).nodes.path, OUTSIDE_MODULES)
+        return _names_at(groups["module"], module_tree(trace).nodes.path, OUTSIDE_MODULES)
     if "type" in groups.columns:
-        return _of(groups["type"], list(TYPES), UNKNOWN_TYPE)
-    return _of(groups["step"], trace.steps["name"].to_list(), OUTSIDE_STEPS)
+        return _names_at(groups["type"], list(TYPES), UNKNOWN_TYPE)
+    return _names_at(groups["step"], trace.steps["name"].to_list(), OUTSIDE_STEPS)
 
 
-def _of(places: pl.Series, names: list[str], otherwise: str) -> pl.Series:
-    texts = [names[place] if place >= 0 else otherwise for place in places.to_list()]
+def _names_at(indices: pl.Series, names: list[str], otherwise: str) -> pl.Series:
+    texts = [names[index] if index >= 0 else otherwise for index in indices.to_list()]
     return pl.Series(texts, dtype=pl.String)
 
 
@@ -159,23 +159,23 @@ def _shapes(trace: Trace, groups: pl.DataFrame) -> pl.Series:
     return codes.texts(trace, groups["input_shape_code"].replace(-1, None))
 
 
-def _texts(places: pl.Series, names: tuple[str, ...]) -> pl.Series:
-    """Lists of places as names, each list once."""
+def _texts(indices: pl.Series, names: tuple[str, ...]) -> pl.Series:
+    """Lists of indices as names; each distinct list is formatted once."""
     known: dict[tuple[int, ...], str | None] = {}
 
     def text(of_row: tuple[int, ...]) -> str | None:
         if of_row not in known:
-            known[of_row] = ", ".join(names[place] for place in of_row if place >= 0) or None
+            known[of_row] = ", ".join(names[index] for index in of_row if index >= 0) or None
         return known[of_row]
 
-    return pl.Series([text(tuple(of_row)) for of_row in places.to_list()], dtype=pl.String)
+    return pl.Series([text(tuple(of_row)) for of_row in indices.to_list()], dtype=pl.String)
 
 
 def _outside(
     trace: Trace, groups: pl.DataFrame, outside: pl.DataFrame, whole_ns: int
 ) -> pl.DataFrame:
     """Device work that no operator launched: by the call that did, or in one row."""
-    told = outside.select(
+    work = outside.select(
         codes.texts(trace, outside["name_code"].replace(-1, None))
         .fill_null(UNKNOWN_LAUNCH)
         .alias("name"),
@@ -183,13 +183,13 @@ def _outside(
         pl.col("device_ns").alias("time_ns"),
     )
     if "name_code" not in groups.columns:
-        told = told.select(
+        work = work.select(
             pl.lit(OUTSIDE_OPERATORS).alias("name"), pl.col("calls").sum(), pl.col("time_ns").sum()
         ).head(1)
-    shown = told.select(
+    shown = work.select(
         "name",
         pl.col("calls").cast(pl.Int64),
-        device_time_us=microseconds(told["time_ns"]),
+        device_time_us=microseconds(work["time_ns"]),
         device_time_pct=pl.when(pl.lit(whole_ns > 0)).then(pl.col("time_ns") / whole_ns * 100),
     )
     schema = OPERATORS.polars_schema()

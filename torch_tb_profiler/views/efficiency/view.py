@@ -70,13 +70,13 @@ def efficiency(trace: Trace, selection: Selection, *, peak: str | None = None) -
         return recorded
     is_whole = selection.is_everything and peak is None
     own = _WHOLE[group_by](trace) if is_whole else _counted(trace, selection, group_by, peak)
-    beside = dict(recorded.tables)
-    told_flops = beside.pop(OPERATORS.name)
-    if told_flops.frame.height:
-        beside[RECORDED_FLOPS.name] = replace(told_flops, spec=RECORDED_FLOPS)
-    notes = recorded_notes(beside, selection)
-    told = tuple(_as_recorded(fact) for fact in recorded.facts if fact.value is not None)
-    return View(own.tables | beside, own.series, own.facts + told, own.notes + notes)
+    file_tables = dict(recorded.tables)
+    file_flops = file_tables.pop(OPERATORS.name)
+    if file_flops.frame.height:
+        file_tables[RECORDED_FLOPS.name] = replace(file_flops, spec=RECORDED_FLOPS)
+    notes = recorded_notes(file_tables, selection)
+    file_facts = tuple(_as_recorded(fact) for fact in recorded.facts if fact.value is not None)
+    return View(own.tables | file_tables, own.series, own.facts + file_facts, own.notes + notes)
 
 
 def _as_recorded(fact: Fact) -> Fact:
@@ -139,8 +139,8 @@ def _recorded(trace: Trace, selection: Selection) -> View:
 
 
 def _missing(trace: Trace) -> str | None:
-    told = (recorded_frame(trace, name) for name in ("recorded_flops", "recorded_operators"))
-    if any(frame is not None for frame in told) or has_work(trace):
+    frames = (recorded_frame(trace, name) for name in ("recorded_flops", "recorded_operators"))
+    if any(frame is not None for frame in frames) or has_work(trace):
         return None
     return recorded_reason(trace, "flops") or missing_reason(trace, "input_shapes", NOTHING)
 

@@ -100,5 +100,5 @@ def _longest_limit(times_ns: Mapping[LaunchVariant, int]) -> str | None:
 def _types_of(trace: Trace, variants: Iterable[LaunchVariant]) -> tuple[str, ...]:
     """The types of all inputs, each once."""
     texts = (trace.text(variant.input_type_code) for variant in variants)
-    told = (parse_input_types(text) for text in texts if text is not None)
-    return tuple(dict.fromkeys(one for several in told for one in several))
+    types_by_variant = (parse_input_types(text) for text in texts if text is not None)
+    return tuple(dict.fromkeys(one for several in types_by_variant for one in several))

@@ -104,7 +104,7 @@ def _rows(
     is_of_operators = "eligible" in groups.columns
     eligible = groups["eligible"] if is_of_operators else pl.Series([-1] * groups.height)
     times = times_in_microseconds(groups)
-    told = {
+    values = {
         "type": types,
         "operators": operators.cast(pl.Int64),
         "calls": groups["calls"].cast(pl.Int64),
@@ -113,7 +113,7 @@ def _rows(
         **times,
         "pct": shares,
     }
-    return pl.DataFrame([told[key].alias(key) for key in OPERATOR_TYPES.polars_schema()])
+    return pl.DataFrame([values[key].alias(key) for key in OPERATOR_TYPES.polars_schema()])
 
 
 def _without_unknown(trace: Trace, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
@@ -130,13 +130,13 @@ def _without_unknown(trace: Trace, frame: pl.DataFrame) -> tuple[pl.DataFrame, d
 
 def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
     is_outside = pl.col("type").str.starts_with(UNASSOCIATED)
-    told = frame["pct"].null_count() < frame.height
+    has_shares = frame["pct"].null_count() < frame.height
     shares = [
-        float(frame.filter(rows)["pct"].sum()) if told else None
+        float(frame.filter(rows)["pct"].sum()) if has_shares else None
         for rows in (pl.col("type").is_null(), is_outside)
     ]
     known = frame.filter(pl.col("type").is_not_null() & ~is_outside)
-    reason = None if told else NO_WHOLE
+    reason = None if has_shares else NO_WHOLE
     return (
         Fact(
             "type_count",

@@ -59,18 +59,18 @@ def identity_of_groups(
         keys: What rows of a group have in common.
     """
     identity = operator_identity(trace)
-    told = {
+    values = {
         "operator_number": pl.Series(operator),
         "direction": pl.Series(identity.direction[operator]),
         "type": pl.Series(identity.type[operator]),
     }
-    rows = calls.select(keys).with_columns(**told)
+    rows = calls.select(keys).with_columns(**values)
     return rows.group_by(keys, maintain_order=True).agg(
         pl.when(pl.col(key).min() == pl.col(key).max())
         .then(pl.col(key).first())
         .otherwise(_SEVERAL)
         .alias(key)
-        for key in told
+        for key in values
     )
 
 
@@ -103,7 +103,7 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
     directions = [DIRECTIONS[max(code, 0)] for code in groups["direction"].to_list()]
     kinds = [None if code == NO_TYPE else TYPES[code] for code in groups["type"].to_list()]
     times = times_in_microseconds(groups)
-    told = {
+    values = {
         "operator_id": pl.Series(ids, dtype=pl.String),
         "direction": pl.Series(directions, dtype=pl.String),
         "type": pl.Series(kinds, dtype=pl.String),
@@ -113,8 +113,8 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
         "forward_operator_id": pl.Series(_forward_ids(identity, groups), dtype=pl.String),
     }
     if not has_runtime(trace):
-        told |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
-    return [told[column.key].alias(column.key) for column in _ADDED]
+        values |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
+    return [values[column.key].alias(column.key) for column in _ADDED]
 
 
 def _forward_ids(identity: OperatorIdentity, groups: pl.DataFrame) -> list[str | None]:

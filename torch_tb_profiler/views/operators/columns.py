@@ -83,7 +83,7 @@ _IDENTITY = (
     ),
 )
 
-_TOLD_OF_PLACES = ("direction", "type", "kernel_calls")
+_SHOWN_BY_PATH = ("direction", "type", "kernel_calls")
 
 OPERATORS = TableSpec(
     "operators",
@@ -284,10 +284,10 @@ OPERATORS = TableSpec(
     sort="-device_self_us,-host_self_us,name",
 )
 
-AT_THEIR_PLACES = replace(
+OPERATORS_BY_PATH = replace(
     OPERATORS,
     columns=tuple(
-        replace(column, hidden=column.hidden and column.key not in _TOLD_OF_PLACES)
+        replace(column, hidden=column.hidden and column.key not in _SHOWN_BY_PATH)
         for column in OPERATORS.columns
     ),
 )

@@ -23,7 +23,6 @@ from torch_tb_profiler.views.operators.added import (
     names_of,
 )
 from torch_tb_profiler.views.operators.columns import (
-    AT_THEIR_PLACES,
     NO_CALL,
     NO_FRAMES,
     NO_KERNEL_RULE,
@@ -36,6 +35,7 @@ from torch_tb_profiler.views.operators.columns import (
     NO_TYPES,
     ONE_CALL,
     OPERATORS,
+    OPERATORS_BY_PATH,
     UNKNOWN_SHARE,
 )
 from torch_tb_profiler.views.querying import in_default_order
@@ -102,13 +102,13 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
     if launches.height:
         of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
         frame = pl.concat((frame, of_launches))
-    spec = AT_THEIR_PLACES if "operator" in groups.columns else OPERATORS
+    spec = OPERATORS_BY_PATH if "operator" in groups.columns else OPERATORS
     return Table(spec, frame, needed(frame, reasons))
 
 
 def _as_groups(launches: pl.DataFrame) -> pl.DataFrame:
     """The rows of :func:`launches_outside` with the columns of groups of operators."""
-    told = pl.col("name_code") >= 0
+    is_call = pl.col("name_code") >= 0
     nothing_inside = {
         f"{left}_{stem}{unit}": pl.col(f"{left}{unit}")
         for left, unit in (
@@ -123,7 +123,7 @@ def _as_groups(launches: pl.DataFrame) -> pl.DataFrame:
     }
     return launches.with_columns(
         pl.col("name_code").replace(-1, None),
-        pl.when(told).then(pl.lit("call")).otherwise(pl.lit("unlinked")).alias("kind"),
+        pl.when(is_call).then(pl.lit("call")).otherwise(pl.lit("unlinked")).alias("kind"),
         eligible=pl.lit(codes.UNKNOWN, pl.Int8),
         input_type_codes=pl.lit(None, pl.List(pl.Int32)),
         **dict.fromkeys(_OF_CALLS, pl.lit(None, pl.Float64)),

@@ -155,13 +155,13 @@ _OF_ALL = PerTrace(partial(_class_tables, selection=Selection()), depends_on_ste
 """Those of the whole trace, which most questions are about; made once."""
 
 
-def _operator_table(trace: Trace, found: OperatorClasses) -> Table:
+def _operator_table(trace: Trace, classes: OperatorClasses) -> Table:
     frame = _frame(
         [ALL, *_OPERATOR_KEYS.values()],
-        found.gpu_ns,
-        found.unknown_ns,
-        cpu_time_us=_with_all(found.cpu_ns),
-        operators=_with_all(found.count),
+        classes.gpu_ns,
+        classes.unknown_ns,
+        cpu_time_us=_with_all(classes.cpu_ns),
+        operators=_with_all(classes.count),
     )
     reasons: dict[str, str] = {}
     if trace.device_work.is_empty():
@@ -178,13 +178,13 @@ def _operator_table(trace: Trace, found: OperatorClasses) -> Table:
     return _table(OPERATOR_CLASSES, frame, reasons)
 
 
-def _kernel_table(trace: Trace, found: KernelClasses) -> Table:
+def _kernel_table(trace: Trace, classes: KernelClasses) -> Table:
     frame = _frame(
         [ALL, *_KERNEL_KEYS.values()],
-        found.gpu_ns,
-        found.unknown_ns,
-        api_time_us=_with_all(found.api_ns),
-        kernels=_with_all(found.count),
+        classes.gpu_ns,
+        classes.unknown_ns,
+        api_time_us=_with_all(classes.api_ns),
+        kernels=_with_all(classes.count),
     )
     reasons: dict[str, str] = {"gpu_time_pct": NO_TIME}
     if trace.device_work.is_empty():
@@ -224,12 +224,12 @@ def _table(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Tab
     return Table(spec, shown, needed(shown, reasons))
 
 
-def _efficiency(trace: Trace, found: OperatorClasses) -> Fact:
-    whole_ns = found.eligible_kernel_ns
+def _efficiency(trace: Trace, classes: OperatorClasses) -> Fact:
+    whole_ns = classes.eligible_kernel_ns
     return Fact(
         "tensor_core_efficiency_pct",
         "Tensor Core efficiency",
-        found.using_kernel_ns / whole_ns * 100 if whole_ns else None,
+        classes.using_kernel_ns / whole_ns * 100 if whole_ns else None,
         "pct",
         None,
         "Of the kernel time of operators that use or could use Tensor Cores, the share in "

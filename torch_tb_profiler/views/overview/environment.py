@@ -22,7 +22,7 @@ NO_FRAMEWORK = "The recording does not name its framework, and its version canno
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Entry:
     """One thing.
 
     Attributes:
@@ -39,7 +39,7 @@ class _Said:
 
 def environment_facts(trace: Trace) -> tuple[Fact, ...]:
     """Facts on the machine, its devices, versions, and the place in a distributed job."""
-    said = (*_machine(trace), *_versions(trace), *_job(trace))
+    entries = (*_machine(trace), *_versions(trace), *_job(trace))
     return tuple(
         Fact(
             each.key,
@@ -50,25 +50,25 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
             each.help,
             each.reason if each.value is None else None,
         )
-        for each in said
+        for each in entries
         if each.value is not None or each.reason is not None
     )
 
 
-def _machine(trace: Trace) -> tuple[_Said, ...]:
+def _machine(trace: Trace) -> tuple[_Entry, ...]:
     launches = trace.quality.counts.get("launch_without_kernel", 0)
     uses_device = launches > 0 or not trace.device_work.is_empty()
     settings = trace.meta.info.settings
     names = trace.devices["name"].drop_nulls().unique(maintain_order=True).to_list()
     names = names or list(dict.fromkeys(settings.gpu_names or ()))
     return (
-        _Said(
+        _Entry(
             "device_type",
             "Device type",
             "GPU" if uses_device else "CPU",
             "GPU if the recording contains device work or launches of it.",
         ),
-        _Said(
+        _Entry(
             "gpu_count",
             "GPUs",
             trace.devices.height or len(settings.gpu_names or ()) or None,
@@ -76,21 +76,21 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
             NO_GPU,
             "count",
         ),
-        _Said(
+        _Entry(
             "gpu_names",
             "GPU models",
             _plain(", ".join(names)),
             "Distinct model names of these GPUs.",
             NO_NAME if trace.devices.height else NO_GPU,
         ),
-        _Said(
+        _Entry(
             "cpu_model",
             "CPU model",
             _plain(settings.cpu_model),
             "CPU of the machine.",
             NOT_RECORDED,
         ),
-        _Said(
+        _Entry(
             "host_name",
             "Host",
             _plain(trace.meta.info.host_name),
@@ -100,7 +100,7 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
     )
 
 
-def _versions(trace: Trace) -> tuple[_Said, ...]:
+def _versions(trace: Trace) -> tuple[_Entry, ...]:
     info = trace.meta.info
     hip = hip_version(info.hip_runtime_version)
     built_with = _plain(info.settings.cuda_version)
@@ -109,29 +109,29 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
     # A bare number is that of the layout: Kineto writes no other.
     recorder = f", schema {version}" if version.isdecimal() else f" {version}".rstrip()
     return (
-        _Said(
+        _Entry(
             "cuda_driver_version",
             "CUDA driver",
             cuda_version(info.cuda_driver_version),
             "Newest CUDA version that the driver supports.",
             no_cuda,
         ),
-        _Said(
+        _Entry(
             "cuda_runtime_version",
             "CUDA runtime",
             cuda_version(info.cuda_runtime_version) or (None if hip else built_with),
             "CUDA version the program was built with.",
             no_cuda,
         ),
-        _Said("hip_runtime_version", "HIP runtime", hip, "HIP (ROCm) version of the program."),
-        _Said(
+        _Entry("hip_runtime_version", "HIP runtime", hip, "HIP (ROCm) version of the program."),
+        _Entry(
             "cudnn_version",
             "cuDNN",
             _plain(info.settings.cudnn_version),
             "Version of NVIDIA's deep learning library.",
             NOT_RECORDED,
         ),
-        _Said(
+        _Entry(
             "framework",
             "Framework",
             _plain(_framework(trace)),
@@ -139,13 +139,13 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
             "contents of the file.",
             NO_FRAMEWORK,
         ),
-        _Said(
+        _Entry(
             "profiler",
             "Profiler",
             _plain(f"{info.recorder or trace.meta.format}{recorder}"),
             "Profiler that wrote the recording, with its version.",
         ),
-        _Said("tool_version", "torch-tb-profiler", __version__, "Version of this program."),
+        _Entry("tool_version", "torch-tb-profiler", __version__, "Version of this program."),
     )
 
 
@@ -154,24 +154,24 @@ def _framework(trace: Trace) -> str | None:
     names = []
     if info.framework:
         names.append(f"{info.framework} {info.framework_version or ''}".rstrip())
-    told = torch_version(trace)
-    if told is not None:
-        names.append(f"PyTorch {told}")
+    detected = torch_version(trace)
+    if detected is not None:
+        names.append(f"PyTorch {detected}")
     return ", ".join(names) or None
 
 
-def _job(trace: Trace) -> tuple[_Said, ...]:
+def _job(trace: Trace) -> tuple[_Entry, ...]:
     job = trace.meta.info.job or JobInfo()
     return (
-        _Said("backend", "Backend", _plain(job.backend), "Communication backend."),
-        _Said("rank", "Rank", job.rank, "Rank of this process."),
-        _Said(
+        _Entry("backend", "Backend", _plain(job.backend), "Communication backend."),
+        _Entry("rank", "Rank", job.rank, "Rank of this process."),
+        _Entry(
             "world_size",
             "World size",
             job.world_size,
             "Number of processes of the distributed job.",
         ),
-        _Said(
+        _Entry(
             "nccl_version",
             "NCCL",
             _plain(job.library_version or trace.meta.info.settings.nccl_version),

@@ -137,13 +137,13 @@ def resource_tables(trace: Trace, windows: StepWindows) -> tuple[Table, Table]:
 def _mean_table(mean: Float64, maybe: float, whole_ns: int, unknown: dict[Resource, str]) -> Table:
     rows: list[tuple[object, ...]] = []
     for resource in Resource:
-        is_told = resource not in unknown and whole_ns > 0
+        is_known = resource not in unknown and whole_ns > 0
         rows.append(
             (
                 resource.name.lower(),
-                mean[resource] / NS_PER_US if is_told else None,
-                mean[resource] / whole_ns * 100 if is_told else None,
-                maybe / NS_PER_US if is_told and resource is Resource.OTHER_KERNELS else None,
+                mean[resource] / NS_PER_US if is_known else None,
+                mean[resource] / whole_ns * 100 if is_known else None,
+                maybe / NS_PER_US if is_known and resource is Resource.OTHER_KERNELS else None,
             )
         )
     frame = pl.DataFrame(rows, schema=RESOURCES.polars_schema(), orient="row")
@@ -163,9 +163,9 @@ def _by_gpu(
     reasons = {"gpu": UNNUMBERED}
     for resource in Resource:
         key = resource.name.lower()
-        is_told = resource not in unknown and whole_ns > 0
-        columns[f"{key}_us"] = times[:, resource] / NS_PER_US if is_told else nothing
-        columns[f"{key}_pct"] = times[:, resource] / whole_ns * 100 if is_told else nothing
+        is_known = resource not in unknown and whole_ns > 0
+        columns[f"{key}_us"] = times[:, resource] / NS_PER_US if is_known else nothing
+        columns[f"{key}_pct"] = times[:, resource] / whole_ns * 100 if is_known else nothing
         for unit in ("us", "pct"):
             reasons[f"{key}_{unit}"] = unknown.get(resource, NO_STEP_TIME)
     columns["tensor_core_unknown_us"] = maybe / NS_PER_US

@@ -15,18 +15,18 @@ OFF, ON = "off", "on"
 def settings_facts(trace: Trace) -> tuple[Fact, ...]:
     """Facts on the program's settings; none where nobody recorded them."""
     settings = trace.meta.info.settings
-    said = (*_of_torch(settings), *_of_training(settings), *_of_data(settings))
+    entries = (*_of_torch(settings), *_of_training(settings), *_of_data(settings))
     return tuple(
         Fact(key, title, value[:MAX_TEXT] if isinstance(value, str) else value, None, None, text)
-        for key, title, value, text in said
+        for key, title, value, text in entries
         if value is not None
     )
 
 
-Said = tuple[str, str, Scalar, str]
+_Setting = tuple[str, str, Scalar, str]
 
 
-def _of_torch(settings: ProgramSettings) -> tuple[Said, ...]:
+def _of_torch(settings: ProgramSettings) -> tuple[_Setting, ...]:
     autocast = settings.autocast
     return (
         ("python_version", "Python", settings.python_version, "Python version of the program."),
@@ -84,7 +84,7 @@ def _of_torch(settings: ProgramSettings) -> tuple[Said, ...]:
     )
 
 
-def _of_training(settings: ProgramSettings) -> tuple[Said, ...]:
+def _of_training(settings: ProgramSettings) -> tuple[_Setting, ...]:
     parallel, options = settings.data_parallel, settings.data_parallel_options or {}
     listed = ", ".join(f"{name}={_word(value)}" for name, value in options.items())
     return (
@@ -109,7 +109,7 @@ def _of_training(settings: ProgramSettings) -> tuple[Said, ...]:
     )
 
 
-def _of_data(settings: ProgramSettings) -> tuple[Said, ...]:
+def _of_data(settings: ProgramSettings) -> tuple[_Setting, ...]:
     environment = settings.environment
     listed = None
     if environment is not None:
@@ -134,8 +134,8 @@ def optimizer_text(settings: ProgramSettings) -> str | None:
         return f"{settings.optimizer}, fused"
     if settings.optimizer_foreach:
         return f"{settings.optimizer}, foreach"
-    is_told = settings.optimizer_fused is False and settings.optimizer_foreach is False
-    return f"{settings.optimizer}, for-loop" if is_told else settings.optimizer
+    is_for_loop = settings.optimizer_fused is False and settings.optimizer_foreach is False
+    return f"{settings.optimizer}, for-loop" if is_for_loop else settings.optimizer
 
 
 def parallel_text(wrapper: str | None, options: str) -> str | None:

@@ -188,14 +188,14 @@ def _slower(
     errors = slow.median_error(slow_steps), usual.median_error(steps)
     if slow.median - usual.median > math.hypot(*errors):
         return 100 * (slow.median / usual.median - 1), None
-    told = (
+    medians = (
         f"{duration_text(spread.median)} ± {duration_text(error)}"
         for spread, error in zip((slow, usual), errors, strict=True)
     )
     return (
         None,
         "Not significant: the variation of the steps exceeds the difference of the medians, "
-        f"{' with the profiler, '.join(told)} without.",
+        f"{' with the profiler, '.join(medians)} without.",
     )
 
 

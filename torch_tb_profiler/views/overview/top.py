@@ -30,7 +30,7 @@ NO_LAUNCH = "The launch of this device work was not recorded."
 NO_RULE = "The Tensor Core use of the kernels it launched is unknown."
 NO_KERNEL_TIME = "The kernels of this selection have no duration."
 
-_NOT_TOLD = {
+_UNKNOWN = {
     "direction": "Unknown: it has calls in both directions, is not an operator, or the recording "
     "does not link forward and backward (inference has no backward pass).",
     "type": "The type of this operator is unknown.",
@@ -169,7 +169,7 @@ def _top_operators(trace: Trace, selection: Selection) -> Table:
     device = dict.fromkeys(("device_self_us", "device_self_pct"), unknown or NO_DEVICE_TIME)
     device |= dict.fromkeys(("gpu_time_us", "tensor_core_used"), unknown or NO_RULE)
     launch = dict.fromkeys(("calls", "host_self_us", CUMULATIVE), NO_LAUNCH)
-    return _filled(TOP_OPERATORS, rows, device | launch | _NOT_TOLD)
+    return _filled(TOP_OPERATORS, rows, device | launch | _UNKNOWN)
 
 
 _OF_ALL = PerTrace(partial(_top_operators, selection=Selection()), depends_on_steps=True)

@@ -201,8 +201,8 @@ def _steps_table(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -
 
 
 def _step_series(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Series:
-    numbered = all(name.isdecimal() for name in windows.names)
-    x = [float(name) if numbered else float(i) for i, name in enumerate(windows.names)]
+    are_numbers = all(name.isdecimal() for name in windows.names)
+    x = [float(name) if are_numbers else float(i) for i, name in enumerate(windows.names)]
     lines = tuple(
         Line(ROLE_TITLES[role], x, (costs[:, role] / NS_PER_US).tolist())
         for role in Role
@@ -289,8 +289,8 @@ def _missing(trace: Trace) -> str | None:
     if trace.slices.height:
         return None
     if trace.side:
-        told = ", ".join(SIDE_TITLES[name] for name in trace.side)
-        return f"The recording contains no events. Its files contain: {told}."
+        contents = ", ".join(SIDE_TITLES[name] for name in trace.side)
+        return f"The recording contains no events. Its files contain: {contents}."
     own = recorded_reason(trace, "kernels")
     if own is not None:
         return f"The recording contains no events. {own}"

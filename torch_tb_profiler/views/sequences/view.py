@@ -44,24 +44,24 @@ def sequences(trace: Trace, selection: Selection) -> View:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    found = occurrences(trace)
+    repeats = occurrences(trace)
     mask = device_work_mask(trace, selection)
-    rows = np.flatnonzero(mask[found.first])
-    frame = _frame(trace, found, rows)
+    rows = np.flatnonzero(mask[repeats.first])
+    frame = _frame(trace, repeats, rows)
     is_kernel = kernel_kinds(trace).is_kernel & mask
     all_ns = int(trace.device_work["dur_ns"].to_numpy()[is_kernel].sum())
     reasons = {"operators": NO_OPERATOR, "module": NO_MODULE}
     table = in_default_order(Table(SEQUENCES, frame, needed(frame, reasons)))
-    inside_ns = _inside_ns(trace, found, rows, is_kernel)
+    inside_ns = _inside_ns(trace, repeats, rows, is_kernel)
     return View(tables={SEQUENCES.name: table}, facts=_facts(frame, inside_ns, all_ns))
 
 
-def _inside_ns(trace: Trace, found: SequenceOccurrences, rows: Int64, is_kernel: Bools) -> int:
+def _inside_ns(trace: Trace, repeats: SequenceOccurrences, rows: Int64, is_kernel: Bools) -> int:
     """How long kernels of the selection run inside these occurrences; an occurrence that begins in
     the selection may end behind it."""
-    order, place = _in_streams(trace)
-    length = np.array([len(text) for text in found.texts], np.int64)[found.sequence[rows]]
-    first = place[found.first[rows]]
+    order, position = _in_streams(trace)
+    length = np.array([len(text) for text in repeats.texts], np.int64)[repeats.sequence[rows]]
+    first = position[repeats.first[rows]]
     opens = np.zeros(len(order) + 1, np.int64)
     np.add.at(opens, first, 1)
     np.add.at(opens, first + length, -1)
@@ -75,14 +75,14 @@ def _in_streams(trace: Trace) -> tuple[Int64, Int64]:
     work = trace.device_work
     device, stream, start = (work[key] for key in ("device", "stream", "start_ns"))
     order = np.lexsort((start.to_numpy(), indices(stream), indices(device)))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return order, place
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    return order, position
 
 
-def _frame(trace: Trace, found: SequenceOccurrences, rows: Int64) -> pl.DataFrame:
-    count = len(found.texts)
-    of = found.sequence[rows]
+def _frame(trace: Trace, repeats: SequenceOccurrences, rows: Int64) -> pl.DataFrame:
+    count = len(repeats.texts)
+    of = repeats.sequence[rows]
 
     def summed(values: Int64) -> Int64:
         total = np.zeros(count, np.int64)
@@ -90,15 +90,17 @@ def _frame(trace: Trace, found: SequenceOccurrences, rows: Int64) -> pl.DataFram
         return total
 
     calls = np.bincount(of, minlength=count)
-    kept = np.flatnonzero(calls)
-    length = np.array([len(text) for text in found.texts], np.int64)[kept]
-    busy, head, gap = (summed(each)[kept] for each in (found.busy_ns, found.head_ns, found.gap_ns))
-    calls = calls[kept]
+    present = np.flatnonzero(calls)
+    length = np.array([len(text) for text in repeats.texts], np.int64)[present]
+    busy, head, gap = (
+        summed(each)[present] for each in (repeats.busy_ns, repeats.head_ns, repeats.gap_ns)
+    )
+    calls = calls[present]
     first = np.full(count, trace.device_work.height, np.int64)
-    np.minimum.at(first, of, found.first[rows])
-    first = first[kept]
+    np.minimum.at(first, of, repeats.first[rows])
+    first = first[present]
     shorts = kernel_names(trace).shorts
-    texts = [found.texts[number] for number in kept.tolist()]
+    texts = [repeats.texts[number] for number in present.tolist()]
     return pl.DataFrame(
         {
             "sequence": [_short(text, shorts) for text in texts],
@@ -109,7 +111,7 @@ def _frame(trace: Trace, found: SequenceOccurrences, rows: Int64) -> pl.DataFram
             "gap_us": gap / NS_PER_US,
             "mean_kernel_us": busy / (length * calls * NS_PER_US),
             "launches": (length - 1) * calls,
-            "kind": np.where(found.has_head[kept], "epilogue", "chain").tolist(),
+            "kind": np.where(repeats.has_head[present], "epilogue", "chain").tolist(),
             "operators": _operators(trace, first, length),
             "module": _modules(trace, first),
             "full_names": [ARROW.join(str(trace.strings[c]) for c in text) for text in texts],
@@ -128,14 +130,14 @@ def _short(text: Run, shorts: Mapping[int, str]) -> str:
 def _operators(trace: Trace, first: Int64, length: Int64) -> list[str | None]:
     """What launched the kernels of each sequence the first time: names, each once in a row."""
     owner = indices(trace.device_work["owner"])
-    order, place = _in_streams(trace)
+    order, position = _in_streams(trace)
     names = trace.slices["name_code"].to_numpy()
-    told: list[str | None] = []
-    for row, count in zip(place[first].tolist(), length.tolist(), strict=True):
+    labels: list[str | None] = []
+    for row, count in zip(position[first].tolist(), length.tolist(), strict=True):
         owners = [own for own in owner[order[row : row + count]].tolist() if own >= 0]
         distinct = dict.fromkeys(str(trace.strings[names[own]]) for own in owners)
-        told.append(ARROW.join(distinct) or None)
-    return told
+        labels.append(ARROW.join(distinct) or None)
+    return labels
 
 
 def _modules(trace: Trace, first: Int64) -> list[str | None]:

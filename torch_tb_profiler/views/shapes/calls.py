@@ -72,9 +72,9 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> Calls:
     time = "host_self_ns" if no_device_time(trace) is not None else "device_self_ns"
     shape = calls["input_shape_code"].to_numpy()
     chosen = (step >= 0) & (shape >= 0) & (calls["calls"].to_numpy() > 0)
-    kept = trace.steps["kept"].to_numpy()
-    if selection.steps is None and kept.any():
-        chosen &= kept[step]
+    is_complete = trace.steps["kept"].to_numpy()
+    if selection.steps is None and is_complete.any():
+        chosen &= is_complete[step]
     rows = np.flatnonzero(chosen)
     operators, operator = factorize(identity.operator[calls["call"].to_numpy()[rows]])
     paths = pl.Series(identity.paths(operators.tolist()), dtype=pl.String)

@@ -22,9 +22,11 @@ def type_series(types: pl.DataFrame) -> Series | None:
     if len(iterations) < 2:
         return None
     numbers = iterations.cast(pl.Float64, strict=False)
-    places = pl.Series([float(place) for place in range(len(iterations))], dtype=pl.Float64)
+    positions = pl.Series(
+        [float(position) for position in range(len(iterations))], dtype=pl.Float64
+    )
     x = pl.DataFrame(
-        {"iteration": iterations, "x": places if numbers.null_count() else numbers}
+        {"iteration": iterations, "x": positions if numbers.null_count() else numbers}
     ).sort("x")
     x = x.gather_every(-(-x.height // MAX_POINTS))
     most = timed.group_by("type", maintain_order=True).agg(pl.col("time_us").sum())
@@ -32,8 +34,8 @@ def type_series(types: pl.DataFrame) -> Series | None:
     lines = []
     for name in names.to_list():
         of_type = timed.filter(type=name).select("iteration", "time_us")
-        told = x.join(of_type, on="iteration", how="left", maintain_order="left")
-        lines.append(Line(name, told["x"].to_list(), told["time_us"].to_list()))
+        points = x.join(of_type, on="iteration", how="left", maintain_order="left")
+        lines.append(Line(name, points["x"].to_list(), points["time_us"].to_list()))
     return Series(
         "Time by type over iterations", "line", "Iteration", None, "Time", "us", tuple(lines)
     )

@@ -13,7 +13,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shapes.calls import Calls
 from torch_tb_profiler.views.shapes.columns import ITERATIONS, NO_COMPILATION, NO_TIME
-from torch_tb_profiler.views.shapes.sums import first_of, told_sum
+from torch_tb_profiler.views.shapes.sums import first_of, sum_known
 
 _SHOWN = 40
 
@@ -26,19 +26,19 @@ def iterations_table(trace: Trace, calls: Calls, *, of_steps: bool) -> Table:
         calls: The calls.
         of_steps: Whether iterations are numbered as the rows of ``trace.steps``.
     """
-    present, place = factorize(calls.iteration.of_calls)
+    present, index = factorize(calls.iteration.of_calls)
     width = max(len(calls.shape.texts), 1)
     _, kind = factorize(calls.type.of_calls * width + calls.shape.of_calls)
-    pairs, _ = factorize(kind * max(len(present), 1) + place)
-    of_kind, of_place = pairs // max(len(present), 1), pairs % max(len(present), 1)
+    pairs, _ = factorize(kind * max(len(present), 1) + index)
+    of_kind, of_index = pairs // max(len(present), 1), pairs % max(len(present), 1)
     # Pairs are in order of kind and then of place: the first of a kind is its first iteration.
-    first = of_place[first_of(of_kind, int(of_kind.max(initial=-1)) + 1)]
+    first = of_index[first_of(of_kind, int(of_kind.max(initial=-1)) + 1)]
     frame = pl.DataFrame(
         {
             "iteration": calls.iteration.texts.gather(present),
-            "calls": np.bincount(place, minlength=len(present)),
-            "time_us": pl.Series(told_sum(place, len(present), calls.time_us), nan_to_null=True),
-            "distinct_shapes": np.bincount(of_place, minlength=len(present)),
+            "calls": np.bincount(index, minlength=len(present)),
+            "time_us": pl.Series(sum_known(index, len(present), calls.time_us), nan_to_null=True),
+            "distinct_shapes": np.bincount(of_index, minlength=len(present)),
             "new_shapes": np.bincount(first, minlength=len(present)),
             **_compiled(trace, present if of_steps else None),
         },
@@ -53,13 +53,13 @@ def _compiled(
     trace: Trace, steps: np.ndarray[tuple[int], np.dtype[np.int64]] | None
 ) -> dict[str, object]:
     """What was compiled in steps; null where the recording tells of no compilation."""
-    found = recompilations(trace) if steps is not None else None
-    if found is None or not found.compilations.any():
+    recompiled = recompilations(trace) if steps is not None else None
+    if recompiled is None or not recompiled.compilations.any():
         return dict.fromkeys(("compilations", "recompilations", "compiling_us"))
     return {
-        "compilations": found.compilations[steps],
-        "recompilations": found.again[steps],
-        "compiling_us": found.compiling_ns[steps] / 1e3,
+        "compilations": recompiled.compilations[steps],
+        "recompilations": recompiled.again[steps],
+        "compiling_us": recompiled.compiling_ns[steps] / 1e3,
     }
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.shapes.calls import Calls, Coded
-from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, told_sum
+from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, sum_known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class _Over:
         distinct: Per key how many shapes were recorded.
     """
 
-    place: Int64
+    cell: Int64
     key: Int64
     figures: Figures
     distinct: Int64
@@ -34,8 +34,8 @@ def types_over(calls: Calls) -> pl.DataFrame:
     """The rows of the table of types, those with the highest mean first."""
     over = _over(calls, calls.type)
     order = _by_key(np.lexsort((-over.figures.mean,)), over.key)
-    first = first_of(over.place, len(over.key))
-    return _frame(calls, over, over.place, first, order).select(
+    first = first_of(over.cell, len(over.key))
+    return _frame(calls, over, over.cell, first, order).select(
         _texts(calls.type, first[order], "type"), pl.all()
     )
 
@@ -60,11 +60,11 @@ def instances_over(calls: Calls) -> tuple[pl.DataFrame, Int64]:
 
 def _over(calls: Calls, key: Coded) -> _Over:
     width = len(calls.iteration.texts)
-    places, place = factorize(key.of_calls * width + calls.iteration.of_calls)
-    of_place = places // max(width, 1)
-    times = told_sum(place, len(places), calls.time_us)
+    cells, cell = factorize(key.of_calls * width + calls.iteration.of_calls)
+    of_cell = cells // max(width, 1)
+    times = sum_known(cell, len(cells), calls.time_us)
     count = len(key.texts)
-    return _Over(place, of_place, figures(of_place, count, times), _distinct(calls, key))
+    return _Over(cell, of_cell, figures(of_cell, count, times), _distinct(calls, key))
 
 
 def _distinct(calls: Calls, key: Coded) -> Int64:
@@ -72,8 +72,8 @@ def _distinct(calls: Calls, key: Coded) -> Int64:
     is_shape = calls.shape.texts.is_not_null().to_numpy()
     width = max(len(is_shape), 1)
     pairs, _ = factorize(key.of_calls * width + calls.shape.of_calls)
-    told = pairs[is_shape[pairs % width]] if len(pairs) else pairs
-    return np.bincount(told // width, minlength=len(key.texts))
+    recorded = pairs[is_shape[pairs % width]] if len(pairs) else pairs
+    return np.bincount(recorded // width, minlength=len(key.texts))
 
 
 def _by_detail(calls: Calls, over: _Over) -> Int64:
@@ -86,11 +86,11 @@ def _by_detail(calls: Calls, over: _Over) -> Int64:
     varies: Bools = np.zeros(len(example), np.bool_)
     varies[operator[example[operator] != detail]] = True
     if not varies.any():
-        return over.place
+        return over.cell
     inside = np.zeros(len(detail), np.int64)
     chosen = varies[operator]
     _, inside[chosen] = factorize(detail[chosen])
-    _, row = factorize(over.place * (int(inside.max()) + 1) + inside)
+    _, row = factorize(over.cell * (int(inside.max()) + 1) + inside)
     return row
 
 
@@ -110,21 +110,21 @@ def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) ->
         order: The order of the rows.
     """
     shown = first[order]
-    key = over.key[over.place[shown]]
+    key = over.key[over.cell[shown]]
     return pl.DataFrame(
         {
             "iteration": _texts(calls.iteration, shown, "iteration"),
             "calls": np.bincount(row, minlength=len(first))[order],
-            "time_us": _told(told_sum(row, len(first), calls.time_us)[order]),
-            "mean_us": _told(over.figures.mean[key]),
-            "min_us": _told(over.figures.low[key]),
-            "max_us": _told(over.figures.high[key]),
+            "time_us": _series(sum_known(row, len(first), calls.time_us)[order]),
+            "mean_us": _series(over.figures.mean[key]),
+            "min_us": _series(over.figures.low[key]),
+            "max_us": _series(over.figures.high[key]),
             "distinct_shapes": over.distinct[key],
         }
     )
 
 
-def _told(values: Float64) -> pl.Series:
+def _series(values: Float64) -> pl.Series:
     return pl.Series(values, nan_to_null=True)
 
 

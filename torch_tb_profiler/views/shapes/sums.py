@@ -9,11 +9,11 @@ import numpy as np
 from torch_tb_profiler.trace.columns import Float64, Int64
 
 
-def told_sum(group: Int64, count: int, values: Float64) -> Float64:
+def sum_known(group: Int64, count: int, values: Float64) -> Float64:
     """The sum of each of ``count`` groups; NaN of those in which no value is told."""
-    is_told = ~np.isnan(values)
-    sums: Float64 = np.bincount(group[is_told], values[is_told], count).astype(np.float64)
-    sums[np.bincount(group[is_told], minlength=count) == 0] = np.nan
+    is_known = ~np.isnan(values)
+    sums: Float64 = np.bincount(group[is_known], values[is_known], count).astype(np.float64)
+    sums[np.bincount(group[is_known], minlength=count) == 0] = np.nan
     return sums
 
 
@@ -35,8 +35,8 @@ class Figures:
 
 def figures(group: Int64, count: int, values: Float64) -> Figures:
     """Mean and extremes of each of ``count`` groups, none empty, whose rows lie together."""
-    told = np.bincount(group[~np.isnan(values)], minlength=count)
+    known = np.bincount(group[~np.isnan(values)], minlength=count)
     with np.errstate(invalid="ignore"):
-        mean = told_sum(group, count, values) / told
+        mean = sum_known(group, count, values) / known
     first = np.searchsorted(group, np.arange(count))
     return Figures(mean, np.fmin.reduceat(values, first), np.fmax.reduceat(values, first))

@@ -63,9 +63,9 @@ def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]
         groups: Headings there are; a counter that belongs under none brings its own.
     """
     known = {group.key: group for group in groups}
-    kept, left_out = _most_counted(trace.counters)
+    retained, left_out = _most_counted(trace.counters)
     candidates = [*_gpu_counters(trace), *_memory_counters(trace, known)]
-    candidates += _file_counters(trace, kept, known)
+    candidates += _file_counters(trace, retained, known)
     listed = [
         replace(counter, track=replace(counter.track, maximum=counter.curve.maximum))
         for counter in candidates
@@ -170,9 +170,9 @@ def _most_counted(points: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     counted = points.group_by(_SERIES, maintain_order=True).len()
     if counted.height <= MAX_FILE_COUNTERS:
         return points, 0
-    kept = counted.top_k(MAX_FILE_COUNTERS, by="len")
+    retained = counted.top_k(MAX_FILE_COUNTERS, by="len")
     left_out = counted.height - MAX_FILE_COUNTERS
-    return points.join(kept, on=_SERIES, how="semi"), left_out
+    return points.join(retained, on=_SERIES, how="semi"), left_out
 
 
 def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) -> list[Counter]:

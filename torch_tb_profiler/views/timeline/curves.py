@@ -59,8 +59,8 @@ class StepCurve:
 
     def points(self, edges_ns: Int64) -> Points:
         """See :class:`Curve`. A bucket's extremes include the value carried into it."""
-        place = np.searchsorted(self._time_ns, edges_ns, "left")
-        first, last = place[:-1], place[1:]
+        position = np.searchsorted(self._time_ns, edges_ns, "left")
+        first, last = position[:-1], position[1:]
         rows = np.flatnonzero((last > first) | (np.arange(len(first)) == 0))
         first, last = first[rows], last[rows]
         carried = np.where(first > 0, self._value[first - 1] if len(self._value) else 0, np.nan)

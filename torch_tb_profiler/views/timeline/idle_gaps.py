@@ -121,14 +121,14 @@ def idle_gaps(timeline: Timeline, start_ns: int, end_ns: int, limit: int = MAX_L
     """The longest gaps of all GPUs inside a range, from the origin."""
     spans = longest_gaps(timeline, start_ns, end_ns, limit, None)
     longest = spans.longest
-    told = zip(
+    parts = zip(
         described(timeline, longest),
         _causes(timeline, longest),
         *_neighbours(timeline, longest),
         strict=True,
     )
     return IdleGaps(
-        [IdleGap(*each) for each in told], spans.all_count, exact_microseconds(spans.total_ns)
+        [IdleGap(*each) for each in parts], spans.all_count, exact_microseconds(spans.total_ns)
     )
 
 
@@ -151,14 +151,14 @@ def _causes(timeline: Timeline, spans: list[Span]) -> list[list[CauseTime]]:
     starts, ends = _edges(timeline, spans)
     titles = [CAUSE_TITLES[cause] for cause in IdleCause] + [ELSEWHERE]
     parts = [total_within(each, starts, ends) for each in idle_causes(timeline.trace).intervals]
-    told = np.stack([*parts, np.zeros(len(spans), np.int64)])
-    told[-1] = ends - starts - told.sum(axis=0)
-    order = np.argsort(-told, axis=0, kind="stable")
+    cause_ns = np.stack([*parts, np.zeros(len(spans), np.int64)])
+    cause_ns[-1] = ends - starts - cause_ns.sum(axis=0)
+    order = np.argsort(-cause_ns, axis=0, kind="stable")
     return [
         [
-            CauseTime(titles[cause], exact_microseconds(int(told[cause, gap])))
+            CauseTime(titles[cause], exact_microseconds(int(cause_ns[cause, gap])))
             for cause in order[:, gap].tolist()
-            if told[cause, gap] > 0
+            if cause_ns[cause, gap] > 0
         ]
         for gap in range(len(spans))
     ]
@@ -189,8 +189,8 @@ def _at(ids: Int64, times_ns: Int64, moments_ns: Int64) -> Int64:
         return np.full(len(moments_ns), -1)
     order = np.argsort(times_ns, kind="stable")
     at = np.minimum(np.searchsorted(times_ns[order], moments_ns), len(ids) - 1)
-    found: Int64 = np.where(times_ns[order][at] == moments_ns, ids[order][at], -1)
-    return found
+    slices_at: Int64 = np.where(times_ns[order][at] == moments_ns, ids[order][at], -1)
+    return slices_at
 
 
 def _edges(timeline: Timeline, spans: list[Span]) -> tuple[Int64, Int64]:

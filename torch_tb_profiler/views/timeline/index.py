@@ -22,7 +22,7 @@ from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order
 from torch_tb_profiler.views.timeline.tracks import (
     Group,
     TimelineTrack,
-    place_tracks,
+    assign_tracks,
 )
 
 NO_SLICE = -1
@@ -51,9 +51,9 @@ class Lanes:
     slice: Int32
     category: Int8
 
-    def end_ns(self, places: Int64) -> Int64:
+    def end_ns(self, positions: Int64) -> Int64:
         """End of what the slices at ``places`` add to their lanes."""
-        return self.start_ns[places] + self.busy_ns[places + 1] - self.busy_ns[places]
+        return self.start_ns[positions] + self.busy_ns[positions + 1] - self.busy_ns[positions]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class Timeline:
 @per_trace
 def timeline(trace: Trace) -> Timeline:
     """The timeline of ``trace``; made once."""
-    placement = place_tracks(trace)
+    placement = assign_tracks(trace)
     order = lane_order(trace, placement)
     event_tracks = [
         replace(
@@ -150,9 +150,9 @@ def _arranged(
         headings.setdefault(f"d{device}", device_group(trace, device))
     for counter in listed:
         headings.setdefault(counter.group.key, counter.group)
-    place = {key: number for number, key in enumerate(headings)}
+    position = {key: number for number, key in enumerate(headings)}
     tracks = [*merged, *(counter.track for counter in listed), *event_tracks]
-    return list(headings.values()), sorted(tracks, key=lambda track: place[track.group])
+    return list(headings.values()), sorted(tracks, key=lambda track: position[track.group])
 
 
 def _slice_lanes(trace: Trace, order: LaneOrder, number: list[int]) -> Lanes:
@@ -207,11 +207,11 @@ def _with_merged(trace: Trace, lanes: Lanes, number_of: dict[str, int]) -> Lanes
 def joined_lanes(parts: list[Lanes]) -> Lanes:
     """The lanes of all ``parts``, one after the other."""
     firsts, busy = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-    places, time_ns = 0, 0
+    positions, time_ns = 0, 0
     for part in parts:
-        firsts.append(part.first[1:] + places)
+        firsts.append(part.first[1:] + positions)
         busy.append(part.busy_ns[1:] + time_ns)
-        places += int(part.first[-1])
+        positions += int(part.first[-1])
         time_ns += int(part.busy_ns[-1])
     return Lanes(
         track=np.concatenate([part.track for part in parts]),

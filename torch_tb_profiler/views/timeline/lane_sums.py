@@ -133,9 +133,9 @@ def lane_sums(timeline: Timeline, chosen: Int64, start_ns: int, end_ns: int) -> 
         low, high = _inside(lanes, lane, start_ns, end_ns)
         if low == high:
             continue
-        places = np.arange(low, high)
+        positions = np.arange(low, high)
         start = np.maximum(lanes.start_ns[low:high], start_ns)
-        end = np.minimum(lanes.end_ns(places), end_ns)
+        end = np.minimum(lanes.end_ns(positions), end_ns)
         below = at.get((number, row + 1))
         apart = track.overlap_from is not None and row + 1 >= track.overlap_from
         inner = np.zeros(len(start), np.int64)
@@ -164,8 +164,10 @@ def _inside(lanes: Lanes, lane: int, start_ns: int, end_ns: int) -> tuple[int, i
 def _busy_until(lanes: Lanes, lane: int, time_ns: Int64) -> Int64:
     """Busy time of a lane before each moment."""
     first, last = int(lanes.first[lane]), int(lanes.first[lane + 1])
-    place = first + np.searchsorted(lanes.start_ns[first:last], time_ns, "right")
-    before = np.maximum(place - 1, first)
+    position = first + np.searchsorted(lanes.start_ns[first:last], time_ns, "right")
+    before = np.maximum(position - 1, first)
     ahead = np.maximum(lanes.end_ns(before) - time_ns, 0)
-    busy: Int64 = lanes.busy_ns[place] - lanes.busy_ns[first] - np.where(place > first, ahead, 0)
+    busy: Int64 = (
+        lanes.busy_ns[position] - lanes.busy_ns[first] - np.where(position > first, ahead, 0)
+    )
     return busy

@@ -81,8 +81,8 @@ def levelled_timeline(trace: Trace) -> Timeline:
     """The timeline with tracks of all levels; made once, when somebody asks for levels."""
     shown = timeline(trace)
     rows = _rows(trace, "modules", "Modules", timed_modules(trace).hierarchy)
-    for number, (domain, kept) in enumerate(timed_ranges(trace).items()):
-        rows += _rows(trace, f"ranges.{number}", f"Ranges ({domain})", kept.hierarchy)
+    for number, (domain, timed) in enumerate(timed_ranges(trace).items()):
+        rows += _rows(trace, f"ranges.{number}", f"Ranges ({domain})", timed.hierarchy)
     if not rows:
         return shown
     first = len(shown.tracks)
@@ -123,7 +123,7 @@ def _rows(trace: Trace, key: str, title: str, hierarchy: Hierarchy) -> list[_Row
 
 
 def _calls(
-    hierarchy: Hierarchy, call: Int64, place: Int64, start_ns: Int64, end_ns: Int64
+    hierarchy: Hierarchy, call: Int64, owner: Int64, start_ns: Int64, end_ns: Int64
 ) -> Iterator[tuple[int, _Calls]]:
     """What the calls of elements reach over, by thread or GPU.
 
@@ -137,18 +137,18 @@ def _calls(
     depth = np.zeros(hierarchy.nodes.count, np.int64)
     for level, nodes in enumerate(levels(hierarchy.nodes.parent)):
         depth[nodes] = level
-    placed = climb(hierarchy, np.where(place >= 0, call, -1))
-    kept = (placed.node < hierarchy.first_outside) & (depth[placed.node] < MAX_LEVELS)
-    element, node, of_call = placed.element[kept], placed.node[kept], placed.call[kept]
-    example, number = dense_pair_ids(place[element], of_call)
+    placed = climb(hierarchy, np.where(owner >= 0, call, -1))
+    selected = (placed.node < hierarchy.first_outside) & (depth[placed.node] < MAX_LEVELS)
+    element, node, of_call = placed.element[selected], placed.node[selected], placed.call[selected]
+    example, number = dense_pair_ids(owner[element], of_call)
     first = np.full(len(example), np.iinfo(np.int64).max)
     last = np.full(len(example), np.iinfo(np.int64).min)
     np.minimum.at(first, number, start_ns[element])
     np.maximum.at(last, number, end_ns[element])
-    places, of_level, of_call = place[element[example]], depth[node[example]], of_call[example]
-    order = np.lexsort((first, of_level, places))
-    for each in np.unique(places).tolist():
-        rows = order[places[order] == each]
+    owners, of_level, of_call = owner[element[example]], depth[node[example]], of_call[example]
+    order = np.lexsort((first, of_level, owners))
+    for each in np.unique(owners).tolist():
+        rows = order[owners[order] == each]
         yield each, _Calls(of_call[rows], of_level[rows], first[rows], last[rows])
 
 

@@ -59,17 +59,17 @@ def lane_order(trace: Trace, placement: Placement) -> LaneOrder:
     Slices that would overlap others of their lane by more than the clock's resolution (a runtime
     call and an operator that begins inside it) move to lanes of their own below.
     """
-    places = _places(trace, placement)
-    ordered = _ordered(trace, places)
+    positions = _positions(trace, placement)
+    ordered = _ordered(trace, positions)
     misplaced = _misplaced(ordered, trace.meta.time_unit_ns)
     if len(misplaced):
-        places.move_apart(trace, misplaced, below=int(places.overlap.max()) + 1)
-        ordered = _ordered(trace, places)
+        positions.move_apart(trace, misplaced, below=int(positions.overlap.max()) + 1)
+        ordered = _ordered(trace, positions)
     return ordered
 
 
 @dataclass(slots=True)
-class _Places:
+class _Positions:
     """Per slice its track, the depth in its tree, and 0 or the number of the set of lanes it is in
     because it overlaps others."""
 
@@ -102,9 +102,9 @@ class _Places:
         self.overlap[nested] = 0
 
 
-def _places(trace: Trace, placement: Placement) -> _Places:
+def _positions(trace: Trace, placement: Placement) -> _Positions:
     slices = trace.slices
-    places = _Places(
+    positions = _Positions(
         track_of_slices(trace, placement),
         slices["lane"].fill_null(0).to_numpy(),
         slices["depth"].fill_null(0).to_numpy(),
@@ -114,23 +114,23 @@ def _places(trace: Trace, placement: Placement) -> _Places:
     tree = TREE_OF_CATEGORY[slices["category"].to_numpy()]
     treeless = np.flatnonzero((tree == Tree.OTHER) | (tree == Tree.STEPS))
     if len(treeless):
-        places.move_apart(trace, treeless, below=0)
-        places.nest(trace, np.flatnonzero(tree == Tree.OTHER))
-    return places
+        positions.move_apart(trace, treeless, below=0)
+        positions.nest(trace, np.flatnonzero(tree == Tree.OTHER))
+    return positions
 
 
-def _ordered(trace: Trace, places: _Places) -> LaneOrder:
-    overlaps = int(places.overlap.max(initial=0)) + 1
-    depths = int(places.depth.max(initial=0)) + 1
-    lane, keys = _dense(places, overlaps, depths)
+def _ordered(trace: Trace, positions: _Positions) -> LaneOrder:
+    overlaps = int(positions.overlap.max(initial=0)) + 1
+    depths = int(positions.depth.max(initial=0)) + 1
+    lane, keys = _dense(positions, overlaps, depths)
     order = np.argsort(lane, kind="stable")
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(lane))))
     track = (keys // (overlaps * depths)).astype(np.int32)
     _sort_steps(trace, order, first)
-    begin = np.searchsorted(track, np.arange(places.track_count + 1))
+    begin = np.searchsorted(track, np.arange(positions.track_count + 1))
     row = (np.arange(len(keys)) - begin[track]).astype(np.int32)
     apart = keys // depths % overlaps > 0
-    overlap_from = np.full(places.track_count, -1, np.int32)
+    overlap_from = np.full(positions.track_count, -1, np.int32)
     overlap_from[track[apart][::-1]] = row[apart][::-1]
     start = trace.slices["start_ns"].to_numpy()[order]
     reach = trace.slices["dur_ns"].to_numpy()[order]
@@ -141,17 +141,19 @@ def _ordered(trace: Trace, places: _Places) -> LaneOrder:
     return LaneOrder(order, start, reach, first, track, row, overlap_from, lanes)
 
 
-def _dense(places: _Places, overlaps: int, depths: int) -> tuple[npt.NDArray[Any], Int64]:
+def _dense(positions: _Positions, overlaps: int, depths: int) -> tuple[npt.NDArray[Any], Int64]:
     """Number of each slice's lane, in the smallest type, and what each lane stands for:
     ``(track × overlaps + overlap) × depths + depth``, ascending."""
-    size = places.track_count * overlaps * depths
+    size = positions.track_count * overlaps * depths
     if size > _MAX_TABLE:
-        wide = (places.track.astype(np.int64) * overlaps + places.overlap) * depths + places.depth
+        wide = (
+            positions.track.astype(np.int64) * overlaps + positions.overlap
+        ) * depths + positions.depth
         keys, inverse = np.unique(wide, return_inverse=True)
         return inverse.reshape(-1), keys
-    key = places.track * np.int32(overlaps * depths)
-    key += places.overlap * np.int32(depths)
-    key += places.depth
+    key = positions.track * np.int32(overlaps * depths)
+    key += positions.overlap * np.int32(depths)
+    key += positions.depth
     keys = np.flatnonzero(np.bincount(key, minlength=size))
     # numpy sorts 16 bit integers by radix, ten times faster than wider ones.
     table = np.zeros(size, np.uint16 if len(keys) < 2**16 else np.int64)

@@ -86,6 +86,6 @@ def _curve(series: SampleSeries, origin_ns: int) -> StepCurve:
     rows = sampling_gaps(series) if meaning(series.source, series.metric) is not None else ()
     if len(rows):
         ends = time_ns[rows] + median_interval_ns(time_ns)
-        places = np.asarray(rows) + 1
-        time_ns, value = np.insert(time_ns, places, ends), np.insert(value, places, np.nan)
+        positions = np.asarray(rows) + 1
+        time_ns, value = np.insert(time_ns, positions, ends), np.insert(value, positions, np.nan)
     return StepCurve(time_ns, value)

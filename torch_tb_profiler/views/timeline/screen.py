@@ -193,16 +193,16 @@ def _stretches(lanes: Lanes, inside: LanesInView, shift: Int64) -> tuple[Int64, 
     buckets = inside.bucket_counts(shift)
     few = np.flatnonzero(count <= buckets)
     many = np.flatnonzero(count > buckets)
-    place, which = enumerated(inside.begun[few], inside.end[few])
+    position, which = enumerated(inside.begun[few], inside.end[few])
     of_few = few[which]
-    bucket = lanes.start_ns[place] >> shift[of_few]
-    opens = np.ones(len(place), np.bool_)
+    bucket = lanes.start_ns[position] >> shift[of_few]
+    opens = np.ones(len(position), np.bool_)
     opens[1:] = (bucket[1:] != bucket[:-1]) | (of_few[1:] != of_few[:-1])
     edge, which = enumerated(np.ones(len(many), np.int64), buckets[many])
     of_many = many[which]
     time = ((inside.start_ns >> shift[of_many]) + edge) << shift[of_many]
     following = first_at_or_after(lanes.start_ns, inside.begun[of_many], inside.end[of_many], time)
-    first = np.concatenate((place[opens], inside.begun[many], following))
+    first = np.concatenate((position[opens], inside.begun[many], following))
     of = np.concatenate((of_few[opens], many, of_many))
     order = np.lexsort((first, of))
     first, of = first[order], of[order]
@@ -218,14 +218,14 @@ def _main_category(lanes: Lanes, first: Int64, last: Int64) -> Int8:
     """Category with most of the time of each ``[first[i], last[i])``, by evenly spread samples."""
     count = last - first
     step = np.arange(SAMPLES)
-    place = first[:, None] + np.where(
+    position = first[:, None] + np.where(
         count[:, None] > SAMPLES, step * count[:, None] // SAMPLES, step
     )
-    counts = place < last[:, None]
-    place = np.where(counts, place, first[:, None])
-    category = lanes.category[place]
+    counts = position < last[:, None]
+    position = np.where(counts, position, first[:, None])
+    category = lanes.category[position]
     # One ns more each, so that slices of no length count as well.
-    weight = (lanes.busy_ns[place + 1] - lanes.busy_ns[place] + 1) * counts
+    weight = (lanes.busy_ns[position + 1] - lanes.busy_ns[position] + 1) * counts
     best = np.zeros(len(first), np.int8)
     most = np.zeros(len(first), np.int64)
     present: npt.NDArray[np.int64] = np.flatnonzero(np.bincount(category.reshape(-1)))

@@ -134,7 +134,7 @@ class _Placing:
 STEPS_GROUP = Group("trace", "Trace", "trace")
 
 
-def place_tracks(trace: Trace) -> Placement:
+def assign_tracks(trace: Trace) -> Placement:
     """The tracks that hold slices of ``trace``."""
     counts = _slices_by_category(trace)
     rows = trace.tracks.sort("sort_index").to_dicts()
