@@ -11,7 +11,7 @@ from tests.consistency.pairs import Shown
 from tests.helpers.recorder import Run, blocks_of, journal_columns
 from torch_tb_profiler.recorder.throughput.figures import Distribution, StepFigures
 from torch_tb_profiler.recorder.throughput.throughput_file import throughput_from_blocks
-from torch_tb_profiler.reports.scalars.values import Told
+from torch_tb_profiler.reports.scalars.values import ScalarSeries
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.loader_diagnosis import phase_title
@@ -132,7 +132,7 @@ def _ratio(figures: StepFigures) -> Shown:
 
 
 def _scalars(answers: Answers, tag: str) -> dict[str, float]:
-    told = Told()
+    told = ScalarSeries()
     told.add(answers.trace, 0, 0.0)
     return {str(each.step): each.value for each in told.scalars() if each.tag == f"profiler/{tag}"}
 

@@ -25,5 +25,5 @@ def test_a_gpu_with_the_number_of_a_process(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, {"StringIds": strings("f"), CALL: calls, KERNEL: kernels})
     tracks = ChromeTracks(trace)
     device = DEVICE_PROCESS + 1
-    assert list(tracks.place.values()) == [(1, 7), (20, 7), (device, 7), (device, "7 (2)")]
+    assert list(tracks.ids.values()) == [(1, 7), (20, 7), (device, 7), (device, "7 (2)")]
     assert tracks.process_of_device == {1: device}

@@ -81,7 +81,7 @@ def test_a_threshold_is_told_with_whose_it_is(
     assert measured_text(finding("It waits 9 % (limit of ours: 5 %).", **given)) is None
     told = [shown] if shown else []
     view = View(notes=(finding("It waits.", **given),))
-    assert terminal.dumps(SPEC, view, "run", terminal.Look(120)).split("\n")[5:-1] == [
+    assert terminal.dumps(SPEC, view, "run", terminal.TextLayout(120)).split("\n")[5:-1] == [
         f"   {text}" for text in told
     ]
     assert markdown.dumps(SPEC, view, "run").split("\n")[3:][: len(told)] == [
@@ -110,7 +110,7 @@ def test_a_limit_of_the_numbers_says_how_often_and_where(
 
 
 def test_the_terminal_tells_it_in_this_order() -> None:
-    lines = terminal.dumps(SPEC, VIEW, "run", terminal.Look(120)).split("\n")[3:]
+    lines = terminal.dumps(SPEC, VIEW, "run", terminal.TextLayout(120)).split("\n")[3:]
     assert lines == [
         "1. Damaged",
         "   It is cut.",

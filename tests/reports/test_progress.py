@@ -32,7 +32,7 @@ def test_the_bar_fits_and_is_safe_whatever_the_name() -> None:
 
 
 def test_it_appears_on_a_terminal_only_and_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
     for stream, shows in ((_Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
         shown = Progress()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.reports.examples import KERNELS, SPEC, kernels_view
 from torch_tb_profiler.reports.style import COLOURED
-from torch_tb_profiler.reports.terminal import Look, dumps
+from torch_tb_profiler.reports.terminal import TextLayout, dumps
 from torch_tb_profiler.reports.text import display_width
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, NameMode
 from torch_tb_profiler.views.querying import query
@@ -24,7 +24,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
 
 def _text(view: View, width: int = 100, columns: list[str] | None = None) -> str:
-    return dumps(SPEC, view, "run · worker0", Look(width, columns))
+    return dumps(SPEC, view, "run · worker0", TextLayout(width, columns))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160, 300])
@@ -132,7 +132,7 @@ def test_a_tree_told_by_hidden_columns_is_indented(order: list[int], is_tree: bo
 
 def test_colours_change_nothing_but_colours() -> None:
     view = kernels_view()
-    coloured = dumps(SPEC, view, "run · worker0", Look(100, style=COLOURED))
+    coloured = dumps(SPEC, view, "run · worker0", TextLayout(100, style=COLOURED))
     assert "\x1b[1m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == _text(view)
 
@@ -147,7 +147,7 @@ def test_a_kernel_has_the_name_that_was_chosen() -> None:
     rows = [("_Z3addv", "add", "add()"), ("copy", None, None)]
     table = Table(spec, pl.DataFrame(rows, spec.polars_schema(), orient="row"))
     shown = {
-        mode: dumps(SPEC, View(tables={"kernels": table}), "", Look(names=mode)).split()[-2:]
+        mode: dumps(SPEC, View(tables={"kernels": table}), "", TextLayout(names=mode)).split()[-2:]
         for mode in get_args(NameMode)
     }
     assert shown == {

@@ -14,7 +14,7 @@ from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.reports.scalars.files import folder_of, write_events
-from torch_tb_profiler.reports.scalars.values import Told
+from torch_tb_profiler.reports.scalars.values import ScalarSeries
 from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
@@ -75,7 +75,7 @@ def write_scalars(
     code = DONE
     missing: dict[tuple[str, str, str], int] = {}
     for (run, worker), own in groupby(files, key=lambda file: (file.run, file.worker)):
-        series = Told()
+        series = ScalarSeries()
         # The whole run first: its timer has steps that no profiler slowed.
         spans = sorted(own, key=lambda file: file.span != "default")
         for number, (file, trace) in enumerate(_opened(catalog, spans)):
@@ -133,7 +133,7 @@ def _opened(catalog: Catalog, files: list[SpanFile]) -> Iterator[tuple[SpanFile,
             progress.wipe()
 
 
-def _write(series: Told, folder: Path, print_line: Callable[[str], None]) -> None:
+def _write(series: ScalarSeries, folder: Path, print_line: Callable[[str], None]) -> None:
     scalars = series.scalars()
     if not scalars:
         print_warning(f"{folder}: nothing to write.")

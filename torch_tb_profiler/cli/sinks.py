@@ -18,7 +18,7 @@ from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.notes import note_text
 from torch_tb_profiler.reports.style import COLOURED, PLAIN
-from torch_tb_profiler.reports.terminal import Look
+from torch_tb_profiler.reports.terminal import TextLayout
 from torch_tb_profiler.reports.two_sides import on_two_sides
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.encoding import encode
@@ -147,7 +147,9 @@ class RowLimits:
 class TextSink:
     """Tables for a terminal, or Markdown."""
 
-    def __init__(self, output: Output, *, is_markdown: bool, rows: RowLimits, layout: Look) -> None:
+    def __init__(
+        self, output: Output, *, is_markdown: bool, rows: RowLimits, layout: TextLayout
+    ) -> None:
         self._output = output
         self._is_markdown = is_markdown
         self._rows = rows
@@ -256,7 +258,7 @@ def _sink(
         tables = list(dict.fromkeys(table for _, tables in planned for table in tables))
         check_csv(arguments.table, tables, arguments.output, several_answers)
         return CsvSink(output, arguments.table)
-    layout = Look(
+    layout = TextLayout(
         width=_width(output),
         columns=columns_of(arguments.columns),
         sort=arguments.sort,

@@ -213,10 +213,10 @@ def finite(frame: pl.DataFrame) -> pl.DataFrame:
 def facts_in_order(spec: ViewSpec, facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
     """The facts that stand before everything else, in the order of the view's declaration, and the
     others."""
-    place = {key: at for at, key in enumerate(spec.leading_facts)}
-    leading = [fact for fact in facts if fact.key in place]
-    others = [fact for fact in facts if fact.key not in place]
-    return sorted(leading, key=lambda fact: place[fact.key]), others
+    rank = {key: at for at, key in enumerate(spec.leading_facts)}
+    leading = [fact for fact in facts if fact.key in rank]
+    others = [fact for fact in facts if fact.key not in rank]
+    return sorted(leading, key=lambda fact: rank[fact.key]), others
 
 
 def fact_text(fact: Fact) -> str:

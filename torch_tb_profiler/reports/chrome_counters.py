@@ -71,11 +71,11 @@ def efficiency_steps(profile: GpuProfile, start_ns: int, end_ns: int) -> tuple[I
     return edges, np.concatenate(([first], level[inside], [0.0]))
 
 
-def _counter(place: Event, series: str, edges: Int64, values: Float64) -> Iterator[Event]:
+def _counter(identity: Event, series: str, edges: Int64, values: Float64) -> Iterator[Event]:
     """A base line of 1, so that the axis reaches it, and the value from each edge on."""
     base = {series: 1.0}
-    yield {"ph": "C", **place, "ts": float(edges[0]) / NS_PER_US, "args": base}
+    yield {"ph": "C", **identity, "ts": float(edges[0]) / NS_PER_US, "args": base}
     for first in range(0, len(edges), EDGES_AT_ONCE):
         part = slice(first, first + EDGES_AT_ONCE)
         for time_ns, value in zip(edges[part].tolist(), values[part].tolist(), strict=True):
-            yield {"ph": "C", **place, "ts": time_ns / NS_PER_US, "args": {series: value}}
+            yield {"ph": "C", **identity, "ts": time_ns / NS_PER_US, "args": {series: value}}

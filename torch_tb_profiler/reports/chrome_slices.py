@@ -104,7 +104,7 @@ def _slice_events(trace: Trace, tracks: ChromeTracks, ids: Int64) -> Iterator[Ev
     columns = ("track", "category", "raw_category_code", "name_code", "start_ns", "dur_ns")
     for slice_id, row in zip(ids.tolist(), slices.select(columns).iter_rows(), strict=True):
         track, category, raw_category, name, start_ns, dur_ns = row
-        pid, tid = tracks.place[track]
+        pid, tid = tracks.ids[track]
         event: Event = {
             "ph": "X",
             "cat": trace.text(raw_category) or CATEGORY_NAMES[Category(category)],

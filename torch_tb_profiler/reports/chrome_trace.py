@@ -62,8 +62,8 @@ def selected_windows(trace: Trace, selection: Selection) -> tuple[Int64, Int64]:
         start = np.maximum(start, first_ns)
     if last_ns is not None:
         end = np.minimum(end, last_ns)
-    kept = end > start
-    return start[kept], end[kept]
+    is_positive = end > start
+    return start[is_positive], end[is_positive]
 
 
 def _pieces(trace: Trace, windows: tuple[Int64, Int64]) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ def _flow_events(trace: Trace, tracks: ChromeTracks, inside: Bools) -> Iterator[
             part = ends[first : first + FLOWS_AT_ONCE]
             rows = trace.slices.select("track", "start_ns")[part.ravel()].iter_rows()
             for number, (track, start_ns) in enumerate(rows, 2 * first):
-                pid, tid = tracks.place[track]
+                pid, tid = tracks.ids[track]
                 event: Event = {
                     "ph": "sf"[number % 2],
                     "cat": category,
@@ -137,7 +137,7 @@ def _memory_events(
     instants = trace.memory.with_columns(start_ns=pl.col("time_ns"), dur_ns=pl.lit(0, pl.Int64))
     inside = instants.filter(pl.Series(_overlapping(instants, windows)))
     for row in inside.iter_rows(named=True):
-        pid, tid = tracks.place[row["track"]]
+        pid, tid = tracks.ids[row["track"]]
         known = {name: row[column] for column, name in names.items() if row[column] is not None}
         yield {
             "ph": "i",

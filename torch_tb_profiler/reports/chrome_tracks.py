@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.model import Trace
 
 Event = dict[str, Any]
 
-Place = tuple[int | str, int | str]
+ProcessAndThread = tuple[int | str, int | str]
 """Process and thread."""
 
 
@@ -23,9 +23,9 @@ class ChromeTracks:
 
     def __init__(self, trace: Trace) -> None:
         self._rows = trace.tracks.sort("sort_index").to_dicts()
-        self.place = _places(self._rows)
+        self.ids = _ids_of_tracks(self._rows)
         self.process_of_device = {
-            row["device"]: self.place[row["track"]][0]
+            row["device"]: self.ids[row["track"]][0]
             for row in self._rows
             if row["is_device"] and row["device"] is not None
         }
@@ -33,7 +33,7 @@ class ChromeTracks:
     def declarations(self) -> Iterator[Event]:
         """Names and order of all processes and threads."""
         for order, row in enumerate(self._rows):
-            pid, tid = self.place[row["track"]]
+            pid, tid = self.ids[row["track"]]
             arguments = {
                 "process_name": {"name": row["process_name"]},
                 "process_labels": {"labels": row["process_label"]},
@@ -46,12 +46,12 @@ class ChromeTracks:
                     yield {"ph": "M", "name": name, "pid": pid, "tid": tid, "args": args}
 
 
-def _places(rows: list[dict[str, Any]]) -> dict[int, Place]:
+def _ids_of_tracks(rows: list[dict[str, Any]]) -> dict[int, ProcessAndThread]:
     """Process and thread of each track; of two tracks with the same ones, as streams of one number
     in two processes have, the second has another thread."""
     hosts = {row["pid"] for row in rows if not row["is_device"]}
-    places: dict[int, Place] = {}
-    taken: set[Place] = set()
+    ids: dict[int, ProcessAndThread] = {}
+    taken: set[ProcessAndThread] = set()
     for row in rows:
         pid, tid = _number(row["pid"]), _number(row["tid"])
         if row["is_device"] and row["pid"] in hosts and isinstance(pid, int):
@@ -60,8 +60,8 @@ def _places(rows: list[dict[str, Any]]) -> dict[int, Place]:
         while (pid, tid) in taken:
             tid = next(other)
         taken.add((pid, tid))
-        places[row["track"]] = pid, tid
-    return places
+        ids[row["track"]] = pid, tid
+    return ids
 
 
 def _number(text: str) -> int | str:

@@ -33,14 +33,14 @@ def note_text(note: Note) -> str:
     tell that itself."""
     count, examples = note.evidence.get("count"), note.evidence.get("examples")
     parts = []
-    if isinstance(count, int) and count != 1 and not _tells(note.text, count):
+    if isinstance(count, int) and count != 1 and not _mentions(note.text, count):
         parts.append(f"{count:,} times")
     if isinstance(examples, list) and examples:
         parts.append(f"for example {', '.join(map(_example_text, examples[:EXAMPLES]))}")
     return f"{note.text} ({'; '.join(parts)})" if parts and note.kind == "quality" else note.text
 
 
-def _tells(text: str, count: int) -> bool:
+def _mentions(text: str, count: int) -> bool:
     """Whether a number stands in ``text``, however its digits are grouped."""
     return str(count) in re.findall(r"\d+", re.sub(r"(?<=\d)[\s,](?=\d{3}(?!\d))", "", text))
 

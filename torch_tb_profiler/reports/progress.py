@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torch_tb_profiler.reports.text import shortened, visible
 
-QUIET_S = 0.4
+DELAY_S = 0.4
 """A trace that is parsed in this time shows no bar: it would only flicker."""
 
 BAR_CELLS = 24
@@ -45,7 +45,7 @@ class Progress:
 
     def show(self, status: Status) -> None:
         """Draw how far ``status`` is."""
-        if not self._shows or time.monotonic() - self._since_s < QUIET_S:
+        if not self._shows or time.monotonic() - self._since_s < DELAY_S:
             return
         print(f"\r\x1b[2K{bar(status)}", end="", file=sys.stderr, flush=True)
         self._is_visible = True

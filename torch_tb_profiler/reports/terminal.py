@@ -48,7 +48,7 @@ TREE_INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TextLayout:
     """How a view is printed.
 
     Attributes:
@@ -68,7 +68,7 @@ class Look:
     time_unit: str | None = None
 
 
-def dumps(spec: ViewSpec, view: View, heading: str, look: Look | None = None) -> str:
+def dumps(spec: ViewSpec, view: View, heading: str, layout: TextLayout | None = None) -> str:
     """The view as lines that fit.
 
     Args:
@@ -77,21 +77,21 @@ def dumps(spec: ViewSpec, view: View, heading: str, look: Look | None = None) ->
         heading: What it is about: run, worker, span, selection.
         look: How it is printed; None for plain text of 100 cells.
     """
-    look = look or Look()
-    look = replace(look, width=max(look.width, MIN_WIDTH))
-    lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), look.width)
+    layout = layout or TextLayout()
+    layout = replace(layout, width=max(layout.width, MIN_WIDTH))
+    lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), layout.width)
     head = "\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"
-    parts = [look.style.paint(look.style.strong, head)]
+    parts = [layout.style.paint(layout.style.strong, head)]
     first, others = facts_in_order(spec, view.facts)
     if first:
-        parts.append(_facts(first, look.width))
+        parts.append(_facts(first, layout.width))
     if view.notes:
-        parts.append(_notes(view.notes, look.width, look.style))
+        parts.append(_notes(view.notes, layout.width, layout.style))
     if others:
-        parts.append(_facts(others, look.width))
-    tables = with_columns(view.tables.values(), look.columns)
-    parts += [_table(table, look) for table in tables if table.why_empty is None]
-    parts += _without_rows(tables, look.width, look.style)
+        parts.append(_facts(others, layout.width))
+    tables = with_columns(view.tables.values(), layout.columns)
+    parts += [_table(table, layout) for table in tables if table.why_empty is None]
+    parts += _without_rows(tables, layout.width, layout.style)
     return "\n".join(parts)
 
 
@@ -103,12 +103,12 @@ def _notes(notes: Sequence[Note], width: int, style: Style) -> str:
         title = title_text(note)
         mark = f"{number}." if title is not None else "!" if is_warning else "-"
         before = style.warning if is_warning else style.strong
-        said = note_text(note)
+        body = note_text(note)
         if title is None:
-            texts.append(_marked(mark, said, width))
+            texts.append(_marked(mark, body, width))
             continue
         texts.append(style.paint(before, _marked(mark, title, width)))
-        texts.append(_marked("", said, width, len(mark)))
+        texts.append(_marked("", body, width, len(mark)))
         texts += [
             style.paint(style.aside, _marked("", text, width, len(mark)))
             for text in (measured_text(note), *same_time_texts(note))
@@ -161,19 +161,19 @@ def _adds_scope(fact: Fact) -> bool:
     return fact.scope is not None and fact.scope not in fact.title
 
 
-def _table(table: Table, look: Look) -> str:
+def _table(table: Table, layout: TextLayout) -> str:
     rows, total = table.frame.height, table.row_count
     total = rows if total is None else total
     count = f"{rows:,} of {total:,} rows" if rows < total else f"{total:,} rows"
     count = "1 row" if total == 1 else count
-    style, width = look.style, look.width
+    style, width = layout.style, layout.width
     title = style.paint(style.strong, shortened(f"{table.spec.title} ({count})", width))
     if rows == 0:
         return f"{title}\n"
-    every = _indented(table, display_columns(table, look.names, look.time_unit))
-    candidates = [_visible_cells(column) for column in chosen(every, look.columns)]
+    every = _indented(table, display_columns(table, layout.names, layout.time_unit))
+    candidates = [_visible_cells(column) for column in chosen(every, layout.columns)]
     filled = [column for column in candidates if column.has_values]
-    order = look.sort or table.spec.sort
+    order = layout.sort or table.spec.sort
     ordered_by = {key.strip().removeprefix("-") for key in order.split(",")}
     shown, widths = _fitted(filled, width, ordered_by)
     lines = [title, *_header(shown, widths), "  ".join("-" * cells for cells in widths)]
@@ -188,8 +188,8 @@ def _indented(table: Table, columns: Sequence[DisplayColumn]) -> list[DisplayCol
     if table.spec.tree is None:
         return list(columns)
     own, above = table.spec.tree
-    told = next((at for at, column in enumerate(columns) if not column.hidden), None)
-    if told is None or columns[told].key in (own, above):
+    first = next((at for at, column in enumerate(columns) if not column.hidden), None)
+    if first is None or columns[first].key in (own, above):
         return list(columns)
     depth: dict[object, int] = {None: -1}
     for row, parent in zip(table.frame[own], table.frame[above], strict=True):
@@ -197,9 +197,9 @@ def _indented(table: Table, columns: Sequence[DisplayColumn]) -> list[DisplayCol
             return list(columns)
         depth[row] = depth[parent] + 1
     del depth[None]
-    cells = zip(depth.values(), columns[told].cells, strict=True)
+    cells = zip(depth.values(), columns[first].cells, strict=True)
     indented = tuple(f"{TREE_INDENT * levels}{cell}" for levels, cell in cells)
-    return [*columns[:told], replace(columns[told], cells=indented), *columns[told + 1 :]]
+    return [*columns[:first], replace(columns[first], cells=indented), *columns[first + 1 :]]
 
 
 def _visible_cells(column: DisplayColumn) -> DisplayColumn:

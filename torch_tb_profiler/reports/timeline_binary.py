@@ -95,8 +95,8 @@ def _lane_arrays(timeline: Timeline, drawn: Screen) -> dict[str, Array]:
 
 
 def _busy_shares(drawn: Screen) -> npt.NDArray[np.uint16]:
-    of = np.repeat(np.arange(len(drawn.lane)), np.diff(drawn.merged_first))
-    shares = np.rint(np.ldexp(drawn.busy_ns.astype(np.float64), -drawn.shift[of]) * BUSY_UNIT)
+    lane = np.repeat(np.arange(len(drawn.lane)), np.diff(drawn.merged_first))
+    shares = np.rint(np.ldexp(drawn.busy_ns.astype(np.float64), -drawn.shift[lane]) * BUSY_UNIT)
     limited: npt.NDArray[np.uint16] = np.minimum(shares, 2**16 - 1).astype(np.uint16)
     return limited
 
@@ -109,11 +109,11 @@ def _slice_arrays(
     ids = lanes.slice[drawn.whole].astype(np.int64)
     start = lanes.start_ns[drawn.whole]
     dur = lanes.busy_ns[drawn.whole + 1] - lanes.busy_ns[drawn.whole]
-    made_up = ids == NO_SLICE
-    code = np.where(made_up, -1 - lanes.category[drawn.whole].astype(np.int64), 0)
-    code[~made_up] = slices["name_code"].gather(ids[~made_up]).to_numpy()
+    is_synthetic = ids == NO_SLICE
+    code = np.where(is_synthetic, -1 - lanes.category[drawn.whole].astype(np.int64), 0)
+    code[~is_synthetic] = slices["name_code"].gather(ids[~is_synthetic]).to_numpy()
     # What a slice adds to its lane may be less than itself; a call of a group is not its slice.
-    as_recorded = ~made_up & (lanes.category[drawn.whole] < GROUP)
+    as_recorded = ~is_synthetic & (lanes.category[drawn.whole] < GROUP)
     real = ids[as_recorded]
     start[as_recorded] = slices["start_ns"].gather(real).to_numpy() - timeline.origin_ns
     dur[as_recorded] = slices["dur_ns"].gather(real).to_numpy()
@@ -127,7 +127,7 @@ def _slice_arrays(
             "slice_start_ns": _offsets(start - view.start_ns),
             "slice_dur_ns": _durations(dur),
             "slice_name": _unsigned(name),
-            "slice_id": np.where(made_up, NO_VALUE, ids).astype(np.uint32),
+            "slice_id": np.where(is_synthetic, NO_VALUE, ids).astype(np.uint32),
             "slice_category": lanes.category[drawn.whole].astype(np.uint8),
         },
     )
@@ -136,20 +136,20 @@ def _slice_arrays(
 def _names(timeline: Timeline, codes: Int64, longest_ns: Int64) -> _Names:
     """The text of each code and the other two of each kernel's, those of the longest slices first
     while there is room."""
-    told = _Names([None] * len(codes), [None] * len(codes), [None] * len(codes))
+    columns = _Names([None] * len(codes), [None] * len(codes), [None] * len(codes))
     kernels = kernel_names(timeline.trace)
     room = MAX_NAME_BYTES - NAME_ENTRY_BYTES * len(codes)
-    for place in np.argsort(-longest_ns, kind="stable").tolist():
-        code = int(codes[place])
+    for row in np.argsort(-longest_ns, kind="stable").tolist():
+        code = int(codes[row])
         text = CATEGORIES[-1 - code].title if code < -1 else timeline.trace.text(code) or ""
         texts = (text, kernels.short_text(code), kernels.demangled_text(code))
         cut = [name and name[:MAX_NAME_LENGTH] for name in texts]
         room -= sum(len(msgspec.json.encode(name or "")) for name in cut)
         if room < 0:
             break
-        for names, name in zip(told, cut, strict=True):
-            names[place] = name
-    return told
+        for names, name in zip(columns, cut, strict=True):
+            names[row] = name
+    return columns
 
 
 def _counter_arrays(counted: CounterScreen) -> dict[str, Array]:

@@ -40,6 +40,6 @@ def _side(table: Table, side: str) -> Table:
             return False
         return at <= last or side == DEVICE or column.hidden
 
-    kept = tuple(column for at, column in enumerate(columns) if is_shown(at, column))
-    spec = replace(table.spec, title=f"{table.spec.title}, {TITLES[side]}", columns=kept)
-    return replace(table, spec=spec, frame=table.frame.select(column.key for column in kept))
+    shown = tuple(column for at, column in enumerate(columns) if is_shown(at, column))
+    spec = replace(table.spec, title=f"{table.spec.title}, {TITLES[side]}", columns=shown)
+    return replace(table, spec=spec, frame=table.frame.select(column.key for column in shown))

@@ -75,5 +75,5 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
     else:
         hint = f"There is no {kind.replace('_', ' ')} at all."
     shown = name if len(name) <= 80 else name[:79] + "…"
-    said = kind.replace("_", " ")
-    return UnknownError(f"unknown_{kind}", f"There is no {said} {shown!r}.", hint)
+    label = kind.replace("_", " ")
+    return UnknownError(f"unknown_{kind}", f"There is no {label} {shown!r}.", hint)

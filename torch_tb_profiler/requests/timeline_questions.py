@@ -175,7 +175,7 @@ def _tracks(given: Parameters) -> str | None:
 def _levels(given: Parameters) -> tuple[tuple[str, int], ...]:
     """``levels=modules:3,ranges:2``, how many levels of which groups."""
     text = given.get("levels") or ""
-    found: dict[str, int] = {}
+    depths: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         name, _, depth = part.partition(":")
         if name not in LEVELLED or not (_is_number(depth) and 0 <= int(depth) <= MAX_LEVELS):
@@ -184,8 +184,8 @@ def _levels(given: Parameters) -> tuple[tuple[str, int], ...]:
                 f"levels: {part[:40]!r} is none of {', '.join(LEVELLED)} with a number from 0 to "
                 f"{MAX_LEVELS}, as in modules:3.",
             )
-        found[name] = int(depth)
-    return tuple(found.items())
+        depths[name] = int(depth)
+    return tuple(depths.items())
 
 
 def _time_ns(given: Parameters, name: str) -> float | None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.helpers.traces import call, kernel, op, step, trace
-from torch_tb_profiler.reports.scalars.values import Scalar, Told
+from torch_tb_profiler.reports.scalars.values import Scalar, ScalarSeries
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
@@ -17,14 +17,14 @@ BASE_NS = 1_700_000_000 * 10**9
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"
 
 
-def told(*traces: Trace, recorded_s: float = 7.0) -> Told:
-    points = Told()
+def told(*traces: Trace, recorded_s: float = 7.0) -> ScalarSeries:
+    points = ScalarSeries()
     for number, each in enumerate(traces):
         points.add(each, number, recorded_s)
     return points
 
 
-def curve(points: Told, name: str) -> list[tuple[int, float]]:
+def curve(points: ScalarSeries, name: str) -> list[tuple[int, float]]:
     return [(each.step, each.value) for each in points.scalars() if each.tag == f"profiler/{name}"]
 
 

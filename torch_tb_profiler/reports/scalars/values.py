@@ -71,7 +71,7 @@ class Scalar:
 
 
 @dataclass(slots=True)
-class Told:
+class ScalarSeries:
     """The points of one worker, and why curves are missing.
 
     Attributes:
