@@ -142,7 +142,7 @@ def test_a_comparison_averages_over_the_same_steps_as_the_overview() -> None:
     basis = step_basis(built, Selection(), rows, per_step=True)
     assert built.steps["name"].gather(rows).to_list() == ["0", "1", "2"]
     assert basis.divisor == 3
-    assert basis.place.tolist() == [0, 1, 2, 0, 1, 2]
+    assert basis.window_row.tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_steps_of_several_threads_count_a_moment_once() -> None:
