@@ -1,5 +1,5 @@
-"""What the distributed view and the findings about communication share: who arrives last at
-collectives, and why values of a call are null."""
+"""Shared by the distributed view and the communication detectors: the stragglers table, and reasons
+for null values of collectives."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ STRAGGLERS = TableSpec(
 def stragglers_table(matching: Matching) -> Table:
     """The ``stragglers`` table, worst first.
 
-    Clocks of machines differ, so arrival is not compared directly: a collective ends for all
-    together, and who ran it for the shortest time arrived last. Sends and receives say nothing of
-    that: who waits in them and for how long is the schedule's (of a pipeline) as well.
+    Clocks of machines differ, so arrival times are not compared directly: a collective ends at the
+    same time on all ranks, so the rank with the shortest duration arrived last. Sends and receives
+    are left out: waiting in them also depends on the pipeline schedule.
     """
     rows = arrivals(matching)
     last = pl.col("is_last")

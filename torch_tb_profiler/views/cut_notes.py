@@ -1,4 +1,4 @@
-"""What is said of a recording that was cut into other iterations than its own steps."""
+"""Notes on how a recording was split into iterations other than its recorded steps."""
 
 from __future__ import annotations
 

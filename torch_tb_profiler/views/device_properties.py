@@ -1,4 +1,4 @@
-"""What a file declares of a device: its columns, and what to say where it declares none."""
+"""Columns of device properties, and the reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def property_reasons(
     devices: Iterable[Mapping[str, Any]], keys: Collection[str] = ALWAYS
 ) -> dict[str, str]:
     """Column → why one of the properties ``keys`` of some of these rows of ``trace.devices`` is
-    null: the file says nothing of a device, or lacks just this."""
+    null: the recording does not describe a device, or lacks this property."""
     reasons: dict[str, set[str]] = {key: set() for key in keys}
     for device in devices:
         is_described = any(device.get(key) is not None for key in _PROPERTIES)

@@ -1,8 +1,7 @@
-"""Views of recordings whose devices are no GPUs: called what they are, without Tensor Cores.
-
-Views speak of GPUs and their Tensor Cores; of an NPU each such word and number would be wrong, and
-it would be so in every view. So views are made as they are, and this is done to all of them. Keys
-stay: ``gpu_utilization_mean_pct`` is that of whatever the devices are.
+"""Device terms of recordings from devices other than GPUs. Views are written for GPUs with Tensor
+Cores. For other devices, such as NPUs, :func:`localize_device_terms` replaces "GPU" by the name of
+the device and clears Tensor Core values after a view is computed. Keys do not change:
+``gpu_utilization_mean_pct`` is the utilization of any device.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from torch_tb_profiler.views.schema import (
 )
 
 _TENSOR_CORE_KEY = "tensor_core"
-"""In keys of what there is nothing of without Tensor Cores."""
+"""Part of the keys that have no value without Tensor Cores."""
 
 _TENSOR_CORE_ROWS = ("using_tensor_cores", "eligible_not_using", "tensor_core")
-"""First cells of rows likewise."""
+"""First cells of rows that have no values without Tensor Cores."""
 
 _GPU_GUIDES = ("guidance", "title")
-"""The table of which rows are left out that speak of GPUs, and where they do."""
+"""The table of links, and its column in which rows about GPUs are recognized."""
 
 _CHECK_REASONS = (CHECKED.name, "reason")
-"""The table whose cells hold sentences of ours, and the column of them."""
+"""The table and the column whose cells contain sentences with device terms."""
 
 _GPU = re.compile(r"\bGPU(s?)\b")
 
 
 def localize_device_terms(traces: Mapping[str, Trace], view: View) -> View:
-    """``view``, of all of ``traces``, in words that are true of their devices."""
+    """``view`` of ``traces`` with the terms of their devices."""
     kinds = {device_kind(trace) for trace in traces.values()}
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind is None:

@@ -37,10 +37,10 @@ def flame_columns(what: str) -> tuple[Column, ...]:
 
 
 def flame_table(spec: TableSpec, nodes: pl.DataFrame) -> Table:
-    """Lay the rows of a tree out: siblings in a row, the first at its parent's left edge.
+    """Lay out the rows of a tree: siblings next to each other, the first at its parent's left edge.
 
-    A bar is at least as wide as the bars above it together, also where a selection holds calls
-    of what is below but not the call around them.
+    A bar is at least as wide as the bars above it together, also if a selection contains nested
+    calls but not the call around them.
 
     Args:
         spec: ``path, parent, name, depth`` and left edge and width of host and device bars in µs.

@@ -7,6 +7,6 @@ LARGER = {"bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))}
 
 
 def larger_unit(unit: str, highest: float) -> tuple[float, str]:
-    """By what to divide values up to ``highest``, and the unit that makes them of."""
+    """The divisor for values up to ``highest``, and the resulting unit."""
     larger = (each for each in LARGER.get(unit, ()) if each[0] <= highest)
     return next(larger, (1.0, unit))

@@ -1,5 +1,5 @@
-"""What holds up a recorded data loader and what to do about it, in sentences: for the data view and
-the finding about data loading."""
+"""Sentences on what limits a recorded data loader and how to fix it, for the data view and the
+detector of data loading."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def loader_name(loading: Loading) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisText:
-    """A diagnosis in sentences; empty ones where there is nothing to say.
+    """A diagnosis in sentences; empty where a sentence does not apply.
 
     Attributes:
-        waited: How long which steps waited.
-        why: What holds them up, and what to do about that: by the CPU, where it was sampled.
-        stage: The stage with most of the work, and what to do about that.
-        won: What would be won, estimated.
-        start: What the start of epochs costs.
-        crowded: That workers are more than the cores, where no step waits for them.
+        waited: How long steps waited.
+        why: What limits the loader and what to do about it, using CPU samples if recorded.
+        stage: The most expensive stage, and what to do about it.
+        won: The estimated gain.
+        start: The cost of starting epochs.
+        crowded: That there are more workers than cores, where no step waits.
     """
 
     waited: str
@@ -79,7 +79,7 @@ def describe_diagnosis(loading: Loading, result: Diagnosis) -> DiagnosisText:
 
 
 def _advised(loading: Loading, result: Diagnosis) -> str:
-    """The kind of advice: of a loader in the process by what workers would win."""
+    """Key of the advice; for a loader in the main process it depends on the gain from workers."""
     if result.kind != IN_PROCESS or result.needed is not None:
         return result.kind
     if 0 < loading.work_us < data_loading().little_work_us:
@@ -117,7 +117,7 @@ def _won(loading: Loading, result: Diagnosis) -> str:
 
 
 def _start(loading: Loading, result: Diagnosis) -> str:
-    """The start of epochs, where it is a good part of the waiting."""
+    """The start of epochs, if it is a large part of the waiting."""
     share = loading.start_us / loading.elapsed_us * 100 if loading.elapsed_us else 0.0
     if share < data_loading().waited_pct:
         return ""
@@ -130,7 +130,7 @@ def _start(loading: Loading, result: Diagnosis) -> str:
 
 
 def _cpu(loading: Loading) -> str:
-    """What the CPU of workers and of the machine says."""
+    """Advice from the CPU samples of workers and machine."""
     figures = [] if loading.cpu_pct is None else [f"{loading.cpu_pct:.0f} % CPU each"]
     if loading.idle_cores is not None:
         figures.append(f"{loading.idle_cores:.1f} of {loading.cores} cores idle")
@@ -141,7 +141,7 @@ def _cpu(loading: Loading) -> str:
 
 
 def _cores_kind(loading: Loading) -> str | None:
-    """Whether more workers help; None where nothing tells it."""
+    """Key of the advice on more workers; None if unknown."""
     if loading.has_no_core_left:
         return "no_cores"
     if loading.cpu_pct is None:

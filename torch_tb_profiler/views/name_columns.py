@@ -61,7 +61,7 @@ OTHER_NAMES = (
 
 
 def other_names(trace: Trace, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The values of :data:`OTHER_NAMES` for name codes; null of what is no kernel."""
+    """The values of :data:`OTHER_NAMES` for name codes; null for names that are not kernels'."""
     names = kernel_names(trace)
     return names.short(codes).alias(SHORT), names.demangled(codes).alias(DEMANGLED)
 
@@ -87,8 +87,8 @@ def with_other_names(table: Table, shorts: Mapping[str, str]) -> Table:
 
 
 def shown_names(table: Table, mode: NameMode) -> pl.Series | None:
-    """What to show under ``name``, row by row: the chosen name, or the recorded one of rows that
-    have no other; None where the column is to be shown as it is."""
+    """Values to show under ``name``: the chosen name of each row, or the recorded one if a row has
+    no other; None if the column is shown unchanged."""
     key = {"short": SHORT, "demangled": DEMANGLED}.get(mode)
     if key is None or key not in table.frame.columns or "name" not in table.frame.columns:
         return None

@@ -1,4 +1,4 @@
-"""The quality report of a trace as notes beside the numbers they concern."""
+"""The quality report of a trace as notes on the numbers that it affects."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ HARMLESS = frozenset(
         "utf16",
     }
 )
-"""Issues that cost no event and bend no number; the others are warnings."""
+"""Issues that lose no event and affect no number; all others are warnings."""
 
 CUT_ISSUES = frozenset({"gzip_corrupt", "gzip_truncated", "truncated"})
-"""Issues of a recording of which everything after some place is missing."""
+"""Issues of a recording that is truncated: everything after some point is missing."""
 
 LOSS_ISSUES = CUT_ISSUES | {
     "database_damaged",
@@ -114,7 +114,7 @@ STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"several_processes", "step_duplicate
 """Issues that concern steps and what ran in them, not who launched it."""
 
 RANK_ISSUES = STEP_ISSUES | {"argument_value", "header_value"}
-"""Issues that concern what ranks say of themselves and of their collectives."""
+"""Issues that concern ranks and their collectives."""
 
 _DEVICE_TIME = ("device_self_us", "device_total_us")
 _HOST_TIME = ("host_self_us", "host_total_us")
@@ -143,7 +143,8 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "several_processes": ("average_step_us", "step_count", "step"),
     "step_left_out": ("average_step_us", "step_count", "step"),
 }
-"""Columns and facts an issue bends, marked in the pages; the others concern the whole file."""
+"""Columns and facts affected by an issue, marked in the pages; all other issues concern the whole
+file."""
 
 
 _ONLY_ON_DEVICES = "All of them are on devices, where work may overlap; no number is affected."
@@ -205,7 +206,7 @@ def quality_notes_of_several(
 
 
 def is_cut_short(trace: Trace) -> bool:
-    """True when everything after some place of the recording is missing."""
+    """True when the recording is truncated."""
     return not CUT_ISSUES.isdisjoint(trace.quality.counts)
 
 
@@ -229,7 +230,7 @@ def _issue(trace: Trace, code: str) -> _Issue:
 
 @per_trace
 def _only_devices_overlap(trace: Trace) -> bool:
-    """Whether no slice of the host lies on a lane of its own."""
+    """Whether all slices that overlap others are on devices."""
     aside = trace.slices.filter(pl.col("lane") > 0)["category"]
     return len(aside) > 0 and bool(aside.is_in(DEVICE_CATEGORIES).all())
 

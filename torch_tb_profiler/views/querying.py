@@ -9,9 +9,8 @@ A clause is ``key operator value`` or a text that any string column must contain
 ``key=~/expression/`` and ``=~/expression/`` are regular expressions (``!=~/…/``: none is found). A
 backslash takes ``;``, ``\\`` and the operator characters literally; elsewhere it is itself. Text
 comparison ignores case. Null satisfies ``!=``, ``!~`` and ``!=~`` (it is neither equal nor
-containing) and ``=-``, and no other clause, so a clause and its negation part the rows in two. What
-is looked for inside ``name`` is looked for in the other names of the row too
-(``views/name_columns.py``).
+containing) and ``=-``, and no other clause, so a clause and its negation part the rows in two. A
+search inside ``name`` also matches the other names of the row (``views/name_columns.py``).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _CLAUSE = re.compile(
     rf"{_WHITE}*([A-Za-z_][A-Za-z0-9_]*){_WHITE}*(!~|!=|>=|<=|~|=|>|<)(.*)", re.DOTALL
 )
 _EXPRESSION = re.compile(rf"{_WHITE}*~/(.*)/{_WHITE}*", re.DOTALL)
-"""What behind ``=`` or ``!=`` is a regular expression."""
+"""A regular expression after ``=`` or ``!=``."""
 _SEARCH = re.compile(rf"{_WHITE}*(!?=)(~/.*)", re.DOTALL)
 """A regular expression for every string column."""
 _AROUND = re.compile(rf"\A{_WHITE}+|{_WHITE}+\Z")
@@ -44,11 +43,11 @@ _NULL = "-"
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 _OPPOSITE = {"!=": "=", "!~": "~", "!=~": "=~"}
 _INSIDE = ("~", "=~")
-"""Operators that look for something inside a text."""
+"""Operators that search inside a text."""
 
 
 class QueryError(ValueError):
-    """A ``sort``, ``filter``, ``offset`` or ``limit`` that cannot be understood.
+    """A malformed ``sort``, ``filter``, ``offset`` or ``limit``.
 
     Attributes:
         parameter: Which of the four.
@@ -70,7 +69,7 @@ def query(
     """The rows of ``table`` that satisfy ``filter``, ordered by ``sort``, from ``offset`` on.
 
     Args:
-        table: A filled table, of which every row is looked at; its order breaks ties.
+        table: A filled table; its order breaks ties.
         sort: Sort keys; None or empty keeps the order.
         filter: Clauses; None or empty keeps every row.
         offset: Rows to skip, after filtering and sorting.
@@ -97,7 +96,7 @@ def query(
 
 
 def complete(table: Table) -> Table:
-    """``table`` with every row, also where it holds the first ones of many only."""
+    """``table`` with all rows, if it holds only the first ones."""
     return table if table.all_rows is None else table.all_rows()
 
 
@@ -211,8 +210,8 @@ def _unescaped(text: str) -> str:
 
 
 def _search_expression(table: Table, clause: str) -> pl.Expr:
-    """What a clause without a key means: for every string column that is shown without being asked
-    for, and every name of a kernel. A hidden one would find rows in which nobody sees why."""
+    """The expression of a clause without a key: it applies to all visible string columns and to all
+    names of a kernel. Matches in hidden columns would show rows without a visible reason."""
     match = _SEARCH.fullmatch(clause)
     operator, value = ("", "") if match is None else _read(match[1], match[2])
     if operator not in ("=~", "!=~"):

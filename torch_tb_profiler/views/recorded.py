@@ -1,4 +1,4 @@
-"""Tables that the files of a recording hold themselves, shown as they are, with the file's name."""
+"""Tables that a profiler wrote to files of the recording, shown unchanged with the file name."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def recorded_frame(trace: Trace, name: str) -> pl.DataFrame | None:
 def recorded_table(
     spec: TableSpec, frame: pl.DataFrame, reasons: Mapping[str, str] | None = None
 ) -> Table:
-    """Rows that a file tells as a table; ``reasons`` are for columns that are not the file's."""
+    """Rows of a file as a table; ``reasons`` are for columns that the file does not have."""
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
     all_reasons = dict.fromkeys(shown.columns, NOT_IN_FILE) | dict(reasons or {})
     return Table(spec, shown, needed(shown, all_reasons))
 
 
 def recorded_notes(tables: Collection[str], selection: Selection) -> tuple[Note, ...]:
-    """That a selection does not narrow what files tell of the whole recording."""
+    """A note that a selection does not apply to values read from files."""
     if not tables or selection.is_everything:
         return ()
     text = (

@@ -1,7 +1,7 @@
 """All views by name, in the order pages list them. A new view is one name here.
 
-A view's module is loaded when the view is asked for: a report of three views need not wait for
-the others.
+The module of a view is imported when the view is requested, so a report of three views does not
+import the others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ VIEW_NAMES = (
 """Each is also the folder whose ``view.py`` declares the view, as ``SPEC``."""
 
 DEFAULT_VIEW = VIEW_NAMES[0]
-"""The view of who asks for none."""
+"""The view that is shown if none is requested."""
 
 
 def view_named(name: str) -> ViewSpec:

@@ -1,8 +1,8 @@
-"""Regular expressions of filters: matched in time that grows with the text, never with its powers.
+"""Regular expressions of filters, matched in time linear in the length of the text.
 
 The syntax is that of Rust's ``regex``, which polars uses: no look-around and no back references,
 so that no expression in a link can hang whoever opens it. Matching is stopped after
-:data:`MAX_SECONDS` all the same: an expression may stand for a machine of megabytes.
+:data:`MAX_SECONDS` nevertheless, because an expression may compile to megabytes.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import polars as pl
 MAX_CHARACTERS = 500
 MAX_SECONDS = 2.0
 _PIECE_CHARACTERS = 1 << 18
-"""Text between two looks at the clock."""
+"""Characters matched between two checks of the time limit."""
 _IGNORING_CASE = "(?i)"
 _REASON = re.compile(r"^error: (.+)$", re.MULTILINE)
 
 
 class ExpressionError(ValueError):
-    """A regular expression that cannot be understood, or is too much work."""
+    """A regular expression that is malformed or too expensive."""
 
 
 def matching(
     values: pl.Series, pattern: str, *, clock: Callable[[], float] = time.monotonic
 ) -> pl.Series:
-    """Those of ``values`` in which ``pattern`` is found somewhere, whatever the case.
+    """The ``values`` that contain a match of ``pattern``, ignoring case.
 
     Args:
         values: Texts, each once, without nulls.
         pattern: The expression.
-        clock: Tells seconds.
+        clock: Returns seconds.
 
     Raises:
         ExpressionError: ``pattern`` is malformed, longer than :data:`MAX_CHARACTERS`, or not done

@@ -1,4 +1,4 @@
-"""What samples say to whoever wants the program faster.
+"""Advice derived from samples of host and devices.
 
 Thresholds: ``knowledge/resources.toml``. Rules: ``docs/views-resources.md#advice``.
 """
@@ -24,17 +24,17 @@ from torch_tb_profiler.views.schema import Note, Severity
 
 HOST, PROCESS, GPU, WORKER = "host", "process", r"GPU \d+", "loader worker .*"
 PIPELINES = ("pipeline", "queues")
-"""Side tables of recordings of a data pipeline, which tell no waits in time."""
+"""Side tables of recordings of a data pipeline, which have no wait times."""
 
 
 class Measured:
-    """The series of a selection by source and metric, with as many samples as tell something."""
+    """The series of a selection by source and metric that have enough samples."""
 
     def __init__(self, series: Sequence[SampleSeries], least: int) -> None:
         self._series = [each for each in series if len(each.value) >= least]
 
     def find(self, source: str, metric: str) -> list[SampleSeries]:
-        """The series of a metric, of the sources that a pattern fits wholly."""
+        """The series of a metric whose source fully matches a pattern."""
         return [
             each
             for each in self._series
@@ -75,7 +75,7 @@ class SampleContext:
 
 
 def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> list[Note]:
-    """What to do, by the samples of a selection: warnings first.
+    """Notes with advice from the samples of a selection, warnings first.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.
@@ -86,8 +86,8 @@ def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -
 
 
 def urgent(trace: Trace, selection: Selection) -> list[Note]:
-    """Of the advice from samples what makes all times of the recording doubtful, or the program
-    slow whatever it does: for the findings of the overview.
+    """The advice from samples that affects all times of the recording, for the findings of the
+    overview.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.
@@ -123,7 +123,7 @@ def _note(
 
 
 def _host_cpu_low(context: SampleContext) -> Note | None:
-    """Cores have time while steps wait for data."""
+    """Cores are idle while steps wait for data."""
     user, limit = context.samples.mean(HOST, "CPU user"), context.thresholds.low_user_pct
     if user is None or user >= limit:
         return None
@@ -164,7 +164,7 @@ def _workers_text(context: SampleContext) -> str:
 
 
 def _host_cpu_system(context: SampleContext) -> Note | None:
-    """The kernel takes the cores."""
+    """The operating system uses much CPU time."""
     system, limit = context.samples.mean(HOST, "CPU system"), context.thresholds.high_system_pct
     if system is None or system <= limit:
         return None
@@ -200,7 +200,7 @@ def _io_wait(context: SampleContext) -> Note | None:
 
 
 def _shared(context: SampleContext) -> Note | None:
-    """Other programs have the cores."""
+    """Other programs use the cores."""
     cores, limit = context.samples.mean(HOST, "cores"), context.thresholds.shared_others_pct
     idle, own = context.samples.mean(HOST, "CPU idle"), context.samples.mean(PROCESS, "CPU")
     job = context.trace.meta.info.job
@@ -241,7 +241,7 @@ def _memory_full(context: SampleContext) -> Note | None:
 
 
 def _swapped(context: SampleContext) -> Note | None:
-    """Memory of the program lies on disk."""
+    """Memory of the process is swapped to disk."""
     most, limit = (
         context.samples.highest(PROCESS, "swapped memory"),
         context.thresholds.swapped_bytes,
@@ -294,7 +294,7 @@ def _cpu_limit(context: SampleContext) -> Note | None:
 
 
 def _throttled(metric: str, kind: AdviceKind, text: str) -> Callable[[SampleContext], Note | None]:
-    """A rule about GPUs whose clocks were held down, for one reason."""
+    """A rule about GPUs whose clocks were throttled for one reason."""
 
     def rule(context: SampleContext) -> Note | None:
         limit = context.thresholds.gpu_throttled_pct
@@ -369,7 +369,8 @@ URGENT: tuple[Callable[[SampleContext], Note | None], ...] = (
         "the power supply and its cables, and nvidia-smi -q -d PERFORMANCE.",
     ),
 )
-"""What makes everything slow, most urgent first: the overview tells it too."""
+"""Rules about conditions that slow everything down, most urgent first; the overview reports them
+too."""
 
 RULES = (
     *URGENT,
@@ -391,4 +392,4 @@ RULES = (
         "{state}nvidia-smi -rac and -rgc reset them.",
     ),
 )
-"""What is most urgent first."""
+"""All rules, most urgent first."""

@@ -1,4 +1,4 @@
-"""How much of its time a program waited for data, as far as anything tells it."""
+"""The share of time that a program waited for data, if recorded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch_tb_profiler.trace.model import Trace
 
 
 def waits_pct(trace: Trace, selection: Selection) -> float | None:
-    """Percent of the time, by what tells most: batches of loaders, timed steps, ranges of data
-    loaders in the steps; None where nothing tells.
+    """Percent of the time, from the best source: batches of loaders, timed steps, or ranges of data
+    loaders in the steps; None without any.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.

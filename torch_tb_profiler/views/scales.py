@@ -1,4 +1,4 @@
-"""Which multiple of a unit makes numbers readable: 1 204 000 µs are 1.204 s; and how many decimals.
+"""Readable multiples of units (1 204 000 µs are 1.204 s), and numbers of decimals.
 
 The pages choose by the same rules (``fe/src/lib/units.ts``, ``fe/src/table/columnView.ts``);
 ``tests/data/scaled_numbers.json`` holds examples for both.
@@ -53,9 +53,9 @@ def multiple_for(unit: Unit | None, largest: float, *, least: float = 1) -> Mult
 
     Args:
         unit: Unit of the values, None for a plain number.
-        largest: The greatest value; 0, or what is no number, takes the unit itself.
+        largest: The greatest value; 0 and non-finite values take the unit itself.
         least: How many of a multiple above the unit the greatest value must be: more than 1 leaves
-            digits to the small values beside it.
+            digits for smaller values.
     """
     multiples = _PLAIN if unit is None else MULTIPLES[unit]
     base = next(multiple for multiple in multiples if multiple.divisor == 1)
@@ -77,14 +77,13 @@ _LEAST_NS = {"us": 1e-3, "ns": 1.0}
 
 
 def is_moment(key: str) -> bool:
-    """Whether a column holds times of day, not lengths: ``start_us``, ``peak_us``. What tells its
-    rows apart are its last digits, however large the numbers are."""
+    """Whether a column holds times of day, not lengths: ``start_us``, ``peak_us``. Its rows differ
+    in the last digits, however large the numbers are."""
     return _MOMENT.search(key) is not None
 
 
 def is_confidence(key: str) -> bool:
-    """Whether a column or fact says how sure something is: few steps give no more than a decimal,
-    and it never reads 100 %."""
+    """Whether a column or fact is a confidence: it has one decimal and never reads 100 %."""
     return _CONFIDENCE.search(key) is not None
 
 
@@ -95,7 +94,7 @@ def duration_text(duration_us: float) -> str:
 
 
 def confidence_text(pct: float) -> str:
-    """``">99.9 %"`` for what would read as certain."""
+    """A confidence as text; ``">99.9 %"`` if it would round to 100 %."""
     least = 100 - 10.0**-CONFIDENCE_DECIMALS
     shown = f"{pct:.{CONFIDENCE_DECIMALS}f}"
     return f"{f'>{least}' if float(shown) >= 100 else shown} %"

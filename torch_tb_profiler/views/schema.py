@@ -1,4 +1,4 @@
-"""What a view is made of: tables with declared columns, series, facts and notes.
+"""The parts of a view: tables with declared columns, series, facts and notes.
 
 A column is declared once, here in Python; the JSON, the CSV header, the Markdown, the
 TypeScript types, the tooltips of the pages and ``docs/columns.md`` are made from it.
@@ -60,9 +60,9 @@ class Column:
         unit: Unit of the values, or None.
         help: What it means and how it is counted, in one or two sentences.
         estimated: True when the number is an estimate; pages mark it ``est.``.
-        family: Name of the measures of the table that are read together (shortest beside longest,
-            self beside total) and so are shown in one multiple of their unit; None stands alone.
-        hidden: True when pages, terminal and Markdown show it only when asked for it.
+        family: Name of a group of measures that are compared with each other (min and max, self and
+            total) and therefore share one multiple of their unit; None for no group.
+        hidden: True when pages, terminal and Markdown show it only on request.
         additive: True when the values of different rows add up: a footer may show their sum.
         value: Computes the values of a table that ``views.filling`` fills; None takes the column of
             the same key.
@@ -85,7 +85,7 @@ class Column:
     only_grouped: Grouping | None = None
 
     def payload(self) -> ColumnPayload:
-        """What JSON says of the column."""
+        """The declaration of the column in JSON."""
         return msgspec.convert(self, ColumnPayload, from_attributes=True)
 
 
@@ -114,11 +114,11 @@ class TableSpec:
         columns: Its columns, in order; keys are unique.
         sort: Default order in the grammar of the ``sort`` parameter, ``"-device_self_us,name"``.
         tree: ``(id column, parent column)`` when rows make a tree, else None.
-        is_summary: True when it only stands beside the view's first table, as its sums or what
-            surrounds it: CSV, which holds one table, is that of the first unless this is named.
+        is_summary: True when it only complements the view's first table, for example as its sums:
+            CSV holds one table, the first one unless this one is named.
         when_empty: Why it may have no rows, for people.
         two_sided: True when it has times of host and device (``cpu_…``, ``gpu_…``) that do not fit
-            beside each other on a terminal, which prints two tables instead.
+            next to each other on a terminal, which prints two tables instead.
     """
 
     name: str
@@ -162,10 +162,10 @@ class Table:
         null_reasons: Column key → why its nulls are null. A column whose nulls have no reason
             simply does not apply to those rows.
         row_count: Rows after ``filter``, before ``offset`` and ``limit``; None means all are here.
-        filtered_out: True when rows there were, and none passed the filter.
+        filtered_out: True when there were rows and none passed the filter.
         sums: Column key → sum of a column whose values add up; None until the table was queried.
-        all_rows: Makes every row, where ``frame`` holds the first ones of many only: asked for when
-            the table itself is (``views.querying.complete``).
+        all_rows: Computes all rows if ``frame`` holds only the first ones: called when the table
+            itself is requested (``views.querying.complete``).
     """
 
     spec: TableSpec

@@ -1,4 +1,4 @@
-"""The declaration of a view: its name, what it needs, and the function that makes it.
+"""The declaration of a view: its name, what it needs, and the function that computes it.
 
 Apart from :mod:`torch_tb_profiler.views.registry`, so that view modules can declare themselves
 without importing each other.
@@ -54,15 +54,15 @@ class ViewSpec:
         group_bys: Values of ``group_by``, the default first; empty when it has none.
         parameters: What else can be asked of it: the ``PARAMETERS`` of its package.
         missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
-            view it is asked for each worker's trace; one that can is enough.
+            view it is called for each worker's trace; one trace without a reason is enough.
         reads_summaries: True for a ``run`` view that answers from the summaries of
             ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
             memory.
         leading_facts: Keys of the facts that reports show before everything else.
-        on_pages: False for another layout of what other views tell: the pages do not list it, and
-            ``report --view all`` leaves it out.
-        by_phase: Whether a phase narrows it (by the masks of ``analysis.selection``); a view of
-            stretches of time is asked without one.
+        on_pages: False for another layout of the values of other views: the pages do not list it,
+            and ``report --view all`` leaves it out.
+        by_phase: Whether a phase narrows it (by the masks of ``analysis.selection``); views of time
+            ranges ignore it.
         has_findings: Whether the findings of the detectors are among its notes: for a ``trace``
             view those of the trace, for a ``run`` view those of comparing its workers.
         sorts_every_table: True when an order that names no table is for every table that has its

@@ -50,8 +50,8 @@ def time_columns(
         measure: One of ``MEASURES``.
         total: How the total of a row is made, ``"summed over its outermost calls"``.
         of: What the other three are of, ``"its outermost calls"``.
-        hide_total: Whether the total is shown only when asked for, as the others are.
-        with_total: False where the table tells the total under another key.
+        hide_total: Whether the total is hidden by default, like the others.
+        with_total: False if the table has the total under another key.
     """
     title, text = _TITLES[measure], _TEXTS[measure]
     figures = tuple(

@@ -623,7 +623,7 @@ export interface TimelineStepsAnswer {
   ranges: TimelineStretchPayload[];
 }
 
-/** What to add to the times of a worker's timeline; null when nothing tells it. */
+/** Clock offset of a worker's timeline; null if unknown. */
 export interface TimelineClockPayload {
   worker: string;
   offset_ns: number | null;

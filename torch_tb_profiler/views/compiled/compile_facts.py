@@ -1,4 +1,4 @@
-"""The figures about compilation: how often, how long, and how often code is left and entered again.
+"""Facts on compilation: number, time, and graph breaks.
 
 Definitions: ``docs/views-compiled.md#compilations``.
 """
@@ -71,7 +71,7 @@ def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
 
 
 def compile_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
-    """What compiled in steady steps, and where code goes on after graph breaks."""
+    """Notes on compilations in steady steps, and on where code resumes after graph breaks."""
     return (*_again(trace, selection), *_breaks(trace))
 
 

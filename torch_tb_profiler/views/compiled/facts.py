@@ -1,5 +1,4 @@
-"""The figures about graphs: how much of the device time they run, and of how much it is known what
-it belongs to.
+"""Facts on graphs: their share of device time, and how much of it is attributed.
 
 Definitions: ``docs/views-compiled.md#facts``.
 """
@@ -81,7 +80,7 @@ def _pct(part_ns: Int64, whole_ns: Int64) -> float | None:
 
 
 def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
-    """How kernels of graphs are told, and what of the launches is missing."""
+    """Notes on how graph kernels are attributed, and on missing data of launches."""
     launches = graph_launches(trace)
     notes: list[Note] = []
     chosen = selected[launches.launch]

@@ -171,7 +171,8 @@ def kernels_table(trace: Trace, launch: int | None) -> Table:
 
 
 def kinds_table(trace: Trace, launch: int | None, selected: Bools) -> Table:
-    """The rows of :data:`KINDS` of one launch, beside the selected ones of its graph."""
+    """The rows of :data:`KINDS` of one launch, with means over the selected launches of its
+    graph."""
     launches, nodes, times = graph_launches(trace), graph_nodes(trace), graph_times(trace)
     if launch is None:
         return Table(KINDS, pl.DataFrame(schema=KINDS.polars_schema()))

@@ -301,7 +301,7 @@ def _by_kind(trace: Trace) -> npt.NDArray[np.int64]:
 
 @per_trace
 def _attributed(trace: Trace) -> tuple[Int64, Int64]:
-    """Per launch the summed duration of what is attributed, and of all."""
+    """Per launch the summed duration of attributed kernels, and of all kernels."""
     launches = graph_launches(trace)
     dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
     attributed_ns, whole = np.zeros(launches.count, np.int64), np.zeros(launches.count, np.int64)

@@ -1,4 +1,4 @@
-"""What copies cost each GPU, and what small and pageable ones could be instead."""
+"""Facts on the time of copies per GPU, and notes on small and pageable copies."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from torch_tb_profiler.views.schema import Fact, Note
 
 SMALL_BYTES = 64 << 10
 SMALL_COPIES = 100
-"""So many copies below :data:`SMALL_BYTES` are worth a word."""
+"""Minimum number of copies below :data:`SMALL_BYTES` for a note."""
 WORTH_PCT = 1.0
-"""So much of the time of all copies is worth a word."""
+"""Minimum share of the time of all copies for a note."""
 
 
 def copy_facts(trace: Trace, copies: pl.DataFrame) -> tuple[Fact, ...]:

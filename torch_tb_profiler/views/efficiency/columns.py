@@ -210,10 +210,10 @@ AS_RECORDED = replace(
     sort="-flops,name",
     when_empty="The recording has no FLOPs of operators.",
 )
-"""The same table, of what a file of the recording tells."""
+"""The same table for FLOPs from a file of the recording."""
 
 RECORDED_FLOPS = replace(AS_RECORDED, name="recorded_flops", title="FLOPs as recorded")
-"""The same beside operators that are counted."""
+"""The same table next to computed FLOPs."""
 
 ROOFLINE_POINTS = TableSpec(
     "roofline_points",

@@ -1,4 +1,4 @@
-"""What bends the figures of the view of efficiency."""
+"""Notes on limits of the efficiency figures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MIN_COVERED_PCT = 50.0
 """Below this share of device time with known work the model's figures are of a minor part."""
 
 MIN_DIFFERENCE_PCT = 1.0
-"""Smaller differences are roundings of who counted."""
+"""Smaller differences are due to rounding."""
 
 _MAX_NAMED = 5
 
 
 MIN_SM_SHARE = 0.9
-"""Of a model some are sold with a few multiprocessors less; a slice of one has half or less."""
+"""Some cards of a model have a few multiprocessors less; a MIG slice has half or less."""
 
 
 def efficiency_notes(

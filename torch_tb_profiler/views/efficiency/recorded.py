@@ -1,4 +1,4 @@
-"""FLOPs of operators and of the model as files of the recording tell them.
+"""FLOPs of operators and of the model, read from files of the recording.
 
 Definitions: ``docs/views-efficiency.md#what-files-tell``.
 """
@@ -25,7 +25,7 @@ _TIMES = {"name": pl.String, "calls": pl.Int64, "device_time_us": pl.Float64}
 def recorded_operators(
     trace: Trace, flops: pl.DataFrame | None, sums: pl.DataFrame | None
 ) -> Table:
-    """The operators that a file tells FLOPs of, with the times of a file beside them."""
+    """The operators with recorded FLOPs, with times from a file."""
     if flops is None:
         return Table(AS_RECORDED, pl.DataFrame(schema=AS_RECORDED.polars_schema()))
     rows = with_rates(flops.filter(pl.col("level") == "operator"))
@@ -44,14 +44,14 @@ def recorded_operators(
 
 
 def with_rates(flops: pl.DataFrame) -> pl.DataFrame:
-    """Recorded FLOPs with what tables call their rates."""
+    """Recorded FLOPs with the rate columns of the tables."""
     return flops.with_columns(
         tflops_per_s=pl.col("flops_per_s") / TERA, peak_pct=pl.col("utilization_pct")
     )
 
 
 def recorded_facts(trace: Trace, flops: pl.DataFrame | None) -> tuple[Fact, ...]:
-    """FLOPs and share of the peak of the model, as files tell them."""
+    """FLOPs of the model and share of the peak, read from files."""
     none = missing_reason(trace, "flops", NO_MODEL)
     if flops is None:
         return _model_facts(None, None, None, None, none)

@@ -14,7 +14,7 @@ from torch_tb_profiler.views.efficiency.columns import ROOFLINE_POINTS
 from torch_tb_profiler.views.schema import Line, Series, Table
 
 MAX_POINTS = 300
-"""More points than one can tell apart; those with most device time are drawn."""
+"""Points that are drawn, those with the most device time; more could not be distinguished."""
 
 _DECADE = 10.0
 _LOWEST, _HIGHEST = 1e-2, 1e4

@@ -57,8 +57,8 @@ NOTHING = (
 
 
 def efficiency(trace: Trace, selection: Selection, *, peak: str | None = None) -> View:
-    """How close the selection comes to the limits of its devices, or to those of ``peak``; and what
-    files of the recording tell of that.
+    """How close the selection comes to the limits of its devices, or to those of ``peak``, with
+    values from files of the recording.
 
     Raises:
         SelectionError: steps, grouping or peaks make no sense for this trace.
@@ -80,14 +80,15 @@ def efficiency(trace: Trace, selection: Selection, *, peak: str | None = None) -
 
 
 def _as_recorded(fact: Fact) -> Fact:
-    """A fact of a file, told apart from the counted one of its name."""
+    """A fact from a file, with a scope that distinguishes it from the computed fact of the same
+    key."""
     return replace(
         fact, scope="as recorded" if fact.scope is None else f"{fact.scope}, as recorded"
     )
 
 
 def _counted(trace: Trace, selection: Selection, group_by: str, peak: str | None = None) -> View:
-    """What the events of the recording tell."""
+    """The view computed from the events of the recording."""
     mask = selected_calls(trace, selection)
     groups = grouped(trace, group_by, mask, peak)
     outside = launches_outside(trace, selection, by_stack=False)
@@ -117,11 +118,11 @@ _WHOLE = {
     )
     for group_by in GROUP_BYS
 }
-"""The view of the whole trace, which most questions are about; made once for each grouping."""
+"""The view of the whole trace per grouping, cached because most requests are for it."""
 
 
 def _recorded(trace: Trace, selection: Selection) -> View:
-    """What files of the recording tell, of the whole of it."""
+    """The view of values from files, for the whole recording."""
     flops = recorded_frame(trace, "recorded_flops")
     sums = recorded_frame(trace, "recorded_operators")
     tables: list[Table] = [recorded_operators(trace, flops, sums)]

@@ -19,8 +19,8 @@ from torch_tb_profiler.views.shares import of_whole
 NO_DIRECTION = "The direction is not part of the name of the copy."
 NO_HOST_MEMORY = "No host memory is involved, or its kind is not part of the name."
 NO_DEVICE = "The device was not recorded."
-NO_BYTES = "The recording does not say how much was copied or set."
-NO_RATE = "The recording does not say how much was copied or set, or it took no time."
+NO_BYTES = "The number of bytes was not recorded."
+NO_RATE = "The number of bytes was not recorded, or the duration is 0."
 NO_LAUNCH = "The launching call was not recorded."
 NO_TIME = "The device work of the selection has no duration."
 

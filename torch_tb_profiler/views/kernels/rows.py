@@ -26,7 +26,7 @@ def kernel_rows(trace: Trace, calls: pl.DataFrame, *, by_launch: bool) -> pl.Dat
 
     Args:
         trace: The trace.
-        calls: The selected rows of ``kernel_calls`` beside those of ``kernel_details``.
+        calls: The selected rows of ``kernel_calls`` joined with those of ``kernel_details``.
         by_launch: Whether rows are those of a name, operator and launch configuration.
 
     Returns:
@@ -69,8 +69,8 @@ def _weighted_mean(key: str, weight: pl.Expr) -> pl.Expr:
 def _variants(
     trace: Trace, calls: pl.DataFrame, groups: pl.DataFrame, keys: list[str]
 ) -> dict[str, pl.Series]:
-    """Per group what its launches tell: ``limit``, what limits those with most of its time, and
-    ``data_types``, those that the name tells or else the inputs of its operators."""
+    """Per group: ``limit``, the occupancy limit of the launches with the most time, and
+    ``data_types``, from the name or else from the inputs of its operators."""
     known = kernel_details(trace).variants
     by_variant = calls.group_by(*keys, "variant", maintain_order=True).agg(pl.col("dur_ns").sum())
     times: dict[tuple[int | None, ...], dict[int, int]] = {}

@@ -58,7 +58,7 @@ def _classes(rows: Rows) -> pl.Series:
 
 
 def _of_call(key: str, title: str, help_text: str, null_reason: str | None = None) -> Column:
-    """A measure of the durations of single calls that is shown when asked for."""
+    """A measure of the durations of single calls, hidden by default."""
     value = microseconds(key.replace("_us", "_ns"))
     return Column(
         key,
@@ -277,7 +277,7 @@ def kernels_table(trace: Trace, calls: pl.DataFrame, group_by: str) -> Table:
 
     Args:
         trace: The trace.
-        calls: The selected rows of ``kernel_calls`` beside those of ``kernel_details``.
+        calls: The selected rows of ``kernel_calls`` joined with those of ``kernel_details``.
         group_by: One of :data:`GROUP_BYS`.
     """
     rows = kernel_rows(trace, calls, by_launch=group_by == BY_LAUNCH.group_by)

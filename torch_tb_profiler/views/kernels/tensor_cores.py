@@ -73,7 +73,7 @@ def tensor_core_table(calls: pl.DataFrame) -> Table:
 
 
 def tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
-    """How the kernel time divides by what the names of the kernels tell."""
+    """Facts on the kernel time by Tensor Core use."""
     by_verdict = dict(calls.group_by("tensor_core").agg(pl.col("dur_ns").sum()).rows())
     communication_ns = int(calls.filter(pl.col("is_communication"))["dur_ns"].sum())
     used, unused, unknown = (

@@ -1,5 +1,5 @@
-"""Kernels: what ran on the devices, by name or by name, operator and launch shape; and beside them
-the calls of the host that launched it, and what was copied.
+"""Kernels by name, or by name, operator and launch configuration; with tables of the API calls that
+launched them and of copies.
 
 Definitions: ``docs/metrics.md#kernels``.
 """
@@ -69,7 +69,7 @@ _WHOLE = {
     group_by: PerTrace(partial(_kernels, selection=Selection(), group_by=group_by))
     for group_by in GROUP_BYS
 }
-"""The view of the whole trace, which most questions are about; made once for each grouping."""
+"""The view of the whole trace per grouping, cached because most requests are for it."""
 
 
 def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:

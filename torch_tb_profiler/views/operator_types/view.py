@@ -84,7 +84,7 @@ def _operator_types(trace: Trace, selection: Selection) -> View:
 
 
 _WHOLE = PerTrace(partial(_operator_types, selection=Selection()), depends_on_steps=True)
-"""The view of the whole trace, which most questions are about."""
+"""The view of the whole trace, cached because most requests are for it."""
 
 
 def _type_names(groups: pl.DataFrame) -> pl.Series:
@@ -93,7 +93,7 @@ def _type_names(groups: pl.DataFrame) -> pl.Series:
 
 
 def _outside(trace: Trace, outside: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Types of rows outside every operator, and of how many operators they are: of one each."""
+    """Types of the rows outside operators, and their number of operators, 1 each."""
     names = codes.texts(trace, outside["name_code"])
     return UNASSOCIATED + names, pl.Series([1] * outside.height, dtype=pl.Int64)
 
@@ -117,7 +117,7 @@ def _rows(
 
 
 def _without_unknown(trace: Trace, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
-    """``frame`` without what the recording cannot tell of any row, and why."""
+    """``frame`` with columns cleared that the recording has no data for, and the reasons."""
     unknown: dict[str, str] = {}
     no_device = no_device_time(trace)
     if no_device is not None:

@@ -1,4 +1,4 @@
-"""What the table of operators tells of identity and times: the columns behind the first ones.
+"""The later columns of the table of operators: identity and times.
 
 Definitions: ``docs/metrics.md#operator-identity``, ``docs/metrics.md#operator-times``.
 """
@@ -34,7 +34,7 @@ from torch_tb_profiler.views.time_columns import time_keys, times_in_microsecond
 
 _OVERHEAD = time_keys("cpu_overhead")
 GPU_KEYS = (*time_keys("gpu")[1:], *time_keys("gpu_idle"), "kernel_calls")
-"""Those that need device work linked to the host; the total of the GPU is Device Total."""
+"""Columns that need device work linked to the host; the GPU total is Device Total."""
 _ADDED = OPERATORS.columns[[column.key for column in OPERATORS.columns].index("operator_id") :]
 _SEVERAL = -1
 
@@ -49,7 +49,7 @@ def operators_of_calls(trace: Trace, calls: pl.DataFrame) -> Int64:
 def identity_of_groups(
     trace: Trace, calls: pl.DataFrame, operator: Int64, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """What the calls of each group have in common: the keys, ``operator_number``, ``direction``,
+    """Values common to the calls of each group: the keys, ``operator_number``, ``direction``,
     ``type``, each -1 where they have several.
 
     Args:
@@ -75,8 +75,7 @@ def identity_of_groups(
 
 
 def names_of(trace: Trace, groups: pl.DataFrame) -> pl.Series:
-    """What the rows are called: the path where they are operators at their places, else the
-    name."""
+    """Names of the rows: the path if they are grouped by path, else the name."""
     if "operator" in groups.columns:
         return pl.Series(
             "name", operator_identity(trace).paths(groups["operator"].to_list()), pl.String
@@ -85,11 +84,11 @@ def names_of(trace: Trace, groups: pl.DataFrame) -> pl.Series:
 
 
 def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> list[pl.Series]:
-    """The columns from ``operator_id`` on; null of what is no operator.
+    """The columns from ``operator_id`` on; null for rows that are not operators.
 
     Args:
         trace: The trace.
-        groups: What ``times_by_group`` and :func:`identity_of_groups` tell; or rows without.
+        groups: Results of ``times_by_group`` and :func:`identity_of_groups`; or rows without them.
         data_types: The element types of the inputs of each.
     """
     if "operator_number" not in groups.columns:

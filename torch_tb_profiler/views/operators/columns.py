@@ -291,4 +291,4 @@ OPERATORS_BY_PATH = replace(
         for column in OPERATORS.columns
     ),
 )
-"""The table of operators at their places: a forward and a backward one may have the same path."""
+"""The table grouped by path: a forward and a backward operator may have the same path."""

@@ -64,7 +64,7 @@ def operators_table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) 
     Args:
         trace: The trace.
         groups: As ``operator_groups`` gives them with durations, with ``gap_before_ns``, the list
-            ``input_type_codes``, and what ``times_by_group`` and ``identity_of_groups`` tell.
+            ``input_type_codes``, and the columns of ``times_by_group`` and ``identity_of_groups``.
         launches: As ``launches_outside`` gives them, with ``gap_before_ns``.
     """
     table = in_default_order(_table(trace, groups, launches))
@@ -186,8 +186,8 @@ def _share(stem: str) -> pl.Expr:
 
 
 def _bounds(stem: str) -> tuple[pl.Expr, pl.Expr]:
-    """What the share of Tensor Cores in a device time lies between in %: 0 of nothing, null when no
-    rule knows any of the kernels. Copies and sets tell nothing about kernels."""
+    """Bounds of the share of Tensor Cores in a device time in %: 0 without device time, null if the
+    use of all kernels is unknown. Copies and memsets do not count as known kernels."""
     used, whole = pl.col(f"tensor_core_{stem}_ns"), pl.col(f"device_{stem}_ns")
     nothing_known = pl.col(f"unknown_{stem}") & ~pl.col(f"known_{stem}")
 

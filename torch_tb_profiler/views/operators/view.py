@@ -75,7 +75,7 @@ _WHOLE = {
     )
     for group_by in GROUP_BYS
 }
-"""The view of the whole trace, which most questions are about; made once for each grouping."""
+"""The view of the whole trace per grouping, cached because most requests are for it."""
 
 
 def _with_input_types(

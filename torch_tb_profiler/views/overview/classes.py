@@ -152,7 +152,7 @@ def _class_tables(trace: Trace, selection: Selection) -> tuple[tuple[Table, Tabl
 
 
 _OF_ALL = PerTrace(partial(_class_tables, selection=Selection()), depends_on_steps=True)
-"""Those of the whole trace, which most questions are about; made once."""
+"""The tables of the whole trace, cached because most requests are for it."""
 
 
 def _operator_table(trace: Trace, classes: OperatorClasses) -> Table:
@@ -167,7 +167,7 @@ def _operator_table(trace: Trace, classes: OperatorClasses) -> Table:
     if trace.device_work.is_empty():
         frame = _without(frame, ("gpu_time_us", "gpu_time_pct", "tensor_core_unknown_us"))
     if (reason := no_device_time(trace)) is not None:
-        # Which class an operator belongs to is told by what it launched.
+        # The class of an operator follows from the work it launched.
         known = pl.col("class") == ALL
         frame = frame.with_columns(pl.when(known).then(pl.exclude("class")))
         reasons = dict.fromkeys(frame.columns[1:], reason)

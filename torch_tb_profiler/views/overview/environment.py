@@ -1,4 +1,4 @@
-"""What a trace says about where it was recorded, and why it does not say the rest."""
+"""Facts on the environment of a recording, with reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NO_FRAMEWORK = "The recording does not name its framework, and its version canno
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One thing.
+    """One fact.
 
     Attributes:
-        reason: Why ``value`` is None; None where it is left out then.
+        reason: Why ``value`` is None; None leaves the fact out then.
     """
 
     key: str

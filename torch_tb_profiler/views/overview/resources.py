@@ -1,4 +1,4 @@
-"""The resource breakdown: whose moment it was, as the mean over the GPUs and of each.
+"""The resource breakdown: step time by resource, as the mean over GPUs and for each GPU.
 
 Definitions: ``docs/metrics.md#resources``.
 """

@@ -1,4 +1,4 @@
-"""What the program had set, as facts: only what the recording tells."""
+"""Settings of the program as facts, as far as recorded."""
 
 from __future__ import annotations
 

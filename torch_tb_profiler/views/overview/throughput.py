@@ -1,4 +1,4 @@
-"""The throughput of a run as a timer took it: a table, a few facts, and the curve of its steps.
+"""The throughput of a run measured by a timer: a table, a few facts, and the curve of step times.
 
 Definitions: ``docs/metrics.md#throughput``. It is of the whole run, whatever is selected.
 """
@@ -29,13 +29,13 @@ MEASURES = ("reader_cost", "batch_cost", "steps_per_s", "samples_per_s")
 UNITS = {"reader_cost": "us", "batch_cost": "us", "steps_per_s": "1/s", "samples_per_s": "1/s"}
 _STATISTICS = ("mean", "max", "min", "median", "p95")
 MIN_STEPS = 3
-"""Steps on either side that it takes to tell what the profiler costs."""
+"""Steps with and without the profiler needed to estimate its overhead."""
 
 MAX_POINTS = 1000
-"""Of a curve; of more steps several in a row are one point."""
+"""Points of a curve; with more steps, several consecutive steps are one point."""
 
 MAX_STRETCHES = 100
-"""Where others come between more often than that, a line is not broken by them."""
+"""With more interruptions by other steps, a line is not broken."""
 
 NO_WAITS = "The time that steps waited for data was not recorded."
 NO_SAMPLES = "The batch size was not recorded."

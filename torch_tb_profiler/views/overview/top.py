@@ -1,4 +1,4 @@
-"""The operators and the kernels with most time: where to look when no finding says it.
+"""The operators and the kernels with the most time.
 
 The numbers are those of the operators and the kernels view, of the same selection.
 """
@@ -173,7 +173,7 @@ def _top_operators(trace: Trace, selection: Selection) -> Table:
 
 
 _OF_ALL = PerTrace(partial(_top_operators, selection=Selection()), depends_on_steps=True)
-"""Those of the whole trace, which most questions are about; made once."""
+"""The table of the whole trace, cached because most requests are for it."""
 
 
 def _with_kinds(

@@ -303,7 +303,7 @@ SPEC = ViewSpec(
     title="Overview",
     help="Where did the time of a step go, and how well were the GPUs used?",
     scope="trace",
-    # What was checked comes with the findings, which are made beside the view.
+    # The checks come with the findings, which are computed separately.
     tables=(
         AVERAGE_STEP,
         STEPS,

@@ -43,7 +43,7 @@ class Calls:
         operator: Paths of operators, or names in a file.
         type: Names of operators, or their types.
         shape: Shapes of the inputs.
-        time_us: NaN where it is not told.
+        time_us: NaN where it was not recorded.
     """
 
     iteration: Coded
@@ -55,7 +55,7 @@ class Calls:
 
 @per_trace
 def has_shapes(trace: Trace) -> bool:
-    """Whether any operator has a recorded shape; made once."""
+    """Whether any operator has a recorded shape; cached per trace."""
     return bool((operator_calls(trace)["input_shape_code"] >= 0).any())
 
 
@@ -93,7 +93,7 @@ def _of_codes(trace: Trace, of_rows: Int64) -> Coded:
 
 
 def calls_of_file(trace: Trace, selection: Selection) -> Calls:
-    """The calls that the side table tells of.
+    """The calls in the side table.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.

@@ -1,4 +1,4 @@
-"""The table of iterations: new shapes, and compilations beside them."""
+"""The table of iterations: new shapes and compilations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def iterations_table(trace: Trace, calls: Calls, *, of_steps: bool) -> Table:
 def _compiled(
     trace: Trace, steps: np.ndarray[tuple[int], np.dtype[np.int64]] | None
 ) -> dict[str, object]:
-    """What was compiled in steps; null where the recording tells of no compilation."""
+    """What was compiled in steps; null if no compilation was recorded."""
     recompiled = recompilations(trace) if steps is not None else None
     if recompiled is None or not recompiled.compilations.any():
         return dict.fromkeys(("compilations", "recompilations", "compiling_us"))

@@ -15,12 +15,12 @@ from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, sum_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Over:
-    """Calls by a key and their iterations.
+    """Calls by key and iteration; a cell is a pair of both.
 
     Attributes:
-        place: Per call the number of its key and iteration.
-        key: Per place its key.
-        figures: Per key over its places.
+        cell: Per call the number of its cell.
+        key: Per cell its key.
+        figures: Per key over its cells.
         distinct: Per key how many shapes were recorded.
     """
 
@@ -102,7 +102,7 @@ def _by_key(keys: Int64, of_rows: Int64) -> Int64:
 
 
 def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) -> pl.DataFrame:
-    """What both tables tell of rows.
+    """The columns that both tables share.
 
     Args:
         row: Per call its row.

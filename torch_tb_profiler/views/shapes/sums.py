@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.columns import Float64, Int64
 
 
 def sum_known(group: Int64, count: int, values: Float64) -> Float64:
-    """The sum of each of ``count`` groups; NaN of those in which no value is told."""
+    """The sum of each of ``count`` groups; NaN for groups without a known value."""
     is_known = ~np.isnan(values)
     sums: Float64 = np.bincount(group[is_known], values[is_known], count).astype(np.float64)
     sums[np.bincount(group[is_known], minlength=count) == 0] = np.nan
@@ -26,7 +26,7 @@ def first_of(group: Int64, count: int) -> Int64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figures:
-    """Per group over its values; NaN where none is told."""
+    """Per group over its values; NaN where none is known."""
 
     mean: Float64
     low: Float64

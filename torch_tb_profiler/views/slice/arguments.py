@@ -21,8 +21,7 @@ class RecordedArgument:
 
     Attributes:
         name: Its name.
-        text: Of a text what it says, of all else its JSON; None where it may be secret or is too
-            long to tell.
+        text: Of a text what it says, of all else its JSON; None if it may be secret or is too long.
         is_text: Whether it is a text.
         chars: Characters of all of it; of those ``text`` has the first :data:`MAX_VALUE_CHARS`.
         in_model: Whether the trace has it in a column.

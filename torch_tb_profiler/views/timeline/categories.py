@@ -1,5 +1,5 @@
-"""What a slice of the timeline is: the categories of the model, with communication and the parts
-of merged tracks beside them."""
+"""Categories of timeline slices: those of the trace model, plus communication and the parts of
+merged tracks."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _PART = re.compile(r"([a-z0-9.]{1,40})(?::([0-9]{1,9})(?:-([0-9]{1,9}))?)?")
 
 
 class ChoiceError(ValueError):
-    """A list of tracks that cannot be understood or names what is not there."""
+    """A list of tracks that is malformed or names an unknown track."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

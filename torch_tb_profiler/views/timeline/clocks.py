@@ -1,4 +1,4 @@
-"""What to add to the times of other workers' timelines to lay them beside that of one."""
+"""Clock offsets that align the timelines of other workers with the timeline of one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True)
 class WorkerClock:
-    """What to add to the times of a worker's timeline; null when nothing tells it.
+    """Clock offset of a worker's timeline; null if unknown.
 
     Attributes:
         worker: Its name.

@@ -199,7 +199,7 @@ def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) 
 
 
 def _finite(part: pl.DataFrame, origin_ns: int) -> tuple[Int64, Float64]:
-    """Times and values in order of time; what is no number is left out."""
+    """Times and values in order of time; non-finite values are left out."""
     value = part["value"].fill_null(np.nan).to_numpy()
     time = part["time_ns"].to_numpy() - origin_ns
     rows = np.flatnonzero(np.isfinite(value))

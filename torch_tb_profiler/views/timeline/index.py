@@ -1,8 +1,9 @@
-"""Everything a screen is cut from: the slices of every lane in order of time, made once per trace.
+"""The index behind all screens: the slices of every lane in order of time, built once per trace.
 
-Per slice 21 bytes beside the trace: its id, category, the start of the time it adds to its lane and
-the busy time before it. "What it adds" leaves out what earlier slices of the lane cover already, so
-that the parts of a lane are disjoint whatever a damaged trace holds, and busy times are exact.
+It takes 21 bytes per slice in addition to the trace: id, category, the start of the time that the
+slice adds to its lane, and the busy time before it. The added time excludes what earlier slices of
+the lane already cover, so the parts of a lane are disjoint even in damaged traces, and busy times
+are exact.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class Timeline:
 
 @per_trace
 def timeline(trace: Trace) -> Timeline:
-    """The timeline of ``trace``; made once."""
+    """The timeline of ``trace``; cached per trace."""
     placement = assign_tracks(trace)
     order = lane_order(trace, placement)
     event_tracks = [

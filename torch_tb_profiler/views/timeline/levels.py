@@ -78,7 +78,7 @@ def with_levels(trace: Trace, depths: Mapping[str, int]) -> Timeline:
 
 @per_trace
 def levelled_timeline(trace: Trace) -> Timeline:
-    """The timeline with tracks of all levels; made once, when somebody asks for levels."""
+    """The timeline with tracks of all levels; cached per trace on the first request for levels."""
     shown = timeline(trace)
     rows = _rows(trace, "modules", "Modules", timed_modules(trace).hierarchy)
     for number, (domain, timed) in enumerate(timed_ranges(trace).items()):
@@ -194,7 +194,7 @@ def _lanes(row: _Row, number: int, origin_ns: int) -> list[Lanes]:
 
 
 def _first_range(hierarchy: Hierarchy) -> Int64:
-    """Per call its first range, -1 where it has none of its own."""
+    """Per call its first range, -1 where it has none."""
     first = np.full(len(hierarchy.call_node), -1, np.int64)
     first[hierarchy.range_call[::-1]] = np.arange(len(hierarchy.range_call))[::-1]
     return first

@@ -1,4 +1,4 @@
-"""Per GPU what all its streams did together: computation, communication, both, nothing, copies.
+"""Combined activity of all streams per GPU: computation, communication, overlap, idle, copies.
 
 Computation and communication are kernels, as everywhere
 (``docs/metrics.md#computation-and-communication``); copies and sets are neither. Idle is what is
@@ -50,7 +50,7 @@ class DeviceActivity:
 
 @per_trace
 def device_activity(trace: Trace) -> dict[int, DeviceActivity]:
-    """What every device with work did, by device id; made once."""
+    """The activity of every device with work, by device id; cached per trace."""
     work = trace.device_work
     device = indices(work["device"])
     start = work["start_ns"].to_numpy()

@@ -1,4 +1,4 @@
-"""The same collective on the other workers of a run, told from their summaries."""
+"""The same collective on the other workers of a run, matched by their summaries."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlic
 
 @per_trace
 def _homes(trace: Trace) -> tuple[Int32, Int8]:
-    """Lane and category code of every slice; made when the first place is asked for."""
+    """Lane and category code of every slice; computed on first use."""
     lanes = timeline(trace).lanes
     real = lanes.slice != NO_SLICE
     lane = np.repeat(np.arange(len(lanes.track), dtype=np.int32), np.diff(lanes.first))

@@ -1,8 +1,8 @@
 """What one screen shows of the lanes: wide slices whole, narrow neighbours merged.
 
 The parts of a lane are disjoint, so of the slices that start in a bucket only the last can be as
-wide as it: a few look-ups per bucket tell what is whole and what is merged, and how busy, without
-touching the slices between. The answer costs buckets, never events.
+wide as it: a few lookups per bucket determine which slices are whole or merged and how busy they
+are, without touching the slices between. The cost is that of the buckets, not of the events.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_LANES = 5000
 """Lanes of one answer: 14 bytes each even when they are nearly empty."""
 
 SAMPLES = 8
-"""Slices that are looked at for the category of a merged stretch."""
+"""Slices sampled for the category of a merged range."""
 
 WHOLE_BYTES, MERGED_BYTES, LANE_BYTES = 23, 9, 21
 """What each costs in the answer at most."""

@@ -16,7 +16,7 @@ MAX_HITS = 2000
 MAX_NAMES = 100
 
 MAX_NAME_CODES = 20_000
-"""Codes of names that are listed, so that what matches is told by them and not by cut names."""
+"""Maximum number of listed name codes; clients match by codes, not by truncated names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SearchHits:
         name_count: All names that match.
         names: The most frequent names.
         hits: Slice ids in order of (start, id), spread evenly over all hits when they are many.
-        following: The hit after the place asked about, None when there is none.
+        following: The hit after the given position, None if there is none.
         previous: The hit before it.
         position: Hits up to and including the place; None when no place was given.
     """
