@@ -54,7 +54,7 @@ def test_a_verdict_has_five_lines() -> None:
     assert lines_of(found) == [
         "Verdict: Loading: est. gain 300.00 µs per step (30.00 % of it)",
         "  Found:  It waits 30 % of it.",
-        "  Shown:  Measured 30 %, threshold 5 % (ours). In x.",
+        "  Shown:  Measured 30 %, rule of thumb: above 5 %. In x.",
         "  To do:  Do not.",
         "  Others: N0; N1; N2; N3; 2 more",
     ]

@@ -45,7 +45,7 @@ def test_of_a_part_it_is_not_that_of_all() -> None:
     assert detect_across_workers(traces, Selection(end_ns=traces["a"].meta.start_ns)) == ()
     whole = run_detectors(traces["a"], ALL)
     nothing = run_detectors(traces["a"], Selection(end_ns=traces["a"].meta.start_ns))
-    assert nothing.checked.frame["outcome"].to_list() != whole.checked.frame["outcome"].to_list()
+    assert nothing.checks.frame["outcome"].to_list() != whole.checks.frame["outcome"].to_list()
 
 
 def test_threads_that_begin_at_once_get_the_same() -> None:

@@ -46,7 +46,7 @@ def test_a_setting_that_is_on_or_that_nobody_recorded_is_not_told_of(
 
 def test_without_the_setting_what_was_checked_says_how_to_record_it() -> None:
     def reason(of: Trace) -> str | None:
-        rows = run_detectors(of, Selection()).checked.frame.to_dicts()
+        rows = run_detectors(of, Selection()).checks.frame.to_dicts()
         (found,) = (row["reason"] for row in rows if row["code"] == "cudnn_benchmark")
         assert found is None or isinstance(found, str)
         return found

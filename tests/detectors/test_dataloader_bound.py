@@ -34,8 +34,12 @@ def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("w0", "in its own process. Load in the background: DataLoader(num_workers=4)."),
-        ("w2", "for its DataLoader workers. Raise num_workers"),
+        (
+            "w0",
+            "in its own process for 56.4 % of the step (6.4 ms). Load in the background: "
+            "DataLoader(num_workers=4).",
+        ),
+        ("w2", "for its DataLoader workers for 54.7 % of the step (5.6 ms). Raise num_workers"),
     ],
 )
 def test_paddle_tells_its_loader_too(corpus: Path, name: str, said: str) -> None:

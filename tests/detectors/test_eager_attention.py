@@ -45,7 +45,7 @@ def scene(parts: list[Part], at: float = 0) -> list[Event]:
     return awaited(events, at + 90)
 
 
-def marked(parts: list[Part]) -> list[str]:
+def select_kernels(parts: list[Part]) -> list[str]:
     built = one_step(scene(parts), length=2000)
     names = built.device_work.filter(eager_attention(built))["name_code"]
     return [built.text(code) or "" for code in names]
@@ -115,7 +115,7 @@ def test_the_fallback_of_sdpa_is_told_apart() -> None:
     ],
 )
 def test_other_softmax_is_not(parts: list[Part]) -> None:
-    assert marked(parts) == []
+    assert select_kernels(parts) == []
     assert detect(context(one_step(scene(parts), length=2000))) is None
 
 
@@ -127,16 +127,16 @@ def test_the_gradient_counts_too() -> None:
         ("aten::div", SCALE, 30),
         ("aten::bmm", GEMM, 50),
     ]
-    assert len(marked(backward)) == 2
+    assert len(select_kernels(backward)) == 2
 
 
 def test_a_compiled_softmax_between_the_products_counts() -> None:
     """torch.compile fuses scale and mask into it, but the scores are written all the same."""
     compiled = "triton_per_fused__softmax_add_div_3"
     parts = [ATTENTION[0], ("CompiledFunction", compiled, 90.0), ATTENTION[3]]
-    assert marked(parts) == [compiled]
+    assert select_kernels(parts) == [compiled]
     loss = "triton_per_fused__log_softmax_nll_loss_forward_3"
-    assert marked([ATTENTION[0], ("CompiledFunction", loss, 90.0), ATTENTION[3]]) == []
+    assert select_kernels([ATTENTION[0], ("CompiledFunction", loss, 90.0), ATTENTION[3]]) == []
 
 
 def test_without_the_operators_nothing_is_said() -> None:
@@ -153,7 +153,7 @@ def test_the_products_of_another_stream_are_others() -> None:
 
 
 def test_a_host_bound_step_gains_nothing_from_it() -> None:
-    """Each kernel ends before the next is launched, so that the host sets the pace."""
+    """Each kernel ends before the next is launched, so that the host limits the step."""
     events: list[Event] = []
     for number, (name, kernel_name, dur) in enumerate(ATTENTION):
         events.append(op(name, 400 * number, 390))
@@ -161,4 +161,4 @@ def test_a_host_bound_step_gains_nothing_from_it() -> None:
     advice = finding(detect(context(one_step(events, length=1600))))
     assert advice.gain_us is None
     assert advice.at_stake_us is None
-    assert "sets the pace" in advice.text
+    assert "limits the step" in advice.text

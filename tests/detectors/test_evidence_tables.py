@@ -11,7 +11,7 @@ import pytest
 from tests.detectors.scenes import load
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import detect_across_workers, evidence_tables, run_detectors
-from torch_tb_profiler.evidence.tables import CALLS, calls_and_time, filled, main_reason
+from torch_tb_profiler.evidence.tables import CALLS, build_table, main_reason, sum_calls
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
 SUFFIXES = {"us": ("_us", "_us_per_step"), "bytes": ("_bytes",), "pct": ("_pct",)}
@@ -118,7 +118,7 @@ def test_what_is_read_together_is_shown_in_one_unit(code: str) -> None:
 
 def test_a_filled_table_has_its_columns_alone_in_their_order_and_types() -> None:
     spec = TableSpec("t", "T", "Rows.", (Column("b", "B", "number", None, "B."), CALLS))
-    table = filled(
+    table = build_table(
         spec,
         pl.DataFrame({"calls": [1, 2], "other": "x", "b": [1, None]}),
         {"b": "Unknown.", "calls": "Never."},
@@ -130,7 +130,7 @@ def test_a_filled_table_has_its_columns_alone_in_their_order_and_types() -> None
 
 def test_slices_are_grouped_with_times_that_are_whole_nanoseconds() -> None:
     slices = pl.DataFrame({"name": ["a", "b", "b"], "dur_ns": [9087, 9000, 88]})
-    groups = calls_and_time(slices, "name", most=pl.col("dur_ns").max())
+    groups = sum_calls(slices, "name", most=pl.col("dur_ns").max())
     assert groups.select("name", "calls", "total_us", "most").rows() == [
         ("b", 2, 9.088, 9000),
         ("a", 1, 9.087, 9087),

@@ -10,7 +10,7 @@ from tests.detectors.scenes import context, device, finding
 from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.detectors.far_from_roof import detect
-from torch_tb_profiler.evidence.needs import unmet
+from torch_tb_profiler.evidence.needs import unmet_need
 from torch_tb_profiler.trace.model import Trace
 
 SIZE = 2048
@@ -39,7 +39,7 @@ def test_a_product_at_a_tenth_of_its_peak() -> None:
     (row,) = advice.rows
     assert (row["operator"], row["calls"]) == ("aten::mm", 1)
     assert row["roof_pct"] == pytest.approx(10, rel=1e-3)
-    assert "aten::mm of [[2048, 2048], [2048, 2048]]: 10.0 % of its roof" in advice.note().text
+    assert "aten::mm of [[2048, 2048], [2048, 2048]], at 10.0 %" in advice.note().text
     assert advice.time is not None
     assert total(advice.time) == pytest.approx(1e4 * PEAK_US, rel=1e-3)
 
@@ -60,5 +60,5 @@ def test_nothing_is_said_of(made: Trace) -> None:
 
 def test_it_needs_roofs() -> None:
     known, unknown = of(product(10, 100, 1)), of(product(10, 100, 1), name="nobody's")
-    assert unmet(context(known), ("known_roofs",)) is None
-    assert "what the device can do" in str(unmet(context(unknown), ("known_roofs",)))
+    assert unmet_need(context(known), ("known_roofs",)) is None
+    assert "peak rates of the device" in str(unmet_need(context(unknown), ("known_roofs",)))

@@ -7,7 +7,7 @@ import pytest
 from tests.detectors.scenes import context, finding, launched, one_step
 from tests.helpers.traces import Event, frame
 from torch_tb_profiler.detectors.garbage_collection import detect
-from torch_tb_profiler.evidence.needs import NEEDS, unmet
+from torch_tb_profiler.evidence.needs import NEEDS, unmet_need
 
 TRAIN = frame("train.py(7): step", 0, 900, python_id=1)
 
@@ -55,5 +55,5 @@ def test_without_python_functions_it_cannot_be_told() -> None:
     assert need.is_met(context(one_step([TRAIN])))
     assert not need.is_met(context(one_step(launched("k", 50, 240, 1))))
     assert "record_python_gc_info" in str(
-        unmet(context(one_step(launched("k", 50, 240, 1))), ("python_frames",))
+        unmet_need(context(one_step(launched("k", 50, 240, 1))), ("python_frames",))
     )

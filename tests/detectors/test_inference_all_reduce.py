@@ -37,7 +37,7 @@ def test_their_share_of_a_step_is_told(name: str, variant: str) -> None:
     assert (row["kernel"], row["calls_per_step"], row["total_us"]) == (name, 16, 240)
     assert (row["shortest_us"], row["median_us"], row["longest_us"]) == (15, 15, 15)
     text = advice.note().text
-    assert "(16 per step, 15.0 to 15.0 µs, 15.0 in the median)" in text
+    assert "(16 per step, 15.0 to 15.0 µs, median 15.0 µs)" in text
     assert "gradient" not in text
     assert "batch" not in text
     codes = notes_of(of.trace)

@@ -68,4 +68,4 @@ def test_without_operators_only_names_that_speak_of_images_count() -> None:
     assert advice is not None
     assert advice.gain_us is None
     assert advice.at_stake_us == pytest.approx(45)
-    assert "sets the pace" not in advice.text
+    assert "limits the step" not in advice.text

@@ -30,7 +30,7 @@ def test_it_says_what_the_idle_time_goes_to() -> None:
     ]
     (line,) = finding(detect(context(one_step(events)))).note().text.splitlines()
     assert line.endswith(
-        "Idle time by cause, as shares of the step: data loading 40.0 %, "
+        "Idle time by cause, as share of the step: data loading 40.0 %, "
         "operators and launches 30.8 %, not recorded 10.0 %."
     )
 
@@ -45,7 +45,7 @@ def test_devices_that_take_turns_are_told_so() -> None:
     events = [kernel("k", 100 * n, 98, device=n % 2) for n in range(10)]
     text = finding(detect(context(one_step(events)))).note().text
     assert "GPU 0 and 1" in text
-    assert "for 49.0 % of the step copies ran then, or other devices worked" in text
+    assert "for 49.0 % of the step copies ran or other GPUs worked" in text
 
 
 def test_kernels_that_last_no_time_say_nothing() -> None:

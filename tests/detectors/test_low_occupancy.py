@@ -28,7 +28,7 @@ def test_the_gain_is_half_of_the_time_of_empty_multiprocessors() -> None:
     events = scene(occupancy=10, blocks=0.25)
     advice = finding(detect(context(one_step(events, length=2000))))
     assert advice.values["share"] == pytest.approx(20.0)
-    assert advice.values["reason"] == "fewer blocks than multiprocessors"
+    assert advice.values["reason"] == "fewer blocks than SMs"
     assert advice.measured == pytest.approx(10.0)
     assert advice.gain_us == pytest.approx(200 * 0.75 / 2)
     assert advice.spot is not None
@@ -82,7 +82,7 @@ def test_matrix_products_rare_kernels_and_unknown_occupancy_are_not() -> None:
 @pytest.mark.parametrize(
     ("launch", "threads", "expected"),
     [
-        (("REGS", 0.5, 255, 0), 256, "fewer blocks than multiprocessors"),
+        (("REGS", 0.5, 255, 0), 256, "fewer blocks than SMs"),
         (("REGS, SMEM", 2.0, 255, 0), 256, "registers and shared memory"),
         ((None, 2.0, 255, 0), 256, "registers"),
         ((None, 2.0, 32, 100_000), 256, "shared memory"),

@@ -41,7 +41,7 @@ def test_short_kernels_have_little_to_do_each() -> None:
     advice = finding(detect(context(one_step(events))))
     assert advice.variant == "short"
     assert advice.gain_us is None
-    assert "sets the pace" not in advice.text
+    assert "limits the step" not in advice.text
 
 
 def test_a_small_part_of_the_step_is_not() -> None:

@@ -31,7 +31,7 @@ def test_the_gain_is_the_idle_time_in_the_calls() -> None:
 def test_a_single_copy_is_spoken_of_as_one() -> None:
     events = [*copy(0, 40, 1), *launched("k", 200, 500, 3)]
     note = finding(detect(context(one_step(events)))).note()
-    assert "because a copy to the GPU keeps the host, in cudaMemcpyAsync" in note.text
+    assert "because a copy to the GPU blocks the host, in cudaMemcpyAsync" in note.text
 
 
 def test_pinned_memory_is_not_proposed_where_it_is_used() -> None:

@@ -216,6 +216,6 @@ def test_one_thread_that_does_not_matter(events: list[Event], settings: Settings
 
 
 def test_without_settings_it_is_said_how_to_record_them() -> None:
-    rows = run_detectors(told(kernels(600), {}), Selection()).checked.frame.to_dicts()
+    rows = run_detectors(told(kernels(600), {}), Selection()).checks.frame.to_dicts()
     (row,) = (row for row in rows if row["code"] == "launch_blocking")
     assert "torch-tb-profiler record" in row["reason"]

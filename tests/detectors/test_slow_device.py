@@ -37,7 +37,7 @@ def test_a_slow_gpu_is_named() -> None:
     assert advice.measured == pytest.approx(10)
     assert advice.gain_us is None
     assert advice.variant == "default"
-    assert advice.text.startswith("slow needs 10.0 % longer")
+    assert advice.text.startswith("slow takes 10.0 % longer")
     assert advice.spot is not None
     assert advice.spot.worker == "slow"
     assert advice.rows[0] == {

@@ -20,12 +20,12 @@ def scene(
     *more: Event,
     elements: int | None = 100,
     name: str = "gloo:all_reduce",
-    trains: bool = True,
+    is_training: bool = True,
 ) -> Context:
     """Calls of 20 µs, one every 30, in a step of 10 ms."""
     given = {} if elements is None else {"Input Dims": [[elements]], **SIZED}
     events = [annotation(name, 30 * at, 20, tid=2, **given) for at in range(count)]
-    beside = [BACKWARD] if trains else []
+    beside = [BACKWARD] if is_training else []
     return context(one_step([*events, *more, *beside], length=10_000))
 
 
@@ -41,7 +41,7 @@ def test_the_gain_is_their_time_less_that_of_all_their_bytes() -> None:
     assert (row["calls_per_step"], row["median_bytes"], row["median_us"]) == (120, 400, 20)
     assert (row["total_us"], row["total_bytes"]) == (2400, 48_000)
     text = advice.note().text
-    assert "makes 120 small collectives gloo:all_reduce: 400 bytes and 20.0 µs" in text
+    assert "120 small collectives gloo:all_reduce, with a median of 400 B and 20.0 µs" in text
 
 
 def test_it_is_told_with_nothing_else_on_the_same_time() -> None:
@@ -56,7 +56,7 @@ def test_it_is_told_with_nothing_else_on_the_same_time() -> None:
     "of",
     [
         scene(90),  # not so many
-        scene(120, trains=False),  # layers of an inference depend on each other
+        scene(120, is_training=False),  # layers of an inference depend on each other
         scene(120, elements=100_000),  # not small
         scene(120, name="gloo:send"),  # nothing to join
         scene(120, elements=None),  # nobody knows

@@ -19,7 +19,7 @@ from tests.detectors.scenes import (
 )
 from tests.helpers.traces import Event, op
 from torch_tb_profiler.detectors.tensor_core_candidates import detect
-from torch_tb_profiler.evidence.matrix_units import why_unused
+from torch_tb_profiler.evidence.matrix_units import classify_unused
 from torch_tb_profiler.knowledge import gpus
 
 A100 = gpus.architecture("NVIDIA A100-SXM4-80GB", None, None)
@@ -81,33 +81,33 @@ def test_a_step_that_waits_for_the_host_gains_nothing() -> None:
     ]
     advice = finding(detect(context(one_step(late, deviceProperties=[device()]))))
     assert advice.gain_us is None
-    assert "sets the pace" in advice.text
+    assert "limits the step" in advice.text
 
 
 @pytest.mark.parametrize(
     ("shapes", "types", "architecture", "expected"),
     [
-        ("[[64, 64], [64, 64]]", "['float', 'float']", V100, "matrix units do not take"),
+        ("[[64, 64], [64, 64]]", "['float', 'float']", V100, "matrix units do not support"),
         ("[[64, 64], [64, 64]]", "['float', 'float']", A100, "TF32 not allowed"),
-        ("[[64, 65], [65, 64]]", '["c10::Half", "c10::Half"]', V100, "multiple of 8 (65)"),
-        ("[[64, 24], [24, 8]]", "['signed char', 'signed char']", A100, "multiple of 16 (8, 24)"),
+        ("[[64, 65], [65, 64]]", '["c10::Half", "c10::Half"]', V100, "multiples of 8 (65)"),
+        ("[[64, 24], [24, 8]]", "['signed char', 'signed char']", A100, "multiples of 16 (8, 24)"),
         ("[[64, 8], [8, 64]]", "['c10::Half', 'c10::Half']", V100, "too small"),
-        ("[[64, 64], [64, 64]]", "['c10::Half', 'c10::Half']", V100, "chose otherwise"),
-        ("[[64, 64]]", "['float']", None, "unknown generation"),
-        ("[[], []]", "['Scalar', '']", A100, "does not tell"),
-        (None, None, A100, "does not tell"),
-        ("not a list", "[", A100, "does not tell"),
+        ("[[64, 64], [64, 64]]", "['c10::Half', 'c10::Half']", V100, "chose another kernel"),
+        ("[[64, 64]]", "['float']", None, "unknown architecture"),
+        ("[[], []]", "['Scalar', '']", A100, "has no types and shapes"),
+        (None, None, A100, "has no types and shapes"),
+        ("not a list", "[", A100, "has no types and shapes"),
     ],
 )
 def test_the_reason_follows_from_types_and_shapes(
     shapes: str | None, types: str | None, architecture: gpus.Architecture | None, expected: str
 ) -> None:
-    assert expected in why_unused(shapes, types, architecture).text
+    assert expected in classify_unused(shapes, types, architecture).text
 
 
 def test_where_tf32_is_recorded_as_allowed_nobody_is_told_to_allow_it() -> None:
     architecture = gpus.architecture("NVIDIA A100-SXM4-80GB", 8, 0)
     given = ("[[64, 64], [64, 64]]", "['float', 'float']", architecture)
-    assert why_unused(*given).cause == "tf32"
-    assert why_unused(*given, allows_tf32=False).cause == "tf32"
-    assert why_unused(*given, allows_tf32=True).cause == "library"
+    assert classify_unused(*given).cause == "tf32"
+    assert classify_unused(*given, allows_tf32=False).cause == "tf32"
+    assert classify_unused(*given, allows_tf32=True).cause == "library"

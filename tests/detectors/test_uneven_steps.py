@@ -44,7 +44,7 @@ def test_the_gain_is_the_mean_less_the_median() -> None:
     ]
     assert advice.variant == "default"
     assert advice.note().text.startswith(
-        "Step 4 took 480.0 µs, 4.4 times the median step (110.0 µs); the part that grew most is "
+        "Step 4 took 480.0 µs, 4.4 times the median step (110.0 µs). The part that grew most is "
         "Other, by 370.0 µs."
     )
 
@@ -81,7 +81,7 @@ def test_steps_that_a_recorder_slowed_or_warmed_up_in_are_left_out() -> None:
 def test_prompts_of_a_server_are_nothing_to_gain(prompts: str) -> None:
     advice = finding(detect(context(steps(100, 480, 100, inside=(annotation(prompts, 110, 400),)))))
     assert (advice.variant, advice.gain_us, advice.at_stake_us) == ("serving", None, None)
-    assert "work on prompts" in advice.text
+    assert "prefill takes longer" in advice.text
 
 
 def test_a_key_node_that_is_called_again_and_again_is_nothing_to_gain() -> None:
@@ -111,7 +111,7 @@ def test_the_part_that_grew_most_is_named() -> None:
         "median": "100.0 µs",
         "part": "DataLoader",
         "excess": "up to 150.0 µs",
-        "steady": "Steps 5 to 7 are steady: they vary by 0.0 %.",
+        "steady": "Suggested range: steps 5–7, which vary by 0.0 %.",
     }
     assert [(row["step"], row["excess_us"], row["grew_most"]) for row in advice.rows] == [
         ("3", 200.0, "DataLoader"),
@@ -204,4 +204,4 @@ def test_steps_too_short_to_tell_are_not_called_uneven() -> None:
         recorded = replace(trace(steps), side={"timed_steps": timed(1, 0, 7)})
         found = detect(Context(recorded, Selection()))
         assert (found is not None) == is_told
-    assert "1 step is left out: warm-up" in found.note().text  # type: ignore[union-attr]
+    assert "1 step is excluded: warm-up" in found.note().text  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from tests.detectors.scenes import ELEMENTWISE, GEMM, awaited, context, finding,
 from tests.detectors.test_eager_attention import SOFTMAX
 from tests.helpers.traces import Event, annotation, kernel, op
 from torch_tb_profiler.detectors.unfused_kernels import detect
-from torch_tb_profiler.evidence.stream_runs import savings_of_runs
+from torch_tb_profiler.evidence.stream_runs import fusion_savings
 
 COPY = (
     "void at::native::elementwise_kernel<128, 2, "
@@ -66,7 +66,7 @@ def test_reductions_are_passes_over_memory_too() -> None:
 
 def test_parts_of_a_run_that_are_told_elsewhere_are_not_told_twice() -> None:
     built = one_step(scene((ELEMENTWISE, 50), (SOFTMAX, 50), (GEMM, 10)), length=220)
-    saved = dict(zip(built.device_work["dur_ns"], savings_of_runs(built, 0.5), strict=True))
+    saved = dict(zip(built.device_work["dur_ns"], fusion_savings(built, 0.5), strict=True))
     assert saved == {50_000: 0.5, 10_000: 0}
     attention = [
         op("aten::bmm", 0, 10),

@@ -24,7 +24,7 @@ def steps(*lengths: float) -> Context:
 def test_the_steady_range_is_named() -> None:
     advice = finding(detect(steps(170, 150, 100, 101, 100, 101, 100)))
     assert advice.gain_us is None
-    assert "those from 2 to 6 by 0.5 %" in advice.text
+    assert "steps 2 to 6 by 0.5 %" in advice.text
     assert [row["step"] for row in advice.rows[:2]] == ["0", "1"]
     assert [row["is_steady"] for row in advice.rows] == [False, False, True, True, True, True, True]
 
@@ -37,7 +37,7 @@ def test_steady_steps_and_those_without_a_steadier_part_are_left_alone() -> None
 def test_a_finding_of_long_steps_supersedes_it_and_names_the_range() -> None:
     notes = notes_of(steps(900, 100, 101, 100, 101, 100).trace)
     assert CODE not in notes
-    assert "Steps 1 to 5 are steady" in notes["uneven_steps"].text
+    assert "Suggested range: steps 1–5" in notes["uneven_steps"].text
 
 
 def test_the_threshold_is_that_of_the_iterations() -> None:

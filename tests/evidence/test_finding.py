@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from torch_tb_profiler.detectors.tensor_core_candidates import EVIDENCE
-from torch_tb_profiler.evidence.finding import MAX_QUOTED, Finding, shortened
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.finding import MAX_QUOTED, Finding, shorten
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entries
 from torch_tb_profiler.views.scales import duration_text
 
@@ -19,10 +19,10 @@ def test_durations(duration_us: float, text: str) -> None:
 
 
 def test_names_are_quoted_on_one_line_and_not_endless() -> None:
-    assert shortened(3.5) == 3.5
-    assert shortened("aten::mm") == "aten::mm"
-    assert shortened("{gain}\n<b>  x") == "{gain} <b> x"
-    assert shortened("k" * 5000) == "k" * MAX_QUOTED + "…"
+    assert shorten(3.5) == 3.5
+    assert shorten("aten::mm") == "aten::mm"
+    assert shorten("{gain}\n<b>  x") == "{gain} <b> x"
+    assert shorten("k" * 5000) == "k" * MAX_QUOTED + "…"
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def test_names_are_quoted_on_one_line_and_not_endless() -> None:
 )
 def test_a_last_sentence_stands_apart_or_leaves_nothing(last: str, ends: str) -> None:
     values = {"units": "Tensor Cores", "reason": "sizes", "no_gain_yet": last}
-    rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    rows = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
     told = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
     assert told.text.endswith(ends)
 
 
 def test_the_limit_of_utilization_is_the_only_one_that_is_not_ours() -> None:
-    rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    rows = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
     texts = {"gpus": "GPU 0", "causes": "", "waited": "", "options": ""}
     whose = {
         code: Finding(code, 40.0, None, rows, values=texts).note().evidence["threshold_is_ours"]

@@ -10,7 +10,12 @@ from tests.detectors.test_eager_attention import ATTENTION, scene
 from tests.evidence.test_sources import led_to
 from tests.helpers.traces import kernel
 from torch_tb_profiler.detectors import eager_attention, unfused_kernels
-from torch_tb_profiler.evidence.kernel_time import busy, longest, outlook, step_share_pct
+from torch_tb_profiler.evidence.kernel_time import (
+    estimate_gain,
+    kernel_intervals,
+    longest_kernel,
+    step_share_pct,
+)
 
 OVERLAPPING = [
     *launched(GEMM, 100, 100, 1, launch_at=1),
@@ -20,25 +25,25 @@ OVERLAPPING = [
 
 def test_time_of_kernels_that_run_together_counts_once_and_inside_the_steps() -> None:
     of = context(one_step(OVERLAPPING, length=250))
-    assert busy(of, of.kernels).start_ns.tolist() == [100_000]
+    assert kernel_intervals(of, of.kernels).start_ns.tolist() == [100_000]
     assert step_share_pct(of, of.kernels) == pytest.approx(200 / 300 * 100)  # stretched to 300
-    spot = longest(of, of.kernels)
+    spot = longest_kernel(of, of.kernels)
     assert spot is not None
     assert (spot.start_ns, spot.end_ns) == (150_000, 300_000)
-    assert longest(of, of.kernels.head(0)) is None
+    assert longest_kernel(of, of.kernels.head(0)) is None
 
 
 def test_what_is_told_of_a_gain() -> None:
     waiting = context(one_step(awaited(OVERLAPPING, 60)))
     saved = np.array([0, 50_000])
-    assert outlook(waiting, "unfused_kernels", waiting.kernels, saved) == (50, None, "")
-    assert outlook(waiting, "unfused_kernels", waiting.kernels, saved * 0) == (None, None, "")
+    assert estimate_gain(waiting, "unfused_kernels", waiting.kernels, saved) == (50, None, "")
+    assert estimate_gain(waiting, "unfused_kernels", waiting.kernels, saved * 0) == (None, None, "")
     nobody = context(one_step(OVERLAPPING))
-    gain, at_stake, sentence = outlook(nobody, "unfused_kernels", nobody.kernels, saved)
+    gain, at_stake, sentence = estimate_gain(nobody, "unfused_kernels", nobody.kernels, saved)
     assert (gain, at_stake) == (None, None)
-    assert "sets the pace" in sentence
+    assert "limits the step" in sentence
     unknown = context(one_step([kernel(GEMM, 100, 100), kernel(GEMM, 200, 50)]))
-    assert outlook(unknown, "unfused_kernels", unknown.kernels, saved) == (None, 50, "")
+    assert estimate_gain(unknown, "unfused_kernels", unknown.kernels, saved) == (None, 50, "")
 
 
 def test_the_rows_are_those_of_the_operator_with_most_of_the_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import annotation, kernel, op, trace
-from torch_tb_profiler.evidence.program import is_compiled, trains
+from torch_tb_profiler.evidence.program import is_compiled, is_training
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from torch_tb_profiler.evidence.program import is_compiled, trains
     ],
 )
 def test_what_only_training_has(event: dict[str, object]) -> None:
-    assert trains(trace([event]))
+    assert is_training(trace([event]))
 
 
 def test_inference_does_not_train() -> None:
@@ -30,7 +30,7 @@ def test_inference_does_not_train() -> None:
         kernel("void flash::flash_fwd_splitkv_kernel<64>", 0, 1),
         kernel("void vllm::paged_attention_v1_kernel<float>", 2, 1),
     ]
-    assert not trains(trace(events))
+    assert not is_training(trace(events))
     assert not is_compiled(trace(events))
 
 

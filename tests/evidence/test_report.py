@@ -15,7 +15,7 @@ from tests.detectors.scenes import context, device, launched, one_step
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import codes_of_scope, run_detectors
-from torch_tb_profiler.evidence.needs import NEEDS, unmet
+from torch_tb_profiler.evidence.needs import NEEDS, unmet_need
 from torch_tb_profiler.evidence.report import checks_table
 from torch_tb_profiler.knowledge.advice import TRACE, entries
 from torch_tb_profiler.trace.model import Trace
@@ -26,7 +26,7 @@ LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
 def outcomes(of: Trace) -> dict[str, dict[str, Any]]:
-    table = run_detectors(of, Selection()).checked
+    table = run_detectors(of, Selection()).checks
     return {row["code"]: row for row in table.frame.to_dicts()}
 
 
@@ -117,8 +117,8 @@ def test_needs_of_host_work_and_steps() -> None:
     assert [NEEDS["host_calls"].is_met(each) for each in (on_host, on_device)] == [True, False]
     three = context(trace([step(n, n * 100, 100) for n in range(3)]))
     assert [NEEDS["three_steps"].is_met(each) for each in (three, on_host)] == [True, False]
-    assert unmet(on_device, ("device_work",)) is None
-    assert unmet(on_device, ("device_work", "host", "launches")) == NEEDS["host"].missing
+    assert unmet_need(on_device, ("device_work",)) is None
+    assert unmet_need(on_device, ("device_work", "host", "launches")) == NEEDS["host"].missing
 
 
 def test_gpu_memory_is_told_where_the_gpu_has_a_size() -> None:

@@ -29,7 +29,7 @@ from torch_tb_profiler.detectors import (
 )
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.sources import clause
+from torch_tb_profiler.evidence.sources import filter_clause
 from torch_tb_profiler.knowledge.advice import TRACE
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import query
@@ -219,4 +219,4 @@ def test_uneven_steps_lead_to_the_steps_the_longest_first() -> None:
     ],
 )
 def test_clauses_take_names_literally(text: str, expected: str) -> None:
-    assert clause("name", text) == expected
+    assert filter_clause("name", text) == expected

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.detectors.scenes import launched
 from tests.helpers.traces import Event, op, trace
 from torch_tb_profiler.evidence.kernel_groups import eager_attention
-from torch_tb_profiler.evidence.stream_runs import FUSABLE, savings_of_runs
+from torch_tb_profiler.evidence.stream_runs import FUSABLE, fusion_savings
 from torch_tb_profiler.knowledge.kernels import classify
 
 OPERATORS = {
@@ -65,22 +65,20 @@ def between_products(names: list[str]) -> set[int]:
 
 @given(KERNELS)
 def test_attention_is_what_stands_between_two_batched_products(kernels: list[Kernel]) -> None:
-    marked = eager_attention(trace(built(kernels))).tolist()
+    select_kernels = eager_attention(trace(built(kernels))).tolist()
     expected = {
         numbers[place]
         for numbers in streams(kernels)
         for place in between_products([kernels[number][0] for number in numbers])
     }
-    assert {number for number, is_in in zip(in_rows(kernels), marked, strict=True) if is_in} == (
-        expected
-    )
+    assert {
+        number for number, is_in in zip(in_rows(kernels), select_kernels, strict=True) if is_in
+    } == (expected)
 
 
 @given(KERNELS, st.sampled_from([0.25, 0.5, 1.0]))
 def test_a_run_saves_what_its_longest_kernel_leaves(kernels: list[Kernel], at_most: float) -> None:
-    saved = dict(
-        zip(in_rows(kernels), savings_of_runs(trace(built(kernels)), at_most), strict=True)
-    )
+    saved = dict(zip(in_rows(kernels), fusion_savings(trace(built(kernels)), at_most), strict=True))
     for numbers in streams(kernels):
         run: list[int] = []
         for number in [*numbers, None]:

@@ -64,21 +64,21 @@ def finding(text: str, **evidence: object) -> Note:
 @pytest.mark.parametrize(
     ("evidence", "shown"),
     [
-        ({"unit": "pct", "measured": 33.369}, "Measured 33.37 %, threshold 5 % (ours)."),
-        ({"unit": "count", "measured": 1483.0}, "Measured 1,483, threshold 5 (ours)."),
+        ({"unit": "pct", "measured": 33.369}, "Measured 33.4 %, rule of thumb: above 5 %."),
+        ({"unit": "count", "measured": 1483.0}, "Measured 1,483, rule of thumb: above 5."),
         (
             {"unit": "pct", "measured": 4.0, "threshold_is_ours": False},
-            "Measured 4 %, threshold 5 %.",
+            "Measured 4 %, threshold: below 5 %.",
         ),
         ({"measured": None}, None),
     ],
 )
-def test_a_threshold_is_told_with_whose_it_is(
+def test_a_threshold_is_a_rule_of_thumb_unless_it_was_published(
     evidence: dict[str, object], shown: str | None
 ) -> None:
     given = {"threshold": 5.0, "threshold_is_ours": True, **evidence}
     assert measured_text(finding("It waits.", **given)) == shown
-    assert measured_text(finding("It waits 9 % (limit of ours: 5 %).", **given)) is None
+    assert measured_text(finding("It waits 9 % (rule of thumb: above 5 %).", **given)) is None
     told = [shown] if shown else []
     view = View(notes=(finding("It waits.", **given),))
     assert terminal.dumps(SPEC, view, "run", terminal.TextLayout(120)).split("\n")[5:-1] == [
@@ -116,7 +116,7 @@ def test_the_terminal_tells_it_in_this_order() -> None:
         "   It is cut.",
         "2. Data loading: est. gain 58.730 ms per step (33.14 % of it)",
         "   The program waits.",
-        "   Also of this time: Little used <GPU>. It idles.",
+        "   Same time, seen another way: Little used <GPU>. It idles.",
         "- The file ends in the middle.",
         "",
     ]
@@ -127,7 +127,7 @@ def test_markdown_tells_it_in_this_order_and_escaped() -> None:
     assert lines[:5] == [
         "1. **Damaged**. It is cut.",
         "2. **Data loading: est. gain 58.730 ms per step (33.14 % of it)**. The program waits.",
-        "   - Also of this time: Little used &lt;GPU&gt;. It idles.",
+        "   - Same time, seen another way: Little used &lt;GPU&gt;. It idles.",
         "",
         "- **info**: The file ends in the middle.",
     ]

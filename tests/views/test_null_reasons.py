@@ -78,7 +78,7 @@ def test_no_reason_names_options_of_another_recorder(kind: str, name: str | None
         assert foreign(told, name) == [], spec.name
     advice = run_detectors(trace, Selection())
     told = [json.dumps([note.text, note.evidence["links"]]) for note in advice.notes]
-    told += advice.checked.frame["reason"].drop_nulls().to_list()
+    told += advice.checks.frame["reason"].drop_nulls().to_list()
     assert foreign(told, name) == []
 
 

@@ -23,8 +23,8 @@ from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.evidence import damage
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.needs import unmet
-from torch_tb_profiler.evidence.ranking import is_superseded, ranked
+from torch_tb_profiler.evidence.needs import unmet_need
+from torch_tb_profiler.evidence.ranking import is_superseded, rank_findings
 from torch_tb_profiler.evidence.report import NO_STEP_TIME, AdviceReport, checks_table
 from torch_tb_profiler.knowledge.advice import TRACE, WORKERS, entries, entry
 from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER
@@ -127,13 +127,13 @@ def _report(trace: Trace, selection: Selection) -> AdviceReport:
     context, checks = Context(trace, selection), codes_of_scope(TRACE)
     if context.step_ns <= 0:
         return AdviceReport((), checks_table(checks, (), lambda _: NO_STEP_TIME))
-    missing = {code: unmet(context, entry(code).needs) for code in checks}
+    missing = {code: unmet_need(context, entry(code).needs) for code in checks}
     findings = _findings(
         [code for code in checks if missing[code] is None],
         TRACE,
         lambda code: detector(code).detect(context),
     )
-    notes = ranked([_for_recorder(finding, trace) for finding in findings], context.step_ns)
+    notes = rank_findings([_for_recorder(finding, trace) for finding in findings], context.step_ns)
     return AdviceReport(notes, checks_table(checks, notes, lambda known: missing[known.code]))
 
 
@@ -154,7 +154,7 @@ def _findings(
             (other := result(code)) is not None and is_superseded(finding, other) for code in others
         )
 
-    # From the end: the first ones need what the overview, which runs beside, computes just now.
+    # From the end: the first ones need values that the overview, in another thread, computes now.
     for code in reversed(checks):
         result(code)
     findings = [finding for code in checks if (finding := results[code]) is not None]
@@ -204,7 +204,7 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
     )
     step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
     first = next(iter(traces.values()))
-    return ranked([_for_recorder(finding, first) for finding in findings], step_ns)
+    return rank_findings([_for_recorder(finding, first) for finding in findings], step_ns)
 
 
 def _for_recorder(finding: Finding, trace: Trace) -> Finding:

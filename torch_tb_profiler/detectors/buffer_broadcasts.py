@@ -8,9 +8,9 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.evidence.collective_waits import timed_calls
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, worst_stretch
+from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, longest_stretch
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -22,14 +22,14 @@ CODE = "buffer_broadcasts"
 FORWARD = "DistributedDataParallel.forward"
 EVIDENCE = TableSpec(
     CODE,
-    "Broadcasts of buffers",
-    "Broadcasts that began in DistributedDataParallel.forward, by size; the most often first.",
+    "Buffer broadcasts",
+    "Broadcasts that start in DistributedDataParallel.forward, by size; most frequent first.",
     (
         Column("name", "Collective", "string", None, "The collective as the backend calls it."),
-        Column("size_bytes", "Size", "integer", "bytes", "What is sent."),
-        Column("calls", "Calls", "integer", "count", "How often it ran in the steps."),
-        Column("shortest_us", "Shortest", "number", "us", "The shortest of them."),
-        Column("total_us", "Total time", "number", "us", "Their durations, summed."),
+        Column("size_bytes", "Size", "integer", "bytes", "Bytes that are sent."),
+        Column("calls", "Calls", "integer", "count", "Number of calls in the steps."),
+        Column("shortest_us", "Shortest", "number", "us", "Shortest duration."),
+        Column("total_us", "Total time", "number", "us", "Durations, summed."),
     ),
 )
 MAX_ROWS = 10
@@ -37,10 +37,10 @@ MAX_ROWS = 10
 
 def detect(context: Context) -> Finding | None:
     """Broadcasts from the forward pass of DDP take more than the threshold of the step while
-    nothing computes, what they waited for other ranks left out.
+    nothing computes, without their waits for other ranks.
 
-    The gain is that time. What one took longer than another of its size, or larger, it waited: who
-    waits there for a late rank waits for it elsewhere without the broadcast.
+    The gain is that time. By how much a broadcast exceeds the shortest of its size or larger, it
+    waited for a late rank; without the broadcast, the same wait would be elsewhere.
     """
     calls = _broadcasts(context)
     if calls.is_empty():
@@ -48,7 +48,7 @@ def detect(context: Context) -> Finding | None:
     end = calls["end_ns"].to_numpy()
     moving = union(end - calls["shortest_ns"].to_numpy(), end)
     time = context.within_steps(intersect(moving, exposed_time(context.trace)))
-    spent_ns = context.in_steps_ns(time)
+    spent_ns = context.per_step_ns(time)
     share = context.share_pct(spent_ns)
     if share <= entry(CODE).threshold:
         return None
@@ -57,7 +57,7 @@ def detect(context: Context) -> Finding | None:
         share,
         gain_us(context, time),
         values={"calls_per_step": calls.height / context.step_count},
-        evidence=filled(EVIDENCE, _rows(calls), {"size_bytes": NO_SIZE}),
+        evidence=build_table(EVIDENCE, _rows(calls), {"size_bytes": NO_SIZE}),
         source={
             "view": "distributed",
             "table": "collectives",
@@ -65,17 +65,17 @@ def detect(context: Context) -> Finding | None:
         },
         architecture=context.architecture_name,
         time=time,
-        spot=worst_stretch(context, time),
+        spot=longest_stretch(context, time),
         at_stake_us=spent_ns / NS_PER_US,
     )
 
 
 def _broadcasts(context: Context) -> pl.DataFrame:
-    """The broadcasts that began in the steps and in a forward pass of DDP, with ``shortest_ns``:
-    the shortest duration of one of them that moved as much or more."""
+    """The broadcasts that start in the steps and in a forward pass of DDP, with ``shortest_ns``:
+    the shortest duration of a broadcast that moved as much or more."""
     calls = timed_calls(context.trace).filter(pl.col("collective") == "broadcast")
-    begun = calls["start_ns"].to_numpy()
-    calls = calls.filter(pl.Series(_in_forward(context.trace, begun) & context.inside(begun)))
+    start = calls["start_ns"].to_numpy()
+    calls = calls.filter(pl.Series(_in_forward(context.trace, start) & context.inside(start)))
     order = calls.with_columns(pl.col("moved").fill_null(0)).sort(
         "moved", "dur_ns", descending=[True, False]
     )
@@ -83,7 +83,7 @@ def _broadcasts(context: Context) -> pl.DataFrame:
 
 
 def _in_forward(trace: Trace, time_ns: Int64) -> Bools:
-    """Which moments lie in a forward pass of DDP, on whatever thread."""
+    """Mask of the moments in a forward pass of DDP, on any thread."""
     codes = np.flatnonzero(trace.strings == FORWARD)
     ranges = trace.slices.filter(pl.col("name_code").is_in(codes.tolist()))
     start = ranges["start_ns"].to_numpy()

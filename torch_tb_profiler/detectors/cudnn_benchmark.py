@@ -1,4 +1,4 @@
-"""Convolutions run while nobody looks for their fastest algorithms."""
+"""Convolutions run without a search for their fastest algorithms."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 CODE = "cudnn_benchmark"
-EVIDENCE = kernel_table(CODE, "Kernels of convolutions")
+EVIDENCE = kernel_table(CODE, "Convolution kernels")
 OPERATOR = "aten::convolution"
 
 
 def detect(context: Context) -> Finding | None:
     """``torch.backends.cudnn.benchmark`` is recorded as off, and kernels of convolutions take more
-    than the threshold of the kernel time; not where most calls bring shapes of their own, for
-    which measuring would cost more than it brings.
+    than the threshold of the kernel time. Not if most calls have different shapes: the search would
+    cost more than it saves.
 
-    What another algorithm would save cannot be told.
+    What another algorithm would save is unknown, so no gain is estimated.
     """
     if context.trace.meta.info.settings.cudnn_benchmark is not False:
         return None
@@ -31,15 +31,17 @@ def detect(context: Context) -> Finding | None:
     if shapes * entry(CODE).parameters["min_calls_per_shape"] > calls > 0:
         return None
     kernels = context.kernels.filter(
-        context.kernels_that(context.kernels["name_code"], lambda kind: kind.kind == "convolution")
+        context.match_kernel_kinds(
+            context.kernels["name_code"], lambda kind: kind.kind == "convolution"
+        )
     )
     return kernel_finding(context, EVIDENCE, kernels, np.zeros(kernels.height))
 
 
 @per_trace
 def _shapes(trace: Trace) -> tuple[int, int]:
-    """How many shapes of inputs convolutions had, and how many calls there were; 0 where no shapes
-    are recorded."""
+    """The number of input shapes of convolutions, and the number of calls; 0 without recorded
+    shapes."""
     operators = trace.operators.filter(pl.col("input_shape_code").is_not_null())
     names = trace.slices["name_code"].to_numpy()[operators["slice"].to_numpy()]
     chosen = codes.map_names(trace, names, lambda name: name == OPERATOR, np.bool_)

@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.steps.data_loading.diagnosis import MODEL, Diagn
 from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
-from torch_tb_profiler.evidence.tables import CALLS, TOTAL_US, calls_and_time, filled
+from torch_tb_profiler.evidence.tables import CALLS, TOTAL_US, build_table, sum_calls
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
@@ -22,14 +22,14 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "dataloader_bound"
 TORCH = "DataLoader)#"
-"""In the names of ranges of PyTorch's own loader; pinned memory is an option of that one."""
+"""Part of the names of ranges of PyTorch's DataLoader, which has an option for pinned memory."""
 OPTIONS, PINNED = "num_workers=4", ", pin_memory=True"
 EVIDENCE = TableSpec(
     CODE,
     "Data loading",
-    "One row per kind of iterator that was waited for.",
+    "One row per iterator that the program waited for.",
     (
-        Column("name", "Iterator", "string", None, "The range the profiler recorded."),
+        Column("name", "Iterator", "string", None, "The range recorded by the profiler."),
         CALLS,
         TOTAL_US,
     ),
@@ -39,30 +39,31 @@ EVIDENCE = TableSpec(
 def detect(context: Context) -> Finding | None:
     """Data loading takes more than the threshold of the average step.
 
-    The gain is that time, where devices worked that in which none does; of a recorded loader as
-    much of it as more workers would win, nothing where no core is left for them.
+    The gain is that time; if device work is recorded, the part in which no device works. For a
+    recorded loader it is the part that more workers would save, nothing if no core is free for
+    them.
     """
     waited_ns = context.role_ns(Role.DATALOADER)
     share = context.share_pct(waited_ns)
     if share <= entry(CODE).threshold:
         return None
-    iterators = calls_and_time(context.ranges_of(Category.DATALOADER), "name_code")
+    iterators = sum_calls(context.ranges_of(Category.DATALOADER), "name_code")
     iterators = iterators.with_columns(name=context.texts(iterators["name_code"]))
     names = " ".join(iterators["name"])
-    time = context.within_steps(_gained(context.trace))
-    gain_us = min(context.in_steps_ns(time), waited_ns) / NS_PER_US
+    time = context.within_steps(_waiting_time(context.trace))
+    gain_us = min(context.per_step_ns(time), waited_ns) / NS_PER_US
     variant = "default"
     if "SingleProcess" in names:
         variant = "single"
     elif "MultiProcess" in names:
         variant = "multi"
-    recorded, won_share = _recorded(context)
+    recorded, saved_share = _recorded(context)
     is_pinnable = TORCH in names and not context.trace.device_work.is_empty()
     return Finding(
         CODE,
         share,
-        (gain_us * won_share or None) if won_share is not None else None,
-        evidence=filled(EVIDENCE, iterators),
+        (gain_us * saved_share or None) if saved_share is not None else None,
+        evidence=build_table(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant if recorded is None else recorded.pop("variant"),
         values={
@@ -77,35 +78,35 @@ def detect(context: Context) -> Finding | None:
 
 
 def _recorded(context: Context) -> tuple[dict[str, str] | None, float | None]:
-    """What the recorder of the loader says holds it up, as the view ``data`` does, None where no
-    recorder told of one that is waited for while training; and how much of the waiting could be
-    won, None where no core is left to win it with."""
-    found = [(each, diagnosis(each)) for each in loadings(context.trace, context.selection)]
-    slow = [pair for pair in found if pair[0].phase == TRAIN and pair[1].kind != MODEL]
+    """The texts about the bottleneck of a recorded loader, as in the view ``data``; None if no
+    loader of training is recorded that the program waits for. And the share of the waiting that
+    could be saved; None if no core is free for more workers."""
+    diagnoses = [(each, diagnosis(each)) for each in loadings(context.trace, context.selection)]
+    slow = [pair for pair in diagnoses if pair[0].phase == TRAIN and pair[1].kind != MODEL]
     if not slow:
         return None, 1.0
-    loading, found_kind = max(slow, key=lambda pair: pair[0].wait.total_us)
-    said = describe_diagnosis(loading, found_kind)
+    loading, bottleneck = max(slow, key=lambda pair: pair[0].wait.total_us)
+    text = describe_diagnosis(loading, bottleneck)
     texts = {
-        "variant": "recorded_stage" if said.stage else "recorded",
-        "why": said.reason,
-        "stage": said.stage,
-        "rest": said.won,
+        "variant": "recorded_stage" if text.stage else "recorded",
+        "why": text.reason,
+        "stage": text.stage,
+        "rest": text.won,
     }
-    return texts, _won_share(loading, found_kind)
+    return texts, _saved_share(loading, bottleneck)
 
 
-def _won_share(loading: Loading, found: Diagnosis) -> float | None:
-    """The part of the waiting that the advice could win: all where no cores are asked for."""
+def _saved_share(loading: Loading, bottleneck: Diagnosis) -> float | None:
+    """The share of the waiting that the advice could save: all if it needs no more workers."""
     if loading.has_no_core_left:
         return None
-    if found.step_us is None or loading.steady_wait_us <= 0:
+    if bottleneck.step_us is None or loading.steady_wait_us <= 0:
         return 1.0
-    return min(max((loading.steady_us - found.step_us) / loading.steady_wait_us, 0.0), 1.0)
+    return min(max((loading.steady_us - bottleneck.step_us) / loading.steady_wait_us, 0.0), 1.0)
 
 
-def _gained(trace: Trace) -> Intervals:
-    """When the step does nothing but to wait for data."""
+def _waiting_time(trace: Trace) -> Intervals:
+    """The time in which the step only waits for data."""
     if trace.device_work.is_empty():
         return exclusive_intervals(trace)[Role.DATALOADER]
     return idle_causes(trace).intervals[IdleCause.DATA_LOADING]

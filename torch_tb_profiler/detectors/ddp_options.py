@@ -1,10 +1,14 @@
-"""Options of DistributedDataParallel that cost each step."""
+"""Options of DistributedDataParallel that cost time in every step."""
 
 from __future__ import annotations
 
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.settings import settings_finding, settings_table, time_in
+from torch_tb_profiler.evidence.settings import (
+    named_slice_intervals,
+    settings_finding,
+    settings_table,
+)
 
 CODE = "ddp_options"
 EVIDENCE = settings_table(CODE)
@@ -14,17 +18,21 @@ COPIES = frozenset({"torch.distributed.ddp.reducer::copy_bucket_to_grad"})
 
 
 def detect(context: Context) -> Finding | None:
-    """DDP looks for unused parameters, or copies gradients out of its buckets, and that takes more
-    than the threshold of the step; of both the longer one is told."""
+    """DDP searches for unused parameters, or copies gradients out of its buckets, for more than the
+    threshold of the step; of both, the one that takes longer is reported."""
     settings = context.trace.meta.info.settings
     options = settings.data_parallel_options or {}
     if settings.data_parallel != "DDP":
         return None
     costs = {}
     if options.get("find_unused_parameters") and not options.get("static_graph"):
-        costs["find_unused_parameters"] = context.in_steps_ns(time_in(context, SEARCH))
+        costs["find_unused_parameters"] = context.per_step_ns(
+            named_slice_intervals(context, SEARCH)
+        )
     if options.get("gradient_as_bucket_view") is False:
-        costs["gradient_as_bucket_view"] = context.in_steps_ns(time_in(context, COPIES))
+        costs["gradient_as_bucket_view"] = context.per_step_ns(
+            named_slice_intervals(context, COPIES)
+        )
     if not costs:
         return None
     worst = max(costs, key=lambda name: costs[name])

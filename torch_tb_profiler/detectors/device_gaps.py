@@ -1,4 +1,4 @@
-"""The GPU stands idle between pieces of work that were launched already."""
+"""The GPU is idle although the next work has been launched already."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.idle import declared, idle_finding
+from torch_tb_profiler.evidence.idle import idle_finding, idle_table
 from torch_tb_profiler.evidence.program import is_compiled
 
 CODE = "device_gaps"
-EVIDENCE = declared(CODE)
+EVIDENCE = idle_table(CODE)
 
 
 def detect(context: Context) -> Finding | None:
-    """No device works although the next work was launched, for more than the threshold of the step
-    (the part where the host is not late, ``docs/metrics.md#idle-devices``). How much of such time
-    fewer kernels would save cannot be told, so no gain is estimated."""
-    if not context.knows_launches:
+    """No device works although the next work has been launched, for more than the threshold of the
+    step (``docs/metrics.md#idle-devices``). What fewer kernels would save is unknown, so no gain is
+    estimated."""
+    if not context.has_launches:
         return None
     variant = "compiled" if is_compiled(context.trace) else "default"
     return idle_finding(

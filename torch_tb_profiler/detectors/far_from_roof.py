@@ -1,4 +1,4 @@
-"""Long kernels that run far below what their FLOPs and bytes allow."""
+"""Long kernels that run far below their roofline limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch_tb_profiler.analysis.operators.calls import operator_calls
 from torch_tb_profiler.analysis.steps.masks import slice_steps
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import CALLS, OPERATOR, TOTAL_US, filled
+from torch_tb_profiler.evidence.tables import CALLS, OPERATOR, TOTAL_US, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.efficiency import efficiency_file
 from torch_tb_profiler.knowledge.formulas import KINDS
@@ -23,39 +23,39 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 CODE = "far_from_roof"
 EVIDENCE = TableSpec(
     CODE,
-    "Work far from its roof",
-    "One row per operator and input shape, what takes longest first.",
+    "Operators far from their roofline",
+    "One row per operator and input shape, longest total time first.",
     (
         OPERATOR,
-        Column("input_shapes", "Input Shapes", "string", None, "Shapes of its inputs."),
+        Column("input_shapes", "Input Shapes", "string", None, "Shapes of the inputs."),
         CALLS,
         TOTAL_US,
         Column(
             "roof_pct",
-            "Of the roof",
+            "Of the roofline",
             "number",
             "pct",
-            "Time that its FLOPs and bytes take at the peaks of the device, over the time it took.",
+            "Time of its FLOPs and bytes at the peak rates of the device, over its measured time.",
             estimated=True,
         ),
     ),
 )
 
-NO_SHAPES = "no shapes were recorded of these calls"
+NO_SHAPES = "the recording has no shapes of these calls"
 
 _GROUPING = "operator+input_shape"
 
 WORK = ("matrix", "convolution", "attention", "normalization", "elementwise", "copy")
-"""Kinds of work that libraries do near the roof. Sorting, lookups and losses are not among them:
-they go over their data several times, or anywhere in it."""
+"""Kinds of work that libraries run near the roofline. Sorting, lookups and losses are not among
+them: they read their data several times, or in random order."""
 
 
 def detect(context: Context) -> Finding | None:
-    """Operators with kernels that are not short, and which reach less than a fifth of their roof,
-    take more than the threshold of the step.
+    """Operators with long kernels that reach less than a fifth of their roofline limit take more
+    than the threshold of the step.
 
-    How much of that could be gained nobody can tell beforehand, so no gain is claimed; what is at
-    stake is their time over that at the roof.
+    What a better kernel reaches is unknown, so no gain is estimated; at stake is their time above
+    that at the roofline limit.
     """
     known = entry(CODE)
     mask = _in_steps(context)
@@ -91,7 +91,7 @@ def detect(context: Context) -> Finding | None:
         CODE,
         share,
         None,
-        evidence=filled(EVIDENCE, rows, {"input_shapes": NO_SHAPES}),
+        evidence=build_table(EVIDENCE, rows, {"input_shapes": NO_SHAPES}),
         values={
             "operator": first["operator"],
             "shapes": first["input_shapes"] or "unknown shapes",
@@ -118,7 +118,7 @@ def detect(context: Context) -> Finding | None:
 
 
 def _in_steps(context: Context) -> Bools:
-    """Mask over the holding calls of those in the steps looked at."""
+    """Mask of the holding calls in the selected steps."""
     steps = slice_steps(context.trace)[holding_calls(context.trace).slice]
     inside: Bools = np.append(context.windows.of_step, -1)[steps] >= 0
     return inside & selected_calls(context.trace, context.selection)

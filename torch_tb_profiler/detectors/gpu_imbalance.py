@@ -1,4 +1,4 @@
-"""GPUs (of one process, or of several workers) with unequal work."""
+"""GPUs of one process, or of several workers, have unequal work."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.gpu_balance import (
     GPUS,
     busy_ns_of_workers,
-    declared,
     gpu_rows,
+    gpu_table,
     lead_pct,
 )
 from torch_tb_profiler.knowledge.advice import entry
@@ -24,24 +24,24 @@ from torch_tb_profiler.views.collectives import ALL_STEPS
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "gpu_imbalance"
-EVIDENCE = declared(CODE, "One row per GPU, the busiest first.")
+EVIDENCE = gpu_table(CODE, "One row per GPU, the busiest first.")
 
 
 def detect(context: Context) -> Finding | None:
     """The busiest GPU of the process computes longer than the mean by more than the threshold.
 
-    The gain is its lead over the mean, no more than the time in which it computes alone.
+    The gain is its lead over the mean, at most the time in which it computes alone.
     """
-    computing = context.computing
+    computing = context.compute_intervals
     names = {f"GPU {gpu}": gpu for gpu in computing}
-    busy = {name: context.in_steps_ns(computing[gpu]) for name, gpu in names.items()}
+    busy = {name: context.per_step_ns(computing[gpu]) for name, gpu in names.items()}
     finding = _finding(busy, GPUS, context.architecture_name)
     if finding is None:
         return None
     busiest = names[str(finding.values["busiest"])]
     others = union_all(*(time for gpu, time in computing.items() if gpu != busiest))
     alone = context.within_steps(subtract(computing[busiest], others))
-    alone_us = context.in_steps_ns(alone) / NS_PER_US
+    alone_us = context.per_step_ns(alone) / NS_PER_US
     return replace(
         finding,
         gain_us=min(finding.gain_us or 0.0, alone_us) or None,
@@ -54,8 +54,8 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     """The busiest GPU of all workers computes longer than the mean by more than the threshold;
     recordings that were cut short are not compared.
 
-    The gain is its lead over the mean, no more than the other workers spend in communication that
-    they do not hide: where nobody waits for it, nobody gains. In a pipeline it cannot be told.
+    The gain is its lead over the mean, at most the exposed communication of the other workers: if
+    nobody waits for it, there is nothing to gain. In a pipeline it is unknown.
     """
     whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
     busy = busy_ns_of_workers(whole)
@@ -72,7 +72,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     busiest = str(finding.values["busiest"]).rpartition(" GPU ")[0]
     exposed = [exposure(each) for name, each in whole.items() if name != busiest]
     waits_us = sum(each.exposed_ns for each in exposed) / max(len(exposed), 1) / NS_PER_US
-    pipeline = any(each.pairs_ns > MOSTLY * each.exposed_ns for each in exposed)
+    pipeline = any(each.peer_to_peer_ns > MOSTLY * each.exposed_ns for each in exposed)
     gain_us = None if pipeline else min(finding.gain_us or 0.0, waits_us) or None
     return replace(
         finding,
@@ -85,22 +85,22 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
 
 
 def _longest(context: Context, time: Intervals, gpu: int) -> Spot | None:
-    """The longest stretch in which one GPU computes alone, with the first kernel there."""
+    """The longest interval in which one GPU computes alone, with its first kernel."""
     if not len(time.start_ns):
         return None
     row = int((time.end_ns - time.start_ns).argmax())
     start_ns, end_ns = int(time.start_ns[row]), int(time.end_ns[row])
-    there = context.kernels.filter(
+    kernels = context.kernels.filter(
         (pl.col("device") == gpu)
         & (pl.col("start_ns") < end_ns)
         & (pl.col("start_ns") + pl.col("dur_ns") > start_ns)
     )
-    return context.spot(start_ns, end_ns, None if there.is_empty() else int(there["slice"][0]))
+    return context.spot(start_ns, end_ns, None if kernels.is_empty() else int(kernels["slice"][0]))
 
 
 def _longest_kernel(context: Context, worker: str) -> Spot | None:
-    """The longest stretch in which a worker computes."""
-    times = list(context.computing.values())
+    """The longest interval in which a worker computes."""
+    times = list(context.compute_intervals.values())
     time = union_all(*times)
     if not len(time.start_ns):
         return None

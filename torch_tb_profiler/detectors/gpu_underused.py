@@ -1,4 +1,4 @@
-"""A GPU that computes far less than the others, or nothing at all."""
+"""A GPU computes far less than the others, or is idle."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.gpu_balance import (
     GPUS,
     busy_ns_of_workers,
-    declared,
     gpu_rows,
+    gpu_table,
     is_imbalanced,
 )
-from torch_tb_profiler.evidence.program import is_distributed, trains
+from torch_tb_profiler.evidence.program import is_distributed, is_training
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.collectives import ALL_STEPS
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "gpu_underused"
 FIRST = 0
-"""The GPU of a program that chooses none. Where only others work, somebody chose them: mostly a
-launcher that gave the rest to other processes."""
-EVIDENCE = declared(CODE, "One row per GPU, the one used least first.")
+"""The GPU of a program that selects none. If only others work, they were selected: usually by a
+launcher that assigned the rest to other processes."""
+EVIDENCE = gpu_table(CODE, "One row per GPU, the one used least first.")
 
 
 def detect(context: Context) -> Finding | None:
-    """A GPU of the process computes less than the threshold of the median of the others, and the
-    busiest stands out so little that ``gpu_imbalance`` is silent; or a training of one process
-    leaves GPUs that it sees without any work."""
-    time = context.computing
-    busy = {f"GPU {gpu}": context.in_steps_ns(spans) for gpu, spans in time.items()}
+    """A GPU of the process computes less than the threshold of the median of the others, and
+    ``gpu_imbalance`` is no finding; or training in one process leaves visible GPUs idle."""
+    time = context.compute_intervals
+    busy = {f"GPU {gpu}": context.per_step_ns(spans) for gpu, spans in time.items()}
     if busy and FIRST in time and _is_alone(context):
         idle = context.trace.devices.filter(~pl.col("used"))["device"].to_list()
         if idle:
@@ -72,12 +71,12 @@ def _least(
 
 
 def _is_alone(context: Context) -> bool:
-    """Whether this is a training in one process: of several each has a GPU, and an inference
-    mostly needs no more."""
+    """Whether this is training in one process: several processes have a GPU each, and inference
+    usually needs no more than one."""
     trace = context.trace
     job = trace.meta.info.job
     is_one = (job.world_size or 1) == 1 if job else not is_distributed(trace)
-    return is_one and trains(trace) and len(records(trace).record) == 0
+    return is_one and is_training(trace) and len(records(trace).record) == 0
 
 
 def _unused(context: Context, busy_ns: Mapping[str, float], idle: list[str]) -> Finding:

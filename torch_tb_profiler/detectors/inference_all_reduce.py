@@ -1,4 +1,4 @@
-"""All-reduces between the ranks that share a model, as a share of inference."""
+"""All-reduces between the ranks that share a model take much of the inference."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.exposure import exposed_time, worst_stretch
+from torch_tb_profiler.evidence.exposure import exposed_time, longest_stretch
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.program import tells_use, trains
-from torch_tb_profiler.evidence.sources import clause
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.program import has_operators, is_training
+from torch_tb_profiler.evidence.sources import filter_clause
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge import communication, kernels
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -26,7 +26,7 @@ CUSTOM_RULES = ("custom-all-reduce", "symmetric-memory", "rccl-msccl")
 EVIDENCE = TableSpec(
     CODE,
     "All-reduces",
-    "The kernels that reduce over the ranks in the steps, those that took longest first.",
+    "Kernels in the steps that reduce over the ranks, longest total time first.",
     (
         Column("kernel", "Kernel", "string", None, "Name of the kernel."),
         Column("calls_per_step", "Calls per step", "number", "count", "Mean over the steps."),
@@ -39,27 +39,27 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """Nothing trains, and kernels that reduce over ranks, many of them, take more than the
-    threshold of the step while nothing computes.
+    """Many kernels of an inference program that reduce over ranks take more than the threshold of
+    the step while nothing computes.
 
-    What other kernels would save cannot be told; at stake is that time. Without operators, the
-    all-reduces of a library may be of gradients: exposed communication tells of those.
+    What other kernels would save is unknown; at stake is that time. Without recorded operators, the
+    all-reduces of a library may belong to training: ``exposed_communication`` covers these.
     """
-    if trains(context.trace):
+    if is_training(context.trace):
         return None
     reduces = context.work.filter(pl.col("is_communication"))
-    reduces = reduces.filter(context.names_that(reduces["name_code"], _reduces))
+    reduces = reduces.filter(context.match_names(reduces["name_code"], _is_all_reduce))
     start = reduces["start_ns"].to_numpy()
-    ran = union(start, start + reduces["dur_ns"].to_numpy())
-    time = context.within_steps(intersect(ran, exposed_time(context.trace)))
-    spent_ns = context.in_steps_ns(time)
+    reducing = union(start, start + reduces["dur_ns"].to_numpy())
+    time = context.within_steps(intersect(reducing, exposed_time(context.trace)))
+    spent_ns = context.per_step_ns(time)
     share = context.share_pct(spent_ns)
-    least = entry(CODE).parameters["min_calls_per_step"] * context.step_count
-    if reduces.height < least or share <= entry(CODE).threshold:
+    min_calls = entry(CODE).parameters["min_calls_per_step"] * context.step_count
+    if reduces.height < min_calls or share <= entry(CODE).threshold:
         return None
-    custom = context.names_that(reduces["name_code"], _is_custom).to_numpy()
-    mostly_custom = int(reduces["dur_ns"].to_numpy() @ custom) * 2 > reduces["dur_ns"].sum()
-    if not mostly_custom and not tells_use(context.trace):
+    is_custom = context.match_names(reduces["name_code"], _is_custom).to_numpy()
+    mostly_custom = int(reduces["dur_ns"].to_numpy() @ is_custom) * 2 > reduces["dur_ns"].sum()
+    if not mostly_custom and not has_operators(context.trace):
         return None
     rows = _rows(context, reduces)
     durations_us = reduces["dur_ns"].to_numpy() / NS_PER_US
@@ -73,21 +73,21 @@ def detect(context: Context) -> Finding | None:
             "median_us": float(np.median(durations_us)),
             "longest_us": float(durations_us.max()),
         },
-        evidence=filled(EVIDENCE, rows),
+        evidence=build_table(EVIDENCE, rows),
         source={
             "view": "kernels",
             "table": "kernels",
-            "filter": clause("name", str(rows["kernel"][0])),
+            "filter": filter_clause("name", str(rows["kernel"][0])),
         },
         architecture=context.architecture_name,
         variant="custom" if mostly_custom else "default",
         time=time,
-        spot=worst_stretch(context, time),
+        spot=longest_stretch(context, time),
         at_stake_us=spent_ns / NS_PER_US,
     )
 
 
-def _reduces(name: str) -> bool:
+def _is_all_reduce(name: str) -> bool:
     return communication.collective(name) == "all_reduce" or _is_custom(name)
 
 

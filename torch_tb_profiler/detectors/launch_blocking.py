@@ -1,11 +1,11 @@
-"""Every launch waits for its kernel: an aid for debugging was left on."""
+"""Every launch waits for its kernel: a debugging setting was left on."""
 
 from __future__ import annotations
 
 from torch_tb_profiler.analysis.idle.gaps import busy
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.settings import settings_finding, settings_table, switched_on
+from torch_tb_profiler.evidence.settings import enabled_variables, settings_finding, settings_table
 
 CODE = "launch_blocking"
 EVIDENCE = settings_table(CODE)
@@ -13,10 +13,10 @@ VARIABLES = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNE
 
 
 def detect(context: Context) -> Finding | None:
-    """A variable makes launches wait, and no device works for more than the threshold of the step;
-    not where kernels are so long that the host is early anyway."""
-    settings = switched_on(context, *VARIABLES)
+    """An environment variable makes launches synchronous, and no device works for more than the
+    threshold of the step; not if kernels are so long that the host is early anyway."""
+    settings = enabled_variables(context, *VARIABLES)
     if not settings:
         return None
-    idle_ns = context.step_ns - context.in_steps_ns(busy(context.trace))
+    idle_ns = context.step_ns - context.per_step_ns(busy(context.trace))
     return settings_finding(context, EVIDENCE, dict(settings), idle_ns)

@@ -9,19 +9,19 @@ from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.idle import declared, gap_rows, idle_time, worst_gap
+from torch_tb_profiler.evidence.idle import gap_table, idle_table, idle_time, worst_gap
 from torch_tb_profiler.evidence.kernel_time import has_small_kernels, median_kernel_us
 from torch_tb_profiler.evidence.program import is_compiled
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "launch_bound"
-EVIDENCE = declared(CODE)
+EVIDENCE = idle_table(CODE)
 
 
 def detect(context: Context) -> Finding | None:
-    """No device works because the host has launched nothing yet, for more than the threshold of
-    the step, and half of the kernels are small (else: ``host_bound``).
+    """No device works because the host has not launched the next work yet, for more than the
+    threshold of the step, and the median kernel is small (else ``host_bound``).
 
     The gain is that idle time (cause *the host*, ``docs/metrics.md#idle-devices``).
     """
@@ -34,7 +34,7 @@ def detect(context: Context) -> Finding | None:
         idle.share_pct,
         idle.per_step_ns / NS_PER_US,
         values={"median_us": median_kernel_us(context)},
-        evidence=gap_rows(context, idle.time, EVIDENCE),
+        evidence=gap_table(context, idle.time, EVIDENCE),
         source={"view": "operators", "table": "operators", "sort": "-host_self_us"},
         architecture=context.architecture_name,
         variant=_variant(context, idle.time),

@@ -1,4 +1,4 @@
-"""The GPU waits for single long runtime calls: loading of code, allocation."""
+"""The GPU is idle during single long runtime calls: loading of code, allocation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.idle.waits import long_calls
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_time
-from torch_tb_profiler.evidence.tables import CALLS, filled
+from torch_tb_profiler.evidence.tables import CALLS, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -21,12 +21,14 @@ MAX_ROWS = 10
 EVIDENCE = TableSpec(
     CODE,
     "Long calls",
-    "One row per call and operator that made it, those with most idle time first.",
+    "One row per call and its operator, longest idle time first.",
     (
         Column("call", "Call", "string", None, "The runtime or driver call."),
-        Column("operator", "Operator", "string", None, "The operator that made it."),
+        Column("operator", "Operator", "string", None, "The operator that made the call."),
         CALLS,
-        Column("idle_us", "Idle time", "number", "us", "How long no device worked meanwhile."),
+        Column(
+            "idle_us", "Idle time", "number", "us", "Idle time of the devices during the calls."
+        ),
     ),
 )
 REASONS = {"operator": "No operator was recorded around these calls."}
@@ -34,7 +36,7 @@ REASONS = {"operator": "No operator was recorded around these calls."}
 
 def detect(context: Context) -> Finding | None:
     """No device works during single runtime calls of 0.1 ms and more, for more than the threshold
-    of the step: warm-up where few steps have them.
+    of the step: warm-up, if few steps have such calls.
 
     The gain is that idle time.
     """
@@ -48,7 +50,7 @@ def detect(context: Context) -> Finding | None:
         idle.share_pct,
         idle.per_step_ns / NS_PER_US,
         values={"calls": int(calls["calls"].sum()), "call": longest["call"], "steps": steps},
-        evidence=filled(EVIDENCE, calls.head(MAX_ROWS), REASONS),
+        evidence=build_table(EVIDENCE, calls.head(MAX_ROWS), REASONS),
         source={"view": "overview", "table": "steps", "sort": "-runtime_us"},
         time=idle.time,
         spot=context.spot(longest["start_ns"], longest["end_ns"], longest["id"]),
@@ -57,8 +59,8 @@ def detect(context: Context) -> Finding | None:
 
 
 def _calls(context: Context, time: Intervals) -> tuple[pl.DataFrame, int]:
-    """The calls by name and operator, and how many steps have any; the longest call of each row
-    is in ``id``, ``start_ns`` and ``end_ns``."""
+    """The calls by name and operator, with the longest call of each row in ``id``, ``start_ns`` and
+    ``end_ns``; and the number of steps with any call."""
     long = long_calls(context.trace)
     start = long["start_ns"].to_numpy()
     idle_ns = total_within(time, start, start + long["dur_ns"].to_numpy())
@@ -70,7 +72,7 @@ def _calls(context: Context, time: Intervals) -> tuple[pl.DataFrame, int]:
             "name_code",
             "start_ns",
             end_ns=pl.col("start_ns") + pl.col("dur_ns"),
-            owner=pl.Series(context.caller_names(long)),
+            owner=pl.Series(context.caller_codes(long)),
             idle_ns=pl.Series(idle_ns),
         )
         .filter(pl.col("idle_ns") > 0)

@@ -12,42 +12,46 @@ from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.evidence.context import Context, gpu_list
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import worst_gap
-from torch_tb_profiler.evidence.tables import GPU, filled
+from torch_tb_profiler.evidence.tables import GPU, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import Column, TableSpec
 
-MOST = 3
+MAX_CAUSES = 3
 CODE = "low_gpu_utilization"
 EVIDENCE = TableSpec(
     CODE,
-    "Little used GPUs",
+    "GPUs with low utilization",
     "One row per GPU below the threshold.",
     (
         GPU,
         Column(
-            "utilization_pct", "Utilization", "number", "pct", "Share of the steps it was busy for."
+            "utilization_pct",
+            "Utilization",
+            "number",
+            "pct",
+            "Share of the steps it was busy.",
         ),
     ),
 )
 
 
 def detect(context: Context) -> Finding | None:
-    """Some GPU's utilization lies below the threshold.
+    """The utilization of a GPU is below the threshold.
 
-    It is no cause, so it claims no gain: it says what the idle time goes to, and where one cause
-    has most of it, it is told with the finding on that.
+    This is no cause, so no gain is estimated: it lists the causes of the idle time, and is listed
+    with the finding about the main cause.
     """
     threshold = entry(CODE).threshold
-    shown = step_windows(context.trace, context.selection)  # as the overview's table has it
+    steps = step_windows(context.trace, context.selection)  # as in the overview's table
     rows = []
     for gpu, profile in sorted(gpu_profiles(context.trace).items()):
-        use = gpu_use(profile, shown.start_ns, shown.end_ns)
+        use = gpu_use(profile, steps.start_ns, steps.end_ns)
         if use.utilization_pct is not None and use.utilization_pct < threshold:
             rows.append({"gpu": gpu, "utilization_pct": use.utilization_pct})
     if not rows or not len(busy(context.trace).start_ns):
         return None
     idle = context.within_steps(all_idle(context.trace))
-    idle_pct = context.share_pct(context.in_steps_ns(idle))
+    idle_pct = context.share_pct(context.per_step_ns(idle))
     least = min(float(row["utilization_pct"]) for row in rows)
     others_pct = 100 - least - idle_pct
     return Finding(
@@ -59,7 +63,7 @@ def detect(context: Context) -> Finding | None:
             "causes": _causes(context),
             "others": others_pct,
         },
-        evidence=filled(EVIDENCE, pl.DataFrame(rows)),
+        evidence=build_table(EVIDENCE, pl.DataFrame(rows)),
         source={
             "view": "overview",
             "table": "gpus",
@@ -74,12 +78,12 @@ def detect(context: Context) -> Finding | None:
 
 
 def _causes(context: Context) -> str:
-    """``"operators and launches 41.2 %, data loading 7.6 %"``: the largest causes, of the step."""
+    """The largest causes as shares of the step: ``"data loading 7.6 %, Python 2.1 %"``."""
     shares = {
-        cause: context.share_pct(context.in_steps_ns(intervals))
+        cause: context.share_pct(context.per_step_ns(intervals))
         for cause, intervals in zip(IdleCause, idle_causes(context.trace).intervals, strict=True)
     }
-    largest = sorted(shares, key=lambda cause: -shares[cause])[:MOST]
+    largest = sorted(shares, key=lambda cause: -shares[cause])[:MAX_CAUSES]
     return ", ".join(
         f"{CAUSE_TITLES[cause]} {shares[cause]:.1f} %" for cause in largest if shares[cause] >= 1
     )

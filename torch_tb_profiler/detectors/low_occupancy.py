@@ -1,4 +1,4 @@
-"""Kernels that leave most warps of the multiprocessors empty, with what limits them."""
+"""Kernels that leave most warps of the SMs empty, with the limiting resource."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch_tb_profiler.analysis.kernels.details import size_product
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import (
-    busy,
+    estimate_gain,
+    kernel_intervals,
     kernel_share_pct,
-    longest,
-    outlook,
+    longest_kernel,
     step_share_pct,
 )
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import CALLS, KERNEL, TOTAL_US, filled, main_reason
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import CALLS, KERNEL, TOTAL_US, build_table, main_reason
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -27,8 +27,8 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 CODE = "low_occupancy"
 EVIDENCE = TableSpec(
     CODE,
-    "Kernels with a low occupancy",
-    "One row per kernel and launch configuration, those that took longest first.",
+    "Kernels with low occupancy",
+    "One row per kernel and launch configuration, longest total time first.",
     (
         KERNEL,
         CALLS,
@@ -38,7 +38,7 @@ EVIDENCE = TableSpec(
             "Achieved occupancy",
             "number",
             "pct",
-            "Warps of the multiprocessors that were filled; mean weighted by duration.",
+            "Occupied warps of the SMs, in percent; mean weighted by duration.",
             estimated=True,
         ),
         Column(
@@ -46,34 +46,34 @@ EVIDENCE = TableSpec(
             "Blocks per SM",
             "number",
             "ratio",
-            "Blocks of the launch over multiprocessors of the GPU.",
+            "Blocks of the launch divided by the SMs of the GPU.",
         ),
-        Column("reason", "Limited by", "string", None, "What keeps the occupancy low."),
+        Column("reason", "Limited by", "string", None, "The resource that limits the occupancy."),
     ),
 )
-REASONS = {"blocks_per_sm": "The recording does not give the blocks per SM of these kernels."}
+REASONS = {"blocks_per_sm": "The recording has no blocks per SM of these kernels."}
 LOW_BY_DESIGN = frozenset({"gemm", "gemv", "convolution", "attention", "communication", "rnn"})
-"""Kinds whose good kernels have few warps with many registers each."""
+"""Kinds whose efficient kernels have few warps with many registers each."""
 
 OCCUPANCY = "est_achieved_occupancy_pct"
 
-FEW_BLOCKS = "fewer blocks than multiprocessors"
+FEW_BLOCKS = "fewer blocks than SMs"
 LIMIT_NAMES = {
     "WARPS": "the number of warps",
-    "BLOCKS": "blocks per multiprocessor",
+    "BLOCKS": "blocks per SM",
     "REGS": "registers",
     "SMEM": "shared memory",
     "BARRIERS": "barriers",
 }
-"""Limiting factors as Kineto writes them."""
+"""Limiting factor as Kineto writes it → name of the resource."""
 
 
 def detect(context: Context) -> Finding | None:
-    """Kernels below the threshold take a good part of the kernel time.
+    """Kernels below the threshold take a large part of the kernel time.
 
-    Kernels of a few microseconds do not count, whose time is that of starting them, nor those of
-    kinds whose good kernels have few warps. The gain is the assumed part of the time in which
-    multiprocessors had no block at all; what other limits cost cannot be told from a trace.
+    Kernels of a few microseconds do not count, as starting them takes most of their time, nor do
+    kinds whose efficient kernels have few warps. The gain is the assumed part of the time in which
+    SMs have no block at all; the cost of other limits is unknown.
     """
     known = entry(CODE)
     parameters = known.parameters
@@ -94,18 +94,18 @@ def detect(context: Context) -> Finding | None:
     )
     empty_share = (1 - kernels["blocks_per_sm"].fill_null(1.0).to_numpy()).clip(0, 1)
     saved = kernels["dur_ns"].to_numpy() * empty_share * parameters["assumed_saved_share"]
-    could = outlook(context, CODE, kernels, saved)
+    gain = estimate_gain(context, CODE, kernels, saved)
     return Finding(
         CODE,
         float(np.average(kernels[OCCUPANCY].to_numpy(), weights=kernels["dur_ns"].to_numpy())),
-        could.gain_us,
-        variant="default" if trains(context.trace) else "inference",
+        gain.gain_us,
+        variant="default" if is_training(context.trace) else "inference",
         values={
             "share": share,
             "reason": main_reason(rows),
-            "no_gain_yet": could.no_gain_yet,
+            "no_gain_yet": gain.no_gain_yet,
         },
-        evidence=filled(EVIDENCE, rows.head(int(parameters["max_rows"])), REASONS),
+        evidence=build_table(EVIDENCE, rows.head(int(parameters["max_rows"])), REASONS),
         source={
             "view": "kernels",
             "table": "kernels",
@@ -113,9 +113,9 @@ def detect(context: Context) -> Finding | None:
             "filter": f"mean_est_achieved_occupancy_pct<{known.threshold:g}",
         },
         architecture=context.architecture_name,
-        time=busy(context, kernels),
-        spot=longest(context, kernels),
-        at_stake_us=could.at_stake_us,
+        time=kernel_intervals(context, kernels),
+        spot=longest_kernel(context, kernels),
+        at_stake_us=gain.at_stake_us,
     )
 
 
@@ -127,7 +127,7 @@ def _low(context: Context) -> pl.DataFrame:
         (pl.col(OCCUPANCY) < known.threshold) & (pl.col("dur_ns") >= at_least_ns)
     )
     return kernels.filter(
-        context.kernels_that(
+        context.match_kernel_kinds(
             kernels["name_code"],
             lambda kind: kind.rule is not None and kind.kind not in LOW_BY_DESIGN,
         )
@@ -179,8 +179,8 @@ def limiting_reason(
     threads: int | None,
     parameters: Mapping[str, float],
 ) -> str:
-    """What keeps the occupancy low: too few blocks, else what the profiler says, else what the
-    launch configuration suggests."""
+    """The resource that limits the occupancy: too few blocks, or the limit that the profiler
+    recorded, or what the launch configuration suggests."""
     if blocks_per_sm is not None and blocks_per_sm < 1:
         return FEW_BLOCKS
     if limits:

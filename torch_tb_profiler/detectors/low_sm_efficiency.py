@@ -1,4 +1,4 @@
-"""Kernels run, but on few of the multiprocessors."""
+"""Kernels run on few of the SMs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from torch_tb_profiler.analysis.algebra.intervals import WeightProfile, total, u
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.evidence.context import Context, gpu_list
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.kernel_time import busy, longest, outlook, step_share_pct
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import COMPUTE_US_PER_STEP, GPU, filled
+from torch_tb_profiler.evidence.kernel_time import (
+    estimate_gain,
+    kernel_intervals,
+    longest_kernel,
+    step_share_pct,
+)
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import COMPUTE_US_PER_STEP, GPU, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -29,7 +34,7 @@ EVIDENCE = TableSpec(
             "SM efficiency",
             "number",
             "pct",
-            "Mean share of the multiprocessors that had a block while kernels computed.",
+            "Mean share of the SMs with a block while kernels computed.",
             estimated=True,
         ),
         COMPUTE_US_PER_STEP,
@@ -38,11 +43,11 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """Est. SM efficiency of a GPU, over the time in which kernels compute on it, lies below the
-    threshold. Communication kernels use few multiprocessors by design and do not count.
+    """The estimated SM efficiency of a GPU, over the time in which kernels compute on it, is below
+    the threshold. Communication kernels use few SMs by design and do not count.
 
-    The gain is the assumed part of what its kernels would be shorter by at the threshold; those of
-    a few microseconds would not be, whose time is that of starting them.
+    The gain is the assumed part of the time that its kernels would save at the threshold; kernels
+    of a few microseconds save none, as starting them takes most of their time.
     """
     known = entry(CODE)
     rows, parts = [], []
@@ -58,19 +63,19 @@ def detect(context: Context) -> Finding | None:
     few = _with_few_blocks(pl.concat(parts))
     if step_share_pct(context, few) < known.parameters["min_step_share_pct"]:
         return None
-    could = outlook(context, CODE, few, few["saved_ns"].to_numpy())
+    gain = estimate_gain(context, CODE, few, few["saved_ns"].to_numpy())
     worst = min(rows, key=lambda row: float(row["filled_pct"]))
     return Finding(
         CODE,
         float(worst["filled_pct"]),
-        could.gain_us,
+        gain.gain_us,
         variant=_variant(context, few),
         values={
             "gpus": gpu_list([int(row["gpu"]) for row in rows]),
             "kernel": kernel_names(context.trace).short_text(_main_kernel(few)) or "",
-            "no_gain_yet": could.no_gain_yet,
+            "no_gain_yet": gain.no_gain_yet,
         },
-        evidence=filled(EVIDENCE, pl.DataFrame(rows)),
+        evidence=build_table(EVIDENCE, pl.DataFrame(rows)),
         source={
             "view": "kernels",
             "table": "kernels",
@@ -78,15 +83,15 @@ def detect(context: Context) -> Finding | None:
             "filter": "mean_blocks_per_sm<1",
         },
         architecture=context.architecture_name,
-        time=busy(context, few),
-        spot=longest(context, few),
-        at_stake_us=could.at_stake_us,
+        time=kernel_intervals(context, few),
+        spot=longest_kernel(context, few),
+        at_stake_us=gain.at_stake_us,
     )
 
 
 def _with_few_blocks(kernels: pl.DataFrame) -> pl.DataFrame:
-    """Kernels with fewer blocks than multiprocessors, and ``saved_ns``, what each is assumed to be
-    shorter by at the threshold; 0 for short ones."""
+    """Kernels with fewer blocks than SMs, with ``saved_ns``, the assumed saving of each at the
+    threshold; 0 for short ones."""
     known = entry(CODE)
     enough = known.threshold / 100
     is_long = pl.col("dur_ns") >= known.parameters["min_kernel_us"] * NS_PER_US
@@ -99,23 +104,23 @@ def _with_few_blocks(kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variant(context: Context, few: pl.DataFrame) -> str:
-    """Short kernels have too little work each; of long ones the launch is to blame, and larger
-    batches help in training alone."""
+    """``short`` if most of the time is in short kernels, which have too little work each; else
+    ``default`` for training, where larger batches help, or ``inference``."""
     short = few["dur_ns"] < entry(CODE).parameters["min_kernel_us"] * NS_PER_US
     if int(few["dur_ns"].filter(short).sum()) * 2 > int(few["dur_ns"].sum()):
         return "short"
-    return "default" if trains(context.trace) else "inference"
+    return "default" if is_training(context.trace) else "inference"
 
 
 def _main_kernel(few: pl.DataFrame) -> int:
-    """The name code with most time."""
+    """The name code of the kernel with most time."""
     times = few.group_by("name_code", maintain_order=True).agg(pl.col("dur_ns").sum())
     return int(times.sort("dur_ns", descending=True, maintain_order=True)["name_code"][0])
 
 
 def _filled(kernels: pl.DataFrame) -> tuple[float | None, float]:
-    """Mean over the busy time of the share of multiprocessors with a block, and the busy time in
-    ns; None where a kernel does not say its blocks per SM."""
+    """The mean share of SMs with a block over the busy time, in percent, and the busy time in ns;
+    None if a kernel has no blocks per SM."""
     start = kernels["start_ns"].to_numpy()
     end = start + kernels["dur_ns"].to_numpy()
     blocks = kernels["blocks_per_sm"].fill_null(np.nan).to_numpy()

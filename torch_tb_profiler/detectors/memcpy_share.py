@@ -1,4 +1,4 @@
-"""Memory copies that nothing hides."""
+"""Memory copies that no kernel overlaps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch_tb_profiler.analysis.communication.roles import Role, exclusive_inter
 from torch_tb_profiler.analysis.idle.waits import Wait, copy_directions
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.sources import heaviest_operator_rows
+from torch_tb_profiler.evidence.sources import heaviest_operator_source
 from torch_tb_profiler.evidence.tables import (
     CALLS,
     TOTAL_BYTES,
     TOTAL_US,
-    calls_and_time,
-    filled,
+    build_table,
+    sum_calls,
     sum_if_known,
 )
 from torch_tb_profiler.knowledge.advice import entry
@@ -29,47 +29,47 @@ CODE = "memcpy_share"
 EVIDENCE = TableSpec(
     CODE,
     "Copies",
-    "One row per kind of copy, those that took longest first.",
+    "One row per kind of copy, longest total time first.",
     (
-        Column("name", "Copy", "string", None, "From which memory to which."),
+        Column("name", "Copy", "string", None, "Source and destination memory."),
         CALLS,
         TOTAL_US,
         TOTAL_BYTES,
     ),
 )
-REASONS = {"total_bytes": "The recording does not give the sizes of these copies."}
+REASONS = {"total_bytes": "The recording has no sizes of these copies."}
 BATCHES = "batches"
-"""The variant of uploads in a program that loads batches; others upload something else."""
+"""The text variant of uploads in a program that loads batches."""
 VARIANTS = {Wait.UPLOAD: "upload", Wait.FETCH: "fetch", Wait.COPY: "device"}
 
 
 def detect(context: Context) -> Finding | None:
-    """Copies, where no kernel runs, take more than the threshold of the step.
+    """Copies take more than the threshold of the step while no kernel runs.
 
-    The gain is what of that time something waits for; copies to a device can hide behind
-    computation only as long as that is.
+    The gain is the part of that time that something waits for; copies to a device can overlap with
+    computation only as long as that takes.
     """
     share = context.share_pct(context.role_ns(Role.MEMCPY))
     if share <= entry(CODE).threshold:
         return None
     copies = context.work.filter(pl.col("category") == Category.MEMCPY)
-    if copies.is_empty():  # they began before the steps
+    if copies.is_empty():  # they started before the steps
         return None
     dur = copies["dur_ns"].to_numpy()
     start = copies["start_ns"].to_numpy()
     variant = _variant(context, copies["name_code"], dur)
     longest = copies.row(int(dur.argmax()), named=True)
-    by_operator = heaviest_operator_rows(context, indices(copies["owner"]), dur)
-    alone = intersect(exclusive_intervals(context.trace)[Role.MEMCPY], union(start, start + dur))
+    operator = heaviest_operator_source(context, indices(copies["owner"]), dur)
+    exposed = intersect(exclusive_intervals(context.trace)[Role.MEMCPY], union(start, start + dur))
     return Finding(
         CODE,
         share,
         _gain_us(context, copies, variant) or None,
         evidence=_rows(context, copies),
-        source=by_operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
+        source=operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
         architecture=context.architecture_name,
         variant=variant,
-        time=context.within_steps(alone),
+        time=context.within_steps(exposed),
         spot=context.spot(
             longest["start_ns"], longest["start_ns"] + longest["dur_ns"], longest["slice"]
         ),
@@ -84,7 +84,7 @@ def _gain_us(context: Context, copies: pl.DataFrame, variant: str) -> float | No
 
 
 def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
-    """The text for the direction that has most of the time."""
+    """The text variant of the direction with most of the time."""
     directions = copy_directions(context.trace, names)
     times = {way: int(dur_ns[directions == way].sum()) for way in VARIANTS}
     variant = VARIANTS[max(times, key=lambda way: times[way])]
@@ -94,5 +94,7 @@ def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
 
 def _rows(context: Context, copies: pl.DataFrame) -> Table:
     """Copies by their kind (``Memcpy HtoD (Pageable -> Device)``), longest first."""
-    kinds = calls_and_time(copies, "name_code", total_bytes=sum_if_known("bytes"))
-    return filled(EVIDENCE, kinds.with_columns(name=context.texts(kinds["name_code"])), REASONS)
+    kinds = sum_calls(copies, "name_code", total_bytes=sum_if_known("bytes"))
+    return build_table(
+        EVIDENCE, kinds.with_columns(name=context.texts(kinds["name_code"])), REASONS
+    )

@@ -1,4 +1,4 @@
-"""A device nearly ran out of memory (rule 7 in docs/advice.md)."""
+"""A GPU nearly ran out of memory (rule 7 in docs/advice.md)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import polars as pl
 from torch_tb_profiler.evidence.context import Context, gpu_list
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.memory_peaks import COLUMNS, REASONS, memory_peaks
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import TableSpec
@@ -23,9 +23,8 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """Peak allocated memory of a GPU exceeds the threshold of its capacity; all such are named.
-
-    Host memory has no limit in a trace and is not looked at.
+    """The peak of allocated memory of a GPU exceeds the threshold of its capacity; all such GPUs
+    are named. Host memory has no limit in a trace.
     """
     threshold = entry(CODE).threshold
     if not _may_be_near(context.trace, threshold):
@@ -38,12 +37,12 @@ def detect(context: Context) -> Finding | None:
         CODE,
         worst["used_pct"],
         None,
-        variant="default" if trains(context.trace) else "inference",
+        variant="default" if is_training(context.trace) else "inference",
         values={
             "gpus": gpu_list(sorted(peaks["device"].to_list())),
-            "capacity_gb": worst["memory_bytes"] / 1024**3,
+            "capacity_gib": worst["memory_bytes"] / 1024**3,
         },
-        evidence=filled(EVIDENCE, peaks, REASONS),
+        evidence=build_table(EVIDENCE, peaks, REASONS),
         source={"view": "memory", "table": "memory_peaks"},
         architecture=context.architecture_name,
         spot=_around(context, worst["peak_ns"]),
@@ -51,14 +50,14 @@ def detect(context: Context) -> Finding | None:
 
 
 def _around(context: Context, moment_ns: int) -> Spot:
-    """A hundredth of the mean step on both sides of a moment."""
+    """The interval of a hundredth of the mean step on both sides of a moment."""
     margin_ns = int(context.step_ns / 100)
     first_ns = max(moment_ns - margin_ns, context.trace.meta.start_ns)
     return context.spot(first_ns, moment_ns + margin_ns)
 
 
 def _may_be_near(trace: Trace, threshold_pct: float) -> bool:
-    """Whether any total that the recording holds is that much of the smallest GPU: a cheap no."""
+    """Whether any recorded total exceeds that share of the smallest GPU: a cheap first test."""
     largest = trace.memory["total_allocated_bytes"].max()
     smallest = trace.devices.filter(pl.col("memory_bytes") > 0)["memory_bytes"].min()
     if not isinstance(largest, int) or not isinstance(smallest, int):

@@ -6,7 +6,7 @@ import polars as pl
 
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -15,20 +15,20 @@ CODE = "nccl_backend"
 EVIDENCE = TableSpec(
     CODE,
     "Backends",
-    "The backends whose collectives were recorded.",
-    (Column("backend", "Backend", "string", None, "As the names of the collectives begin."),),
+    "Backends of the recorded collectives.",
+    (Column("backend", "Backend", "string", None, "Prefix of the names of the collectives."),),
 )
 
 
 def detect(context: Context) -> Finding | None:
-    """The trace has DDP, a declared GPU new enough for NCCL, and collectives of backends that run
-    on the host only. A job whose header declares a device backend uses that, recorded or not."""
+    """The trace has DDP, a GPU that supports NCCL, and only collectives of backends that run on the
+    host. A job whose header declares a device backend uses that, recorded or not."""
     devices = context.trace.devices.filter(pl.col("compute_major").is_not_null())
     capability = pl.col("compute_major") + pl.col("compute_minor").fill_null(0) / 10
     capable = devices.with_columns(capability=capability).filter(
         pl.col("capability") >= entry(CODE).threshold
     )
-    if capable.is_empty() or not context.host_names({"DistributedDataParallel.forward"}):
+    if capable.is_empty() or not context.present_names({"DistributedDataParallel.forward"}):
         return None
     codes = context.trace.slices["name_code"].unique()
     backends = {communication.backend(context.trace.text(code) or "") for code in codes}
@@ -43,7 +43,7 @@ def detect(context: Context) -> Finding | None:
         CODE,
         newest,
         None,
-        evidence=filled(EVIDENCE, pl.DataFrame({"backend": used}, EVIDENCE.polars_schema())),
+        evidence=build_table(EVIDENCE, pl.DataFrame({"backend": used}, EVIDENCE.polars_schema())),
         source={"view": "distributed", "table": "collectives"},
         architecture=context.architecture_name,
     )

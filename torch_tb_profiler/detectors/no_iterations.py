@@ -1,4 +1,4 @@
-"""Nobody recorded where iterations begin, though something repeats."""
+"""The recording has no steps, although something repeats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node,
 from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -16,21 +16,21 @@ CODE = "no_iterations"
 MAX_ROWS = 5
 EVIDENCE = TableSpec(
     CODE,
-    "What repeats",
-    "One row per operator or range that could cut the recording into iterations, the best first.",
+    "Key node candidates",
+    "One row per operator or range that could split the recording into iterations, best first.",
     (
         Column("name", "Name", "string", None, "The operator or range."),
-        Column("calls", "Calls", "integer", "count", "How often it was called."),
+        Column("calls", "Calls", "integer", "count", "Number of calls."),
         Column("interval_us", "Interval", "number", "us", "Mean time between its calls."),
-        Column("reason", "Why", "string", None, "Why it is as good as its place says."),
+        Column("reason", "Why", "string", None, "Reason for its rank."),
     ),
 )
 REASONS = {"interval_us": "It was called once in each process."}
 
 
 def detect(context: Context) -> Finding | None:
-    """The recording has no steps and nobody chose a key node, but something is called once per
-    repetition: averages over all of it describe no iteration."""
+    """The recording has no steps, no key node is selected, and something is called once per
+    repetition: averages over the whole recording describe no iteration."""
     trace = context.trace
     if split_of(trace).by.kind != "steps" or trace.steps["slice"].is_not_null().any():
         return None
@@ -46,7 +46,7 @@ def detect(context: Context) -> Finding | None:
         float(context.step_count),
         None,
         values={"name": name, "calls": rows["calls"][0]},
-        evidence=filled(EVIDENCE, rows, REASONS),
+        evidence=build_table(EVIDENCE, rows, REASONS),
         source={"view": "iterations", "table": "key_nodes", "sort": "-score"},
         spot=context.spot(first_ns, end_ns),
     )

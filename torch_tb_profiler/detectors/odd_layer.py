@@ -12,8 +12,8 @@ from torch_tb_profiler.analysis.operators.hierarchies.equal_modules import (
 from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.sources import clause
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.sources import filter_clause
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -23,7 +23,7 @@ CODE = "odd_layer"
 EVIDENCE = TableSpec(
     CODE,
     "Equal layers",
-    "One row per layer of the group, the slowest first.",
+    "One row per layer, slowest first.",
     (
         Column("layer", "Layer", "string", None, "Path of the module."),
         Column(
@@ -31,7 +31,7 @@ EVIDENCE = TableSpec(
             "Time",
             "number",
             "us",
-            "Of a mean step, forward and backward: of the device, of the host where no device was "
+            "Time per step, forward and backward: device time, or host time if no device work is "
             "recorded.",
         ),
     ),
@@ -39,11 +39,11 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """Of at least four modules of one class and structure, with modules inside, one takes longer
-    than the median of the others by more than the threshold, while the others are alike, and its
-    excess is a noticeable part of the step.
+    """Of at least four modules of one class and structure, with submodules, one takes longer than
+    the median of the others by more than the threshold, while the others are alike, and its excess
+    is a noticeable part of the step.
 
-    Layers may differ on purpose (in their sizes), so no gain is claimed.
+    Layers may differ on purpose (in their sizes), so no gain is estimated.
     """
     known = entry(CODE)
     if not bool(context.trace.python["module_id"].count()):
@@ -74,12 +74,12 @@ def detect(context: Context) -> Finding | None:
             "name": group.name,
             "what": "device time" if group.is_device_time else "host time",
         },
-        evidence=filled(EVIDENCE, rows.head(int(known.parameters["max_rows"]))),
+        evidence=build_table(EVIDENCE, rows.head(int(known.parameters["max_rows"]))),
         source={
             "view": "groups",
             "table": "groups",
             "group_by": "modules",
-            "filter": clause("path", rows["layer"][0]),
+            "filter": filter_clause("path", rows["layer"][0]),
         },
         architecture=context.architecture_name,
         spot=context.spot(start_ns, start_ns + call["dur_ns"], call["id"]),
@@ -88,7 +88,7 @@ def detect(context: Context) -> Finding | None:
 
 
 def _layers(group: EqualModules) -> pl.DataFrame:
-    """The equal modules with their times, the slowest first."""
+    """The equal modules with their times, slowest first."""
     order = np.argsort(-group.mean_ns, kind="stable")
     return pl.DataFrame(
         {
@@ -99,7 +99,7 @@ def _layers(group: EqualModules) -> pl.DataFrame:
 
 
 def _is_odd(group: EqualModules) -> bool:
-    """Whether one is slower than the threshold allows, and the others are alike."""
+    """Whether one is slower by more than the threshold, and the others are alike."""
     known, odd = entry(CODE), group.odd
     if odd is None or odd.off_pct <= known.threshold:
         return False

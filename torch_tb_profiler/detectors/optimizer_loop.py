@@ -1,4 +1,4 @@
-"""The optimizer goes through its parameters one by one on the host."""
+"""The optimizer updates its parameters one by one on the host."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch_tb_profiler.trace.categories import Category
 CODE = "optimizer_loop"
 EVIDENCE = settings_table(CODE)
 FUSED_ON_HOST = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
-"""Optimizers that torch 2.4 and later fuse on a CPU."""
+"""Optimizers with a fused form for CPUs since torch 2.4."""
 
 
 def detect(context: Context) -> Finding | None:
-    """A program without devices has an optimizer with a fused form, does not use it, and spends
-    more than the threshold of the step in it. Of devices ``optimizer_not_fused`` tells."""
+    """A program without devices does not use the fused form of its optimizer, and spends more than
+    the threshold of the step in it. For devices, ``optimizer_not_fused`` is the finding."""
     settings = context.trace.meta.info.settings
     is_possible = settings.optimizer in FUSED_ON_HOST and settings.optimizer_fused is False
     if not is_possible or not context.trace.device_work.is_empty():
@@ -28,6 +28,6 @@ def detect(context: Context) -> Finding | None:
         context,
         EVIDENCE,
         {"optimizer": settings.optimizer, "fused": False},
-        context.in_steps_ns(time),
+        context.per_step_ns(time),
         values={"optimizer": settings.optimizer},
     )

@@ -1,4 +1,4 @@
-"""The optimizer runs a kernel per parameter and operation."""
+"""The optimizer runs a separate kernel per parameter and operation."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch_tb_profiler.analysis.idle.gaps import busy as device_busy
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.kernel_groups import optimizer_kernels, optimizer_steps
-from torch_tb_profiler.evidence.kernel_time import busy, outlook
-from torch_tb_profiler.evidence.sources import clause
+from torch_tb_profiler.evidence.kernel_time import estimate_gain, kernel_intervals
+from torch_tb_profiler.evidence.sources import filter_clause
 from torch_tb_profiler.evidence.stream_runs import FUSABLE
 from torch_tb_profiler.evidence.tables import (
     CALLS,
     NO_OPERATOR,
     OPERATOR,
     TOTAL_US,
-    calls_and_time,
-    filled,
+    build_table,
+    sum_calls,
 )
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -29,22 +29,22 @@ CODE = "optimizer_not_fused"
 EVIDENCE = TableSpec(
     CODE,
     "Kernels of the optimizer",
-    "One row per kernel and operator, those called most often first.",
+    "One row per kernel and operator, most frequent first.",
     (Column("name", "Kernel", "string", None, "Name of the kernel."), OPERATOR, CALLS, TOTAL_US),
 )
 MAX_ROWS = 10
 
 
 def detect(context: Context) -> Finding | None:
-    """Inside ``Optimizer.step`` more single-tensor kernels per step run than the threshold.
+    """``Optimizer.step`` launches more single-tensor kernels per step than the threshold.
 
-    The gain is the time between them, from the first to the last of each optimizer step, in
-    which no device works: one fused kernel has no such gaps. And the assumed part of their own
-    time, as far as the step waits for them: a fused kernel reads and writes each tensor once.
+    The gain is the idle time between them, from the first to the last kernel of each optimizer
+    step, which one fused kernel does not have, and the assumed part of their own time, as far as
+    the step waits for them: a fused kernel reads and writes each tensor once.
     """
     kernels = optimizer_kernels(context)
     single = kernels.filter(
-        context.kernels_that(kernels["name_code"], lambda kind: kind.kind in FUSABLE)
+        context.match_kernel_kinds(kernels["name_code"], lambda kind: kind.kind in FUSABLE)
     )
     per_step = context.per_step(float(single.height))
     known = entry(CODE)
@@ -52,8 +52,8 @@ def detect(context: Context) -> Finding | None:
         return None
     gaps = _gaps(context, single)
     saved = single["dur_ns"].to_numpy() * known.parameters["assumed_saved_share"]
-    shorter = outlook(context, CODE, single, saved)
-    gain_us = context.in_steps_ns(gaps) / NS_PER_US + (shorter.gain_us or 0.0)
+    kernel_gain = estimate_gain(context, CODE, single, saved)
+    gain_us = context.per_step_ns(gaps) / NS_PER_US + (kernel_gain.gain_us or 0.0)
     groups = _groups(context, single)
     step_names = context.texts(optimizer_steps(context)["name_code"])
     return Finding(
@@ -62,9 +62,9 @@ def detect(context: Context) -> Finding | None:
         gain_us if gain_us > 0 else None,
         values={
             "optimizer": step_names[0],
-            "no_gain_yet": "" if gain_us > 0 else shorter.no_gain_yet,
+            "no_gain_yet": "" if gain_us > 0 else kernel_gain.no_gain_yet,
         },
-        evidence=filled(EVIDENCE, groups.head(MAX_ROWS), {"operator": NO_OPERATOR}),
+        evidence=build_table(EVIDENCE, groups.head(MAX_ROWS), {"operator": NO_OPERATOR}),
         source={
             "view": "kernels",
             "table": "kernels",
@@ -73,16 +73,16 @@ def detect(context: Context) -> Finding | None:
             "sort": "-calls",
         },
         architecture=context.architecture_name,
-        time=context.within_steps(union_all(gaps, busy(context, single))),
+        time=context.within_steps(union_all(gaps, kernel_intervals(context, single))),
         spot=_longest_step(context, single),
-        at_stake_us=shorter.at_stake_us,
+        at_stake_us=kernel_gain.at_stake_us,
     )
 
 
 def _groups(context: Context, kernels: pl.DataFrame) -> pl.DataFrame:
-    """Kernels by name and operator (or range, ``owner_code``), those called most first."""
+    """Kernels by name and operator (or range, ``owner_code``), most frequent first."""
     name_codes = indices(context.trace.slices["name_code"])
-    groups = calls_and_time(
+    groups = sum_calls(
         kernels.with_columns(owner_code=pl.Series(gather(name_codes, indices(kernels["owner"])))),
         "name_code",
         "owner_code",
@@ -93,16 +93,16 @@ def _groups(context: Context, kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_main_operator(context: Context, groups: pl.DataFrame) -> str:
-    """The filter for what launched most of the kernels: the clauses of a filter must all hold, so
-    it cannot name several."""
-    by_operator = groups.group_by("owner_code").agg(pl.col("calls").sum())
-    by_operator = by_operator.sort("calls", "owner_code", descending=[True, False])
-    name = context.trace.text(by_operator["owner_code"][0])
-    return "operator=-" if name is None else clause("operator", name)
+    """The filter for the operator that launched most of the kernels; a filter cannot name several,
+    as all of its clauses must hold."""
+    calls = groups.group_by("owner_code").agg(pl.col("calls").sum())
+    calls = calls.sort("calls", "owner_code", descending=[True, False])
+    name = context.trace.text(calls["owner_code"][0])
+    return "operator=-" if name is None else filter_clause("operator", name)
 
 
 def _spans(kernels: pl.DataFrame) -> pl.DataFrame:
-    """From the first to the last kernel of each optimizer step."""
+    """The interval from the first to the last kernel of each optimizer step."""
     end = pl.col("start_ns") + pl.col("dur_ns")
     return kernels.group_by("optimizer", maintain_order=True).agg(
         pl.col("start_ns").min(), end.max().alias("end_ns")
@@ -110,7 +110,7 @@ def _spans(kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _gaps(context: Context, kernels: pl.DataFrame) -> Intervals:
-    """When, between the first and the last kernel of an optimizer step, no device works."""
+    """The time between the first and the last kernel of an optimizer step without device work."""
     spans = _spans(kernels)
     covered = union(spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy())
     return subtract(covered, device_busy(context.trace))

@@ -1,4 +1,4 @@
-"""The GPU waits for Python code that runs no operator."""
+"""The GPU is idle while Python runs code without operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_time, worst_gap
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -22,37 +22,43 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 CODE = "python_code"
 MAX_ROWS = 10
 COVERED = 0.8
-"""A function is named for a stretch that it spans for so much of it."""
+"""A function is named for an interval if it covers at least this share of it."""
 WAITING = re.compile(
     r"(method|function) '?(acquire|wait|select|poll|epoll_wait|sleep|recv|recv_into|recvfrom|"
     r"accept|sem_wait|sched_yield)'?( of|>)|"
     r"(^|[\\/])(threading|queue|queues|selectors|subprocess|socket|ssl|connection|synchronize)\.py"
     r"\(\d+\): (_?wait|join|get|acquire|select|_?recv\w*|_?poll|accept|__enter__)$"
 )
-"""Functions of Python in which a thread does nothing, as a recording names them."""
+"""Names of Python functions in which a thread waits, as a recording has them."""
 EVIDENCE = TableSpec(
     CODE,
     "Python code",
-    "The longest stretches by the innermost Python function, or user range, that spans them.",
+    "The longest idle intervals by the innermost Python function, or user range, around them.",
     (
-        Column("function", "Function", "string", None, "As the recording names it."),
-        Column("stretches", "Stretches", "integer", "count", "How many of the longest it spans."),
-        Column("idle_us", "Idle time", "number", "us", "How long in all."),
+        Column("function", "Function", "string", None, "Name in the recording."),
+        Column(
+            "stretches",
+            "Intervals",
+            "integer",
+            "count",
+            "Number of intervals it covers.",
+        ),
+        Column("idle_us", "Idle time", "number", "us", "Length of these intervals, summed."),
     ),
 )
-REASONS = {"function": "No single function spans these stretches."}
+REASONS = {"function": "No single function covers these intervals."}
 
 
 def detect(context: Context) -> Finding | None:
-    """No device works while Python runs no operator, in stretches of 1 ms and more, for more than
+    """No device works while Python runs no operator, in intervals of 1 ms and more, for more than
     the threshold of the step.
 
-    The gain is that idle time; of a function that only waits (for a thread, a process, requests)
-    it is not known.
+    The gain is that idle time; for a function that only waits (for a thread, a process, requests)
+    it is unknown.
     """
     idle = idle_time(context, IdleCause.PYTHON)
     known = entry(CODE)
-    if not context.knows_launches or idle.share_pct <= known.threshold:
+    if not context.has_launches or idle.share_pct <= known.threshold:
         return None
     rows = _functions(context, idle.time, int(known.parameters["max_stretches"]))
     function = rows["function"][0]
@@ -62,7 +68,7 @@ def detect(context: Context) -> Finding | None:
         idle.share_pct,
         None if waits else idle.per_step_ns / NS_PER_US,
         values={"function": function or "several functions"},
-        evidence=filled(EVIDENCE, rows.head(MAX_ROWS), REASONS),
+        evidence=build_table(EVIDENCE, rows.head(MAX_ROWS), REASONS),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant="waits" if waits else "default",
         time=idle.time,
@@ -72,7 +78,7 @@ def detect(context: Context) -> Finding | None:
 
 
 def _functions(context: Context, time: Intervals, most: int) -> pl.DataFrame:
-    """The functions that span the longest stretches, those with most time first."""
+    """The functions around the longest intervals, longest total time first."""
     length = time.end_ns - time.start_ns
     longest = np.argsort(-length, kind="stable")[:most]
     frames = context.trace.slices.filter(
@@ -99,7 +105,7 @@ def _functions(context: Context, time: Intervals, most: int) -> pl.DataFrame:
 def _innermost(
     frames: pl.DataFrame, start: Int64, end: Int64, first_ns: int, last_ns: int
 ) -> int | None:
-    """Name code of the shortest frame that spans most of a stretch."""
+    """Name code of the shortest frame that covers most of an interval."""
     spanned = np.minimum(end, last_ns) - np.maximum(start, first_ns)
     rows = np.flatnonzero(spanned >= (last_ns - first_ns) * COVERED)
     if not len(rows):

@@ -1,4 +1,4 @@
-"""Operators of a program without devices run on one core of several."""
+"""Host operators of a program without devices use one of several cores."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def detect(context: Context) -> Finding | None:
-    """A variable allows one thread, each process of the machine could have more cores, and
-    operators on the host take more than the threshold of the step."""
+    """An environment variable allows one thread, each process could have more cores, and host
+    operators take more than the threshold of the step."""
     info = context.trace.meta.info
     environment, cores = info.settings.environment or {}, info.settings.cpu_cores
     limits = {name: value for name in VARIABLES if (value := environment.get(name)) == "1"}

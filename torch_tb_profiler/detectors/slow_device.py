@@ -1,4 +1,4 @@
-"""A GPU of a run that needs longer than the others for the same kernels."""
+"""A GPU of a run takes longer than the others for the same kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.kernels.durations import clocks, kernel_durations
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import CALLS, KERNEL, filled
+from torch_tb_profiler.evidence.tables import CALLS, KERNEL, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.kernels import classify
 from torch_tb_profiler.trace.columns import Bools, Float64
@@ -27,7 +27,7 @@ MAX_ROWS = 10
 EVIDENCE = TableSpec(
     CODE,
     "The same kernels on all workers",
-    "One row per kernel and launch shape, those with most time on this worker first.",
+    "One row per kernel and launch shape, longest total time on this worker first.",
     (
         KERNEL,
         CALLS,
@@ -36,7 +36,7 @@ EVIDENCE = TableSpec(
             "Median",
             "number",
             "us",
-            "Its median duration on this worker.",
+            "Median duration on this worker.",
             family="median",
         ),
         Column(
@@ -44,17 +44,17 @@ EVIDENCE = TableSpec(
             "Others",
             "number",
             "us",
-            "The same on the others, in the median.",
+            "Median of the median durations on the others.",
             family="median",
         ),
-        Column("slower_pct", "Slower", "number", "pct", "How much longer it takes here."),
+        Column("slower_pct", "Slower", "number", "pct", "How much longer it takes on this worker."),
     ),
 )
 
 KEY = ["kernel", "grid", "block"]
 WORKER_COLUMNS = ["median_ns", "total_ns", "of_all_pct"]
 COMPUTE = frozenset({"gemm", "convolution", "attention"})
-"""Kinds whose pace the clock of the multiprocessors sets; that of the others memory, mostly."""
+"""Kinds limited by the SM clock; most others are limited by memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,8 @@ class SharedKernels:
     Attributes:
         kernels: One row each: ``kernel``, ``calls`` (on the first worker).
         median_ns: Median duration, shape ``(kernels, workers)``.
-        total_ns: Sum of durations, likewise.
-        computes: Per kernel whether the clock sets its pace, rather than memory.
+        total_ns: Sum of durations, shape ``(kernels, workers)``.
+        computes: Mask of the kernels limited by the SM clock rather than memory.
     """
 
     kernels: pl.DataFrame
@@ -75,13 +75,13 @@ class SharedKernels:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pace:
-    """How one worker keeps up.
+class RelativePace:
+    """The kernel durations of one worker relative to the others.
 
     Attributes:
-        worker: Its place.
-        slower: Per kernel how many times the median of the others it takes.
-        weight: Per kernel its time on this worker.
+        worker: Number of the worker.
+        slower: Per kernel its duration divided by the median of the others.
+        weight: Per kernel its total time on this worker, in ns.
     """
 
     worker: int
@@ -89,7 +89,7 @@ class Pace:
     weight: Float64
 
     def lead_pct(self, mask: npt.NDArray[np.bool_] | None = None) -> float:
-        """How much longer it takes in all, or for some kernels; 0 where there are none."""
+        """How much longer the worker takes for all kernels, or some; 0 without kernels."""
         slower, weight = self.slower, self.weight
         if mask is not None:
             slower, weight = slower[mask], weight[mask]
@@ -98,16 +98,16 @@ class Pace:
 
     @property
     def consistent_pct(self) -> float:
-        """In how much of that time it takes longer than the others."""
+        """Share of that time in kernels that take longer than on the others."""
         return float(self.weight[self.slower > 1].sum() / self.weight.sum()) * 100
 
 
 def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
-    """Of GPUs of one model, one needs longer than the others in the median for the kernels that
-    all workers launch equally often in equal shapes, by more than the threshold and for nearly all
-    of these kernels; they are most of the work. Of whole recordings, whatever is selected.
+    """Of GPUs of one model, one takes longer than the median of the others for the kernels that all
+    workers launch equally often in equal shapes, by more than the threshold and for nearly all of
+    these kernels, which are most of the work. Compares whole recordings, whatever is selected.
 
-    What it costs the run is told by the findings on who waits, so no gain is claimed.
+    The findings about waiting ranks cover the cost for the run, so no gain is estimated.
     """
     known = entry(CODE)
     whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
@@ -118,7 +118,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     shared = _shared_kernels(list(traces.values()), least, off)
     if shared is None:
         return None
-    pace = max((_pace(shared, worker) for worker in range(len(whole))), key=Pace.lead_pct)
+    pace = max((_pace(shared, worker) for worker in range(len(whole))), key=RelativePace.lead_pct)
     if pace.lead_pct() <= known.threshold:
         return None
     if pace.consistent_pct < known.parameters["min_consistent_pct"]:
@@ -137,7 +137,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
             "consistent": pace.consistent_pct,
             "clocks": _clocks_text(traces, name),
         },
-        evidence=filled(EVIDENCE, _rows(shared, pace)),
+        evidence=build_table(EVIDENCE, _rows(shared, pace)),
         source={"view": "distributed", "table": "overlap", "sort": "-computation_us"},
         variant=_variant(shared, pace, known.threshold),
         spot=context.spot(kernel["start_ns"], end_ns, kernel["longest"], name),
@@ -150,13 +150,13 @@ def _are_of_one_model(contexts: Mapping[str, Context]) -> bool:
     return len(models) == 1 and None not in models
 
 
-def _pace(shared: SharedKernels, worker: int) -> Pace:
+def _pace(shared: SharedKernels, worker: int) -> RelativePace:
     others = np.median(np.delete(shared.median_ns, worker, axis=1), axis=1)
-    return Pace(worker, shared.median_ns[:, worker] / others, shared.total_ns[:, worker])
+    return RelativePace(worker, shared.median_ns[:, worker] / others, shared.total_ns[:, worker])
 
 
-def _variant(shared: SharedKernels, pace: Pace, threshold: float) -> str:
-    """What is slow: only kernels that compute, only those that memory limits, or both."""
+def _variant(shared: SharedKernels, pace: RelativePace, threshold: float) -> str:
+    """The kernels that are slow: ``compute``, ``memory``, or ``default`` for both."""
     compute, memory = pace.lead_pct(shared.computes), pace.lead_pct(~shared.computes)
     if compute > threshold and memory * 2 <= threshold:
         return "compute"
@@ -165,7 +165,7 @@ def _variant(shared: SharedKernels, pace: Pace, threshold: float) -> str:
     return "default"
 
 
-def _rows(shared: SharedKernels, pace: Pace) -> pl.DataFrame:
+def _rows(shared: SharedKernels, pace: RelativePace) -> pl.DataFrame:
     own_us = shared.median_ns[:, pace.worker] / NS_PER_US
     rows = shared.kernels.with_columns(
         median_us=pl.Series(own_us),
@@ -179,8 +179,8 @@ def _rows(shared: SharedKernels, pace: Pace) -> pl.DataFrame:
 def _shared_kernels(
     workers: Sequence[Trace], least_pct: float, most_off_pct: float
 ) -> SharedKernels | None:
-    """The kernels that all workers launch equally often, but for ``most_off_pct`` at the ends
-    of recordings; None where they are less than ``least_pct`` of the kernel time of one."""
+    """The kernels that all workers launch equally often, within ``most_off_pct`` for the ends of
+    recordings; None if they are less than ``least_pct`` of the kernel time of a worker."""
     joined = kernel_durations(workers[0]).select(*KEY, "calls")
     for number, worker in enumerate(workers):
         own = kernel_durations(worker).select(

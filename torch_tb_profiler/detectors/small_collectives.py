@@ -1,4 +1,4 @@
-"""Many small collectives in a row: each costs a latency, together they move little."""
+"""Many small collectives: each costs a latency, together they move little."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.analysis.communication.records import SAME_SIZE_COLLECTIVES, records
 from torch_tb_profiler.evidence.collective_waits import timed_calls
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, worst_stretch
+from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, longest_stretch
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.collectives import NO_GROUP
+from torch_tb_profiler.views.scales import size_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "small_collectives"
@@ -22,28 +23,28 @@ MAX_ROWS = 10
 EVIDENCE = TableSpec(
     CODE,
     "Small collectives",
-    "Collectives of few bytes that began in the steps, those that ran longest first.",
+    "Collectives of few bytes in the steps, longest total time first.",
     (
         Column("name", "Collective", "string", None, "The collective as the backend calls it."),
         Column("group", "Group", "string", None, "Process group, with its description."),
         Column("calls_per_step", "Calls per step", "number", "count", "Mean over the steps."),
-        Column("median_bytes", "Median size", "number", "bytes", "Median of the sizes."),
+        Column("median_bytes", "Median size", "number", "bytes", "Median size."),
         Column("median_us", "Median time", "number", "us", "Median duration."),
         Column("total_us", "Total time", "number", "us", "Durations in the steps, summed."),
-        Column("total_bytes", "Total bytes", "integer", "bytes", "All sizes, summed."),
+        Column("total_bytes", "Total bytes", "integer", "bytes", "Sizes, summed."),
     ),
 )
 _KIND = ("name", "group")
 
 
 def detect(context: Context) -> Finding | None:
-    """A step of a training makes more small collectives of one kind and group than the threshold,
-    and they take enough of it while nothing computes.
+    """A training step runs more small collectives of one kind and group than the threshold, and
+    they take enough of it while nothing computes.
 
-    The gain is that time less what all their bytes take at the best rate that calls of the kind
-    reach. Layers of an inference depend on each other: there, nothing can be joined.
+    The gain is that time less the time of all their bytes at the best rate of such calls. Layers in
+    inference depend on each other: their collectives cannot be merged.
     """
-    if records(context.trace).frame.is_empty() or not trains(context.trace):
+    if records(context.trace).frame.is_empty() or not is_training(context.trace):
         return None
     known, calls = entry(CODE), _small_calls(context)
     rows = _rows(context, calls)
@@ -54,39 +55,39 @@ def detect(context: Context) -> Finding | None:
     chosen = calls.filter(pl.col("name") == first["name"]).filter(
         pl.col("group").eq_missing(pl.lit(first["group"], pl.String))
     )
-    ran = union(chosen["from_ns"].to_numpy(), chosen["end_ns"].to_numpy())
-    time = context.within_steps(intersect(ran, exposed_time(context.trace)))
-    spent_ns = context.in_steps_ns(time)
+    running = union(chosen["from_ns"].to_numpy(), chosen["end_ns"].to_numpy())
+    time = context.within_steps(intersect(running, exposed_time(context.trace)))
+    spent_ns = context.per_step_ns(time)
     if context.share_pct(spent_ns) <= known.parameters["min_share_pct"]:
         return None
-    joined_ns = context.per_step(first["total_bytes"] / first["rate"])
+    merged_ns = context.per_step(first["total_bytes"] / first["rate"])
     return Finding(
         CODE,
         first["calls_per_step"],
-        _less(gain_us(context, time), joined_ns / NS_PER_US),
+        _remaining_gain_us(gain_us(context, time), merged_ns / NS_PER_US),
         values={
             "name": first["name"],
-            "median_bytes": first["median_bytes"],
+            "median_size": size_text(first["median_bytes"]),
             "median_us": first["median_us"],
             "share": context.share_pct(spent_ns),
         },
-        evidence=filled(EVIDENCE, rows.head(MAX_ROWS), {"group": NO_GROUP}),
+        evidence=build_table(EVIDENCE, rows.head(MAX_ROWS), {"group": NO_GROUP}),
         source={"view": "distributed", "table": "collectives", "sort": "-calls"},
         architecture=context.architecture_name,
         time=time,
-        spot=worst_stretch(context, time),
+        spot=longest_stretch(context, time),
         at_stake_us=spent_ns / NS_PER_US,
     )
 
 
-def _less(gain_us: float | None, needed_us: float) -> float | None:
-    """What is left of a gain; None where nothing is."""
+def _remaining_gain_us(gain_us: float | None, needed_us: float) -> float | None:
+    """A gain less the time that is still needed; None if nothing remains."""
     return None if gain_us is None or gain_us <= needed_us else gain_us - needed_us
 
 
 def _small_calls(context: Context) -> pl.DataFrame:
-    """The small calls that began in the steps, with ``rate``: the most bytes per ns that calls of
-    the kind reach in the recording."""
+    """The small calls that start in the steps, with ``rate``: the highest bytes per ns of such
+    calls in the recording."""
     small = pl.col("moved") <= entry(CODE).parameters["small_bytes"]
     rate = (pl.col("moved") / pl.col("dur_ns")).filter(pl.col("dur_ns") > 0)
     calls = (

@@ -9,8 +9,8 @@ from torch_tb_profiler.evidence.context import Context, gpu_list
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_time, worst_gap
 from torch_tb_profiler.evidence.memory_peaks import COLUMNS, REASONS, memory_peaks
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import TableSpec
 
@@ -19,11 +19,11 @@ EVIDENCE = TableSpec(CODE, "Peaks", "One row per GPU, the emptiest first.", COLU
 
 
 def detect(context: Context) -> Finding | None:
-    """The fullest GPU never holds more than the threshold of its memory, and the host, with
-    operators and launches, leaves devices idle for a good part of the step.
+    """The fullest GPU never uses more than the threshold of its memory, and operators and launches
+    of the host leave devices idle for a large part of the step.
 
-    What a larger batch brings, to the step and to what is learned, cannot be told. Where the
-    program waits for data or for other ranks it would bring nothing.
+    The effect of a larger batch on the step and on the convergence is unknown, so no gain is
+    estimated. If the program waits for data or other ranks, it would not help.
     """
     peaks = memory_peaks(context.trace)
     if peaks.is_empty():
@@ -39,13 +39,13 @@ def detect(context: Context) -> Finding | None:
         CODE,
         fullest,
         None,
-        variant="default" if trains(context.trace) else "inference",
+        variant="default" if is_training(context.trace) else "inference",
         values={
             "gpus": gpu_list(sorted(peaks["device"].to_list())),
-            "capacity_gb": peaks["memory_bytes"][0] / 1024**3,
+            "capacity_gib": peaks["memory_bytes"][0] / 1024**3,
             "idle": idle.share_pct,
         },
-        evidence=filled(EVIDENCE, peaks.sort(pl.col("used_pct")), REASONS),
+        evidence=build_table(EVIDENCE, peaks.sort(pl.col("used_pct")), REASONS),
         source={"view": "memory", "table": "memory_peaks"},
         architecture=context.architecture_name,
         spot=worst_gap(context, idle.time),

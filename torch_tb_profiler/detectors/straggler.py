@@ -26,12 +26,12 @@ EVIDENCE = STRAGGLERS
 
 
 def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
-    """The worst straggler, which waits clearly less than the others, delays them by more than the
-    threshold of their mean step, in the collectives of the steps. The gain is what of that wait no
-    computation of theirs hides.
+    """The worst straggler, which waits clearly less than the others, delays them in the collectives
+    of the steps by more than the threshold of their mean step. The gain is the exposed part of that
+    delay.
 
-    A recording that was cut short says too little of its worker: what it lacks of a call makes that
-    look short, as if the worker had arrived last.
+    A recording that was cut short is not compared: calls whose end is missing look short, as if the
+    worker had arrived last.
     """
     traces = {worker: context.trace for worker, context in contexts.items()}
     first = next(iter(contexts.values()))
@@ -70,7 +70,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
 def _in_steps(
     rows: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> pl.DataFrame:
-    """The arrivals that began in the steps of their worker."""
+    """The arrivals that start in the steps of their worker."""
     parts = rows.partition_by("worker", as_dict=True)
     inside = [
         part.filter(
@@ -82,14 +82,16 @@ def _in_steps(
 
 
 def _worst(rows: pl.DataFrame, matching: Matching, traces: Mapping[str, Trace]) -> int | None:
-    """The number of the worker that caused the longest delay, of those that wait little
-    themselves; None without any."""
-    few = _waits_little(rows)
+    """The number of the worker that caused the longest delay, of those that wait little themselves;
+    None without any."""
+    prompt = _workers_with_little_wait(rows)
     whole = [
         number for number, worker in enumerate(matching.workers) if not is_cut_short(traces[worker])
     ]
     delays = (
-        rows.filter(pl.col("is_last") & pl.col("worker").is_in(whole) & pl.col("worker").is_in(few))
+        rows.filter(
+            pl.col("is_last") & pl.col("worker").is_in(whole) & pl.col("worker").is_in(prompt)
+        )
         .group_by("worker")
         .agg(pl.col("delay_ns").sum())
         .filter(pl.col("delay_ns") > 0)
@@ -98,23 +100,23 @@ def _worst(rows: pl.DataFrame, matching: Matching, traces: Mapping[str, Trace]) 
     return None if delays.is_empty() else int(delays["worker"][0])
 
 
-def _waits_little(rows: pl.DataFrame) -> list[int]:
-    """The workers that wait for others clearly less than these do in the mean: who waits as long
-    comes last in turns with them."""
+def _workers_with_little_wait(rows: pl.DataFrame) -> list[int]:
+    """The workers that wait clearly less than the mean of the others: a worker that waits as long
+    arrives last in turns with them."""
     waits = rows.group_by("worker").agg(pl.col("wait_ns").sum())
     own = pl.col("wait_ns")
     others = (own.sum() - own) / max(waits.height - 1, 1)
     most = entry(CODE).parameters["max_own_wait_share"]
-    found: list[int] = waits.filter(own <= most * others)["worker"].to_list()
-    return found
+    workers: list[int] = waits.filter(own <= most * others)["worker"].to_list()
+    return workers
 
 
 def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]) -> float:
-    """How long per step, summed over the waiting workers, the delays kept them from computing."""
+    """The time per step, summed over the waiting workers, in which the delays are exposed."""
     exposed_ns = 0.0
     for (number,), part in waits.partition_by("worker", as_dict=True).items():
         context = contexts[matching.workers[number]]
         start = part["start_ns"].to_numpy()
         delayed = union(start, start + part["delay_ns"].to_numpy())
-        exposed_ns += context.in_steps_ns(intersect(delayed, exposed_time(context.trace)))
+        exposed_ns += context.per_step_ns(intersect(delayed, exposed_time(context.trace)))
     return exposed_ns

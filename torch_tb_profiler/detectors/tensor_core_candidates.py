@@ -1,4 +1,4 @@
-"""Some kernels use Tensor Cores; these of matrix operators do not, and why."""
+"""Matrix kernels without Tensor Cores, in a program whose other kernels use them."""
 
 from __future__ import annotations
 
@@ -8,62 +8,62 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import (
-    busy,
+    estimate_gain,
+    kernel_intervals,
     kernel_share_pct,
-    longest,
-    outlook,
+    longest_kernel,
     step_share_pct,
 )
 from torch_tb_profiler.evidence.matrix_units import (
-    declared,
+    compute_bound_kernels,
     eligible_kernels,
     has_matrix_units,
-    matrix_units,
-    off_matrix_units,
-    that_compute,
-    used_and_unknown_ns,
+    matrix_kernel_table,
+    matrix_unit_name,
+    matrix_unit_ns,
+    summarize_off_matrix_units,
 )
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "tensor_core_candidates"
-EVIDENCE = declared(CODE)
+EVIDENCE = matrix_kernel_table(CODE)
 
 
 def detect(context: Context) -> Finding | None:
-    """Matrix kernels off the Tensor Cores take more than the threshold of the kernel time; those
-    that memory limits do not count.
+    """Matrix kernels without Tensor Cores take more than the threshold of the kernel time;
+    memory-bound kernels do not count.
 
-    Where no kernel uses them at all, ``tensor_cores_unused`` speaks instead.
+    If no kernel uses them at all, ``tensor_cores_unused`` is the finding.
     """
-    used, _, _ = used_and_unknown_ns(context)
+    used, _, _ = matrix_unit_ns(context)
     if not has_matrix_units(context) or used == 0:
         return None
     known = entry(CODE)
     parameters = known.parameters
-    idle = eligible_kernels(context).filter(pl.col("tensor_core") == codes.NO)
-    idle = that_compute(context, idle, parameters["min_flop_per_byte"])
-    share = kernel_share_pct(context, idle)
+    candidates = eligible_kernels(context).filter(pl.col("tensor_core") == codes.NO)
+    candidates = compute_bound_kernels(context, candidates, parameters["min_flop_per_byte"])
+    share = kernel_share_pct(context, candidates)
     if share <= known.threshold:
         return None
-    if step_share_pct(context, idle) < parameters["min_step_share_pct"]:
+    if step_share_pct(context, candidates) < parameters["min_step_share_pct"]:
         return None
-    saved = idle["dur_ns"].to_numpy() * (1 - 1 / parameters["assumed_speedup"])
-    could = outlook(context, CODE, idle, saved)
-    off = off_matrix_units(context, idle, EVIDENCE, int(parameters["max_rows"]))
+    saved = candidates["dur_ns"].to_numpy() * (1 - 1 / parameters["assumed_speedup"])
+    gain = estimate_gain(context, CODE, candidates, saved)
+    off = summarize_off_matrix_units(context, candidates, EVIDENCE, int(parameters["max_rows"]))
     return Finding(
         CODE,
         share,
-        could.gain_us,
-        variant=off.why.cause if off.why.cause in known.texts else "default",
+        gain.gain_us,
+        variant=off.reason.cause if off.reason.cause in known.texts else "default",
         values={
-            "reason": off.why.text,
-            "units": matrix_units(context),
-            "no_gain_yet": could.no_gain_yet,
+            "reason": off.reason.text,
+            "units": matrix_unit_name(context),
+            "no_gain_yet": gain.no_gain_yet,
         },
         evidence=off.evidence,
         source={"view": "kernels", "table": "kernels", "filter": "tensor_core_used=no"},
         architecture=context.architecture_name,
-        time=busy(context, idle),
-        spot=longest(context, idle),
-        at_stake_us=could.at_stake_us,
+        time=kernel_intervals(context, candidates),
+        spot=longest_kernel(context, candidates),
+        at_stake_us=gain.at_stake_us,
     )

@@ -1,14 +1,14 @@
-"""Each tensor is taken from the driver: torch's cache of device memory is off."""
+"""Every tensor is allocated by the driver: torch's caching allocator is disabled."""
 
 from __future__ import annotations
 
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.settings import (
+    enabled_variables,
+    named_slice_intervals,
     settings_finding,
     settings_table,
-    switched_on,
-    time_in,
 )
 
 CODE = "uncached_memory"
@@ -20,10 +20,10 @@ CALLS = frozenset(
 
 
 def detect(context: Context) -> Finding | None:
-    """A variable turns the cache off, and calls that take and give back device memory take more
-    than the threshold of the step."""
-    settings = switched_on(context, *VARIABLES)
+    """An environment variable disables the caching allocator, and calls that allocate and free
+    device memory take more than the threshold of the step."""
+    settings = enabled_variables(context, *VARIABLES)
     if not settings:
         return None
-    taken_ns = context.in_steps_ns(time_in(context, CALLS))
-    return settings_finding(context, EVIDENCE, dict(settings), taken_ns)
+    calls_ns = context.per_step_ns(named_slice_intervals(context, CALLS))
+    return settings_finding(context, EVIDENCE, dict(settings), calls_ns)

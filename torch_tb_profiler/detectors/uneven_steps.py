@@ -1,4 +1,4 @@
-"""Some steps take far longer than the others, so the averages describe no real step."""
+"""Some steps take far longer than the others, so averages are misleading."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
 from torch_tb_profiler.analysis.steps.phases.evidence import serving_ranges
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -24,12 +24,10 @@ CODE = "uneven_steps"
 EVIDENCE = TableSpec(
     CODE,
     "Long steps",
-    "One row per step above the threshold, the longest first.",
+    "One row per step above the threshold, longest first.",
     (
-        Column("step", "Step", "string", None, "Number of the step."),
-        Column(
-            "total_us", "Total time", "number", "us", "From its start to its end.", family="step"
-        ),
+        Column("step", "Step", "string", None, "Name of the step."),
+        Column("total_us", "Total time", "number", "us", "Time from start to end.", family="step"),
         Column(
             "excess_us",
             "Excess",
@@ -43,9 +41,16 @@ EVIDENCE = TableSpec(
             "Grew most",
             "string",
             None,
-            "The part of the step that is furthest above its own median.",
+            "The part of the step that exceeds its median most.",
         ),
-        Column("growth_us", "Growth", "number", "us", "By how much that part is.", family="step"),
+        Column(
+            "growth_us",
+            "Growth",
+            "number",
+            "us",
+            "By how much that part exceeds its median.",
+            family="step",
+        ),
     ),
 )
 
@@ -53,22 +58,21 @@ EVIDENCE = TableSpec(
 def detect(context: Context) -> Finding | None:
     """The longest step is more than the threshold times the median.
 
-    Only steps count that were recorded, and are selected, from end to end; of those that a recorder
-    timed, neither warm-up nor what its profiler slowed, where there are others, and none where
-    steps are too short to tell. The gain is how far
-    they pull the mean above the median; warm-up at the begin of a recording can gain nothing, nor
-    a server, whose prompts take longer than what it generates, nor another choice of what cuts the
-    recording into iterations.
+    Only steps count that are recorded and selected completely. In a run that a recorder timed,
+    neither warm-up steps nor those slowed by its profiler count if there are others, and very short
+    steps are not judged. The gain is how far the long steps raise the mean above the median. There
+    is no gain for warm-up at the start of a recording, for a server, whose prompts take longer than
+    its decoding, and for a key node that is called several times per repetition.
     """
     known = entry(CODE)
     every = np.flatnonzero(context.windows.whole)
-    whole = _usual(context, every)
+    whole = _typical(context, every)
     total_ns = (context.windows.end_ns - context.windows.start_ns)[whole]
     if len(total_ns) < known.parameters["min_steps"]:
         return None
     median_ns = float(np.median(total_ns))
     slow = np.flatnonzero(total_ns > known.threshold * median_ns)
-    if not len(slow) or median_ns <= 0 or median_ns < _least_ns(context):
+    if not len(slow) or median_ns <= 0 or median_ns < _min_step_ns(context):
         return None
     costs = context.costs[whole]
     growth_ns = costs[slow] - np.median(costs, axis=0)
@@ -90,9 +94,9 @@ def detect(context: Context) -> Finding | None:
             "median": duration_text(median_ns / NS_PER_US),
             "part": ROLE_TITLES[Role(part)],
             "excess": up_to + duration_text(float(growth_ns[:, part].max()) / NS_PER_US),
-            "steady": f"{_left_out(len(every) - len(whole))}{_steady_range(context)}",
+            "steady": f"{_exclusion_text(len(every) - len(whole))}{_steady_range(context)}",
         },
-        evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
+        evidence=build_table(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant=variant,
         spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
@@ -100,33 +104,35 @@ def detect(context: Context) -> Finding | None:
     )
 
 
-def _usual(context: Context, whole: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Of whole steps those that a recorder does not tell to be slow; all, where few are left."""
+def _typical(context: Context, whole: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """The whole steps that a recorder does not mark as slow; all of them if few remain."""
     timed = context.trace.side.get("timed_steps")
     if timed is None or split_of(context.trace).by.kind != "steps":
         return whole
     # the profiler writes its trace in the step after those that it slowed
     is_slowed = pl.col("is_traced") | pl.col("is_traced").shift(1, fill_value=False)
-    is_odd = pl.col("is_warmup") | is_slowed
+    is_atypical = pl.col("is_warmup") | is_slowed
     trained = timed.frame.filter(phase="train").sort("start_us", maintain_order=True)
-    odd = set(trained.filter(is_odd)["step"].cast(pl.String).to_list())
-    usual = np.array([row for row in whole.tolist() if context.windows.names[row] not in odd], int)
-    return usual if len(usual) >= entry(CODE).parameters["min_steps"] else whole
+    atypical = set(trained.filter(is_atypical)["step"].cast(pl.String).to_list())
+    typical = np.array(
+        [row for row in whole.tolist() if context.windows.names[row] not in atypical], int
+    )
+    return typical if len(typical) >= entry(CODE).parameters["min_steps"] else whole
 
 
-def _least_ns(context: Context) -> float:
-    """Steps of a timed run that are shorter vary by themselves: Python alone takes as long."""
+def _min_step_ns(context: Context) -> float:
+    """The shortest median step to judge: shorter steps of a timed run vary by Python's own time."""
     is_timed = "timed_steps" in context.trace.side
     return entry(CODE).parameters["least_timed_us"] * NS_PER_US if is_timed else 0.0
 
 
-def _left_out(steps: int) -> str:
+def _exclusion_text(steps: int) -> str:
     are = "1 step is" if steps == 1 else f"{steps} steps are"
-    return f"{are} left out: warm-up, or slowed by the profiler. " if steps else ""
+    return f"{are} excluded: warm-up, or slowed by the profiler. " if steps else ""
 
 
 def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
-    if len(serving_ranges(context.trace)) and not trains(context.trace):
+    if len(serving_ranges(context.trace)) and not is_training(context.trace):
         return "serving"
     if _began_recording(context, rows):
         return "first"
@@ -135,18 +141,18 @@ def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
 
 
 def _steady_range(context: Context) -> str:
-    """The steps that vary little, as a sentence; empty where there are none."""
+    """A sentence about the steps that vary little; empty without any."""
     steady = steadiness(context.trace, context.selection)
     if steady.steady_variation is None:
         return ""
     varies = steady.steady_variation * 100
-    return f"Steps {steady.first} to {steady.last} are steady: they vary by {varies:.1f} %."
+    return f"Suggested range: steps {steady.first}–{steady.last}, which vary by {varies:.1f} %."
 
 
 def _steps(
     names: list[str], total_ns: Int64, median_ns: float, growth_ns: npt.NDArray[np.float64]
 ) -> pl.DataFrame:
-    """The steps, longest first, each with the part that grew most over its median."""
+    """The steps, longest first, each with the part that exceeds its median most."""
     order = np.argsort(-total_ns, kind="stable")
     parts = [ROLE_TITLES[Role(part)] for part in growth_ns.argmax(axis=1).tolist()]
     return pl.DataFrame(
@@ -161,7 +167,7 @@ def _steps(
 
 
 def _began_recording(context: Context, rows: npt.NDArray[np.intp]) -> bool:
-    """Whether some windows are the first steps recorded, with no other step among them."""
+    """Whether the steps of ``rows`` are exactly the first recorded steps."""
     first: Int64 = context.trace.steps.filter("kept")["start_ns"].to_numpy()[: len(rows)]
     return bool(np.isin(context.windows.start_ns[rows], first).all())
 

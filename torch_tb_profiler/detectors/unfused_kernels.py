@@ -1,5 +1,5 @@
-"""Most of the kernel time goes to elementwise work, reductions, copies and concatenations, each a
-pass over memory of its own."""
+"""Most of the kernel time goes to elementwise kernels, reductions, copies and concatenations, each
+a separate pass over memory."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from torch_tb_profiler.evidence.kernel_time import (
     kernel_finding,
     kernel_share_pct,
     kernel_table,
-    marked,
+    select_kernels,
 )
 from torch_tb_profiler.evidence.program import is_compiled
-from torch_tb_profiler.evidence.stream_runs import savings_of_runs
+from torch_tb_profiler.evidence.stream_runs import fusion_savings
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 
 CODE = "unfused_kernels"
-EVIDENCE = kernel_table(CODE, "Kernels that are not fused")
+EVIDENCE = kernel_table(CODE, "Unfused kernels")
 UNFUSED = frozenset({"elementwise", "reduction", "copy", "concatenation"})
 EAGER = ("at::native", "2at6native")
-"""In the names of the kernels of PyTorch's own operators, as text and mangled; kernels that
-torch.compile or a library made are fused already."""
+"""Part of the names of PyTorch's own kernels, as text and mangled; kernels of torch.compile and of
+libraries are fused already."""
 
 
 def detect(context: Context) -> Finding | None:
     """Elementwise, reduction, copy and concatenation kernels of single operators take more than the
-    threshold of the kernel time, and fused they would take less by a noticeable part of the step;
-    those of eager attention, of layout conversions and of the optimizer have findings of their own.
+    threshold of the kernel time, and fusing them would save a noticeable part of the step. Kernels
+    of eager attention, layout conversions and the optimizer belong to other findings.
 
-    The gain is what fusing them with their neighbours on the stream could save: at most the
-    assumed part of a run, and a fused run takes as long as its longest kernel. A kernel between
-    others that cannot be fused saves nothing.
+    The gain is the saving of fusing them with their neighbors on the stream: at most the assumed
+    part of consecutive kernels, and the fused kernel takes as long as the longest of them. A kernel
+    whose neighbors cannot be fused saves nothing.
     """
     trace = context.trace
     elsewhere = eager_attention(trace) | layout_conversions(trace)
-    kernels = marked(context, _eager(trace) & ~elsewhere)
+    kernels = select_kernels(context, _eager(trace) & ~elsewhere)
     if kernel_share_pct(context, kernels) <= entry(CODE).threshold:
         return None
     kernels = kernels.join(optimizer_kernels(context), on="slice", how="anti")
     slices = kernels["slice"].to_numpy()
-    saved_share = savings_of_runs(trace, entry(CODE).parameters["assumed_saved_share"])
+    saved_share = fusion_savings(trace, entry(CODE).parameters["assumed_saved_share"])
     row = np.searchsorted(trace.device_work["slice"].to_numpy(), slices)
     saved_ns = kernels["dur_ns"].to_numpy() * saved_share[row]
     least_pct = entry(CODE).parameters["min_saved_pct"]
@@ -67,14 +67,14 @@ def detect(context: Context) -> Finding | None:
 
 
 def _eager(trace: Trace) -> Bools:
-    """Per row of ``trace.device_work`` whether it is an unfused kernel of PyTorch."""
+    """Mask of the rows of ``trace.device_work`` that are unfused kernels of PyTorch."""
     rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
     names = trace.device_work["name_code"].to_numpy()[rows]
-    of_kind = kernel_name_kinds(trace).verdicts(names, _is_unfused) == codes.YES
-    eager = codes.names_match(trace, names, lambda name: any(part in name for part in EAGER))
-    found = np.zeros(trace.device_work.height, np.bool_)
-    found[rows[of_kind & eager]] = True
-    return found
+    is_unfused = kernel_name_kinds(trace).verdicts(names, _is_unfused) == codes.YES
+    is_eager = codes.names_match(trace, names, lambda name: any(part in name for part in EAGER))
+    mask = np.zeros(trace.device_work.height, np.bool_)
+    mask[rows[is_unfused & is_eager]] = True
+    return mask
 
 
 def _is_unfused(kind: KernelKind) -> bool:

@@ -1,4 +1,4 @@
-"""The steps looked at vary much, and a part of them varies far less."""
+"""The selected steps vary much, and a range of them varies far less."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.program import trains
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.program import is_training
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -21,31 +21,37 @@ EVIDENCE = TableSpec(
     "Steps",
     "One row per selected step, the longest first.",
     (
-        Column("step", "Step", "string", None, "Number of the step."),
-        Column("total_us", "Total time", "number", "us", "From its start to its end."),
-        Column("is_steady", "In the steady range", "boolean", None, "Whether it is part of it."),
+        Column("step", "Step", "string", None, "Name of the step."),
+        Column("total_us", "Total time", "number", "us", "Time from start to end."),
+        Column(
+            "is_steady",
+            "In the steady range",
+            "boolean",
+            None,
+            "Whether it is part of the steady range.",
+        ),
     ),
 )
 
 
 def detect(context: Context) -> Finding | None:
-    """The selected steps vary by more than the threshold, and a range of them by clearly less;
-    not of the executions of an inference engine, which vary with the requests. Where
-    ``uneven_steps`` names the long ones, that supersedes this.
+    """The selected steps vary by more than the threshold, and a range of them by clearly less. Not
+    for executions of an inference engine, which vary with the requests. A finding of
+    ``uneven_steps``, which names the long ones, supersedes this one.
 
-    To look at other steps saves no time.
+    Selecting other steps saves no time, so there is no gain.
     """
     known, steady = entry(CODE), steadiness(context.trace, context.selection)
     if steady.first is None or steady.variation is None or steady.steady_variation is None:
         return None
-    is_serving = split_of(context.trace).by.kind != "steps" and not trains(context.trace)
+    is_serving = split_of(context.trace).by.kind != "steps" and not is_training(context.trace)
     if is_serving:
         return None
     windows = context.windows
     total_ns = windows.end_ns - windows.start_ns
     first = windows.names.index(steady.first) if steady.first in windows.names else 0
-    place = np.arange(len(total_ns))
-    inside = (place >= first) & (place < first + steady.iterations)
+    position = np.arange(len(total_ns))
+    inside = (position >= first) & (position < first + steady.iterations)
     order = np.argsort(-total_ns, kind="stable")
     rows = pl.DataFrame(
         {
@@ -64,7 +70,7 @@ def detect(context: Context) -> Finding | None:
             "last": steady.last,
             "steady": steady.steady_variation * 100,
         },
-        evidence=filled(EVIDENCE, rows.head(int(known.parameters["max_rows"]))),
+        evidence=build_table(EVIDENCE, rows.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         spot=context.spot(windows.start_ns[longest], windows.end_ns[longest]),
     )

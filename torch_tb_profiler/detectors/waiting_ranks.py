@@ -1,4 +1,4 @@
-"""Communication that is slow because ranks wait for each other, not because of what it moves."""
+"""Communication is slow because ranks wait for each other, not because of the amount of data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from torch_tb_profiler.evidence.collective_waits import (
     waiting_time,
 )
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.exposure import MOSTLY, exposure, gain_us, worst_stretch
+from torch_tb_profiler.evidence.exposure import MOSTLY, exposure, gain_us, longest_stretch
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE
@@ -31,19 +31,19 @@ MAX_ROWS = 10
 EVIDENCE = TableSpec(
     CODE,
     "Waiting calls",
-    "Collectives of one kind and size that began in the steps; those that waited longest first.",
+    "Collectives in the steps by kind and size, longest wait first.",
     (
         Column("name", "Collective", "string", None, "The collective as the backend calls it."),
         Column("group", "Group", "string", None, "Process group, with its description."),
         Column("size_bytes", "Size", "integer", "bytes", "The larger of input and output."),
-        Column("calls", "Calls", "integer", "count", "How often it ran in the steps."),
+        Column("calls", "Calls", "integer", "count", "Number of calls in the steps."),
         Column(
             "least_us",
             "Shortest",
             "number",
             "us",
-            "What a call of this kind and group took that moved as much or more; of several "
-            "recordings the shortest of all workers.",
+            "Shortest duration of a call of this kind and group that moved as much or more; for "
+            "runs the shortest of all workers.",
             family="call",
         ),
         Column("median_us", "Median", "number", "us", "Median duration.", family="call"),
@@ -53,40 +53,39 @@ EVIDENCE = TableSpec(
             "Waited",
             "number",
             "us",
-            "By how much the durations exceed the shortest, summed.",
+            "Excess of the durations over the shortest, summed.",
         ),
     ),
 )
 
 
 def detect(context: Context) -> Finding | None:
-    """Waiting that no computation hides takes more than the threshold of the step, and it is most
-    of the communication that none hides. The gain is that wait, which ranks that arrive together
-    would not have."""
+    """Exposed waiting takes more than the threshold of the step, and is most of the exposed
+    communication. The gain is that wait, which ranks that arrive together do not have."""
     time = context.within_steps(waiting_time(context.trace))
-    wait_ns, found = context.in_steps_ns(time), exposure(context)
+    wait_ns, exposed_ns = context.per_step_ns(time), exposure(context).exposed_ns
     share = context.share_pct(wait_ns)
-    if share <= entry(CODE).threshold or wait_ns <= MOSTLY * found.exposed_ns:
+    if share <= entry(CODE).threshold or wait_ns <= MOSTLY * exposed_ns:
         return None
     return Finding(
         CODE,
         share,
         gain_us(context, time),
-        values={"wait_share": wait_ns / found.exposed_ns * 100},
-        evidence=filled(EVIDENCE, _rows(context), REASONS),
+        values={"wait_share": wait_ns / exposed_ns * 100},
+        evidence=build_table(EVIDENCE, _rows(context), REASONS),
         source={"view": "distributed", "table": "collectives", "sort": "-mean_call_us"},
         architecture=context.architecture_name,
         time=time,
-        spot=worst_stretch(context, time),
+        spot=longest_stretch(context, time),
         at_stake_us=wait_ns / NS_PER_US,
     )
 
 
 def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
-    """The mean wait that workers do not hide is above the threshold of the mean step and most of
-    the communication that they do not hide. A straggler that causes half of it supersedes this.
+    """The mean exposed wait of the workers is above the threshold of the mean step and most of
+    their exposed communication. A straggler that causes half of it supersedes this finding.
 
-    The gain is that mean: of workers that arrive together nobody waits, and all have as much to do.
+    The gain is that mean: workers that arrive together do not wait, and their work is the same.
     """
     traces = {worker: context.trace for worker, context in contexts.items()}
     matching = selected_matching(traces, next(iter(contexts.values())).selection)
@@ -101,7 +100,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         share,
         means.wait_ns / NS_PER_US,
         values={"wait_share": means.wait_ns / means.exposed_ns * 100},
-        evidence=filled(
+        evidence=build_table(
             EVIDENCE,
             waiting_calls(rows, matching).head(MAX_ROWS),
             REASONS,

@@ -1,7 +1,7 @@
-"""How much a matrix operator computes for what it reads and writes, from the shapes of its inputs.
+"""Arithmetic intensity of matrix operators, from the shapes of their inputs.
 
-Where that is little, memory sets the pace, and matrix units would change nothing: products with few
-rows, as when a language model makes one token after the other, and depthwise convolutions.
+Operators of low intensity are memory-bound, and matrix units would not help: products with few
+rows, as in decoding token by token, and depthwise convolutions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Shape = list[int]
 
 
 def flop_per_byte(operator: str, shapes: str | None, types: str | None) -> float | None:
-    """Floating-point operations over bytes of inputs and result; None where the shapes do not tell.
+    """Floating-point operations per byte of inputs and result; None if the shapes are unknown.
 
     Args:
         operator: Name, ``"aten::mm"``.
         shapes: Shapes of the inputs as recorded, ``"[[64, 32], [32, 16]]"``.
-        types: Their element types, ``'["float", "float"]'``.
+        types: Element types of the inputs, ``'["float", "float"]'``.
     """
-    pairs = zip(listed(shapes), listed(types), strict=False)
+    pairs = zip(parse_list(shapes), parse_list(types), strict=False)
     inputs = [(_shape(shape), type_) for shape, type_ in pairs]
     tensors = [(shape, type_) for shape, type_ in inputs if shape is not None]
     sizes = [dtypes.size_bytes(type_) for _, type_ in tensors if isinstance(type_, str)]
@@ -38,25 +38,25 @@ def flop_per_byte(operator: str, shapes: str | None, types: str | None) -> float
 
 
 def _product(operator: str, shapes: list[Shape]) -> tuple[int, int] | None:
-    """Operations and elements of a product of matrices."""
+    """Operations and elements of a matrix product; None for unknown shapes."""
     matrices = shapes[1:] if operator.startswith(("aten::add", "aten::badd")) else shapes
     matrices = [shape for shape in matrices if len(shape) > 1]
     if len(matrices) < 2:
         return None
     (*batch, rows, inner), second = matrices[:2]
-    if inner not in second[-2:]:  # packed weights: each is read once for a product per row
+    if inner not in second[-2:]:  # packed weights: each is read once and multiplied once per row
         return 2 * math.prod(batch) * rows, 1
     columns = second[-1] if second[-2] == inner else second[-2]
     results = math.prod(batch) * rows * columns
     elements = math.prod(matrices[0]) + math.prod(second)
-    if "attention" not in operator:  # which keeps the scores in the multiprocessor
+    if "attention" not in operator:  # which keeps the scores on chip
         elements += results
     return (2 * inner * results, elements) if elements else None
 
 
 def _convolution(shapes: list[Shape]) -> tuple[int, int] | None:
-    """Operations and elements of a convolution, as if its result were as large as its input in
-    height and width."""
+    """Operations and elements of a convolution, assuming that its result has the height and width
+    of its input; None for unknown shapes."""
     images = [shape for shape in shapes if len(shape) > 2]
     if len(images) < 2:
         return None
@@ -73,8 +73,8 @@ def _shape(value: object) -> Shape | None:
     return value if all(isinstance(size, int) and size >= 0 for size in value) else None
 
 
-def listed(text: str | None) -> list[Any]:
-    """A recorded list, ``"[1, 'x']"``; empty for anything else."""
+def parse_list(text: str | None) -> list[Any]:
+    """Parse a recorded list, ``"[1, 'x']"``; empty for anything else."""
     try:
         value = msgspec.json.decode((text or "[]").replace("'", '"'))
     except msgspec.DecodeError:

@@ -1,7 +1,7 @@
-"""How long collectives waited for other ranks: of one recording alone, and over a run.
+"""Waiting of collectives for other ranks: from one recording alone, and across a run.
 
-In one recording, a call that lasts longer than one of its kind and group that moved as much or more
-was not busy moving: at least the difference it waited, and it waited first
+In one recording, a call that lasts longer than a call of its kind and group that moved as much or
+more waited for at least the difference, at its start
 (``docs/advice.md#waiting-ranks``).
 """
 
@@ -26,14 +26,14 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 
 WAITING = "waiting_ranks"
-"""The finding whose parameters say how many calls tell something."""
+"""The finding whose parameters set the minimum number of calls."""
 
 
 @per_split
 def timed_calls(trace: Trace) -> pl.DataFrame:
-    """The calls that have a time: the columns of ``RECORDS`` with ``from_ns`` and ``end_ns`` (first
-    and last moment in which it ran), ``dur_ns`` and ``least_ns``, the shortest duration of a call
-    of its kind and group that moved as much or more; null where that cannot be told."""
+    """The calls with known times: the columns of ``RECORDS``, ``from_ns`` and ``end_ns`` (the first
+    and last moment in which the call ran), ``dur_ns``, and ``least_ns``, the shortest duration of a
+    call of its kind and group that moved as much or more; null if there are too few."""
     known = records(trace)
     times = (
         pl.DataFrame({"record": known.record, "from_ns": known.start_ns, "end_ns": known.end_ns})
@@ -57,7 +57,7 @@ def _with_least(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("group_key").is_not_null() | pl.lit(_has_one_group(trace)))
     )
     enough = pl.len().over(*kind) >= entry(WAITING).parameters["min_calls"]
-    # Calls of one size share the shortest of all of them, whatever their order.
+    # Calls of one size share the shortest duration, whatever their order.
     by_size = (
         calls.filter(comparable)
         .filter(enough)
@@ -73,7 +73,7 @@ def _with_least(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _has_one_group(trace: Trace) -> bool:
-    """Whether calls that name no group can be of one only, as far as the recording declares."""
+    """Whether calls without a group all belong to one group, as far as the recording declares."""
     job = trace.meta.info.job
     if job is None:
         return True
@@ -82,7 +82,7 @@ def _has_one_group(trace: Trace) -> bool:
 
 @per_trace
 def waiting_time(trace: Trace) -> Intervals:
-    """When calls waited, at least, while nothing computed."""
+    """The time in which calls waited at least while nothing computed."""
     calls = timed_calls(trace).filter(pl.col("least_ns").is_not_null())
     start = calls["from_ns"].to_numpy()
     wait = (calls["dur_ns"] - calls["least_ns"]).to_numpy()
@@ -94,8 +94,8 @@ class MeanWaits:
     """Means over the workers, per step in ns.
 
     Attributes:
-        wait_ns: In matched collectives they waited for a later worker, and computed nothing.
-        exposed_ns: They communicated and computed nothing.
+        wait_ns: Time they waited in matched collectives for a later worker and computed nothing.
+        exposed_ns: Time they communicated and computed nothing.
         step_ns: Length of a step.
     """
 
@@ -107,26 +107,25 @@ class MeanWaits:
 def mean_waits(
     rows: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> MeanWaits:
-    """The means, from the arrivals of all workers."""
+    """The mean waits, from the arrivals of all workers."""
     parts = rows.partition_by("worker", as_dict=True)
     wait_ns = exposed_ns = 0.0
     for number, worker in enumerate(matching.workers):
         context = contexts[worker]
         exposed = exposed_time(context.trace)
-        exposed_ns += context.in_steps_ns(exposed)
+        exposed_ns += context.per_step_ns(exposed)
         part = parts.get((number,))
         if part is not None:
             start = part["start_ns"].to_numpy()
             waiting = union(start, start + part["wait_ns"].to_numpy())
-            wait_ns += context.in_steps_ns(intersect(waiting, exposed))
+            wait_ns += context.per_step_ns(intersect(waiting, exposed))
     count = len(matching.workers)
     step_ns = sum(context.step_ns for context in contexts.values())
     return MeanWaits(wait_ns / count, exposed_ns / count, step_ns / count)
 
 
 def waiting_calls(arrived: pl.DataFrame, matching: Matching) -> pl.DataFrame:
-    """The matched calls by name, group and size with the times of the evidence, those that waited
-    longest first."""
+    """Sum the matched calls by name, group and size for the evidence, longest wait first."""
     calls = matching.calls.select("worker", "record", "name", "group", "size_bytes")
     dur = pl.col("duration_ns")
     rows = (
@@ -148,7 +147,7 @@ def waiting_calls(arrived: pl.DataFrame, matching: Matching) -> pl.DataFrame:
 def longest_wait(
     waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> Spot | None:
-    """Where a worker waited longest, with the kernel that did; None without any arrivals."""
+    """The longest wait of a worker, with the kernel that waited; None without arrivals."""
     if waits.is_empty():
         return None
     row = waits.sort("wait_ns", "worker", "start_ns", descending=[True, False, False]).row(
@@ -156,5 +155,5 @@ def longest_wait(
     )
     worker = matching.workers[row["worker"]]
     context = contexts[worker]
-    shown = int(records(context.trace).frame["work"][row["record"]])
-    return context.spot(row["start_ns"], row["start_ns"] + row["wait_ns"], shown, worker)
+    slice_id = int(records(context.trace).frame["work"][row["record"]])
+    return context.spot(row["start_ns"], row["start_ns"] + row["wait_ns"], slice_id, worker)

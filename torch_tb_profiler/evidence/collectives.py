@@ -7,7 +7,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.tables import CALLS, filled, sum_if_known
+from torch_tb_profiler.evidence.tables import CALLS, build_table, sum_if_known
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE, UNTIMED
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -23,32 +23,29 @@ COLUMNS = (
         "Total time",
         "number",
         "us",
-        "Time in which it ran; calls that run at the same time count once.",
+        "Time in which it ran; concurrent calls count once.",
     ),
-    Column("total_bytes", "Total bytes", "integer", "bytes", "Bytes of the inputs that are known."),
-    Column(
-        "sized_calls", "Sized calls", "integer", "count", "Calls whose bytes the recording gives."
-    ),
+    Column("total_bytes", "Total bytes", "integer", "bytes", "Known bytes of the inputs."),
+    Column("sized_calls", "Sized calls", "integer", "count", "Calls whose bytes are recorded."),
 )
 
 REASONS = {"group": NO_GROUP, "total_us": UNTIMED, "total_bytes": NO_SIZE}
 
 
-def declared(code: str) -> TableSpec:
-    """The evidence of a finding about collectives."""
+def collective_table(code: str) -> TableSpec:
+    """The evidence table of a finding about collectives."""
     return TableSpec(
         code,
         "Collectives",
-        "One row per collective and process group that began in the steps, those that ran longest "
-        "first.",
+        "One row per collective and process group in the steps, longest first.",
         COLUMNS,
     )
 
 
-def collective_evidence(context: Context, spec: TableSpec) -> Table:
-    """Collectives that began in the steps by name and group, those that ran longest first.
+def summarize_collectives(context: Context, spec: TableSpec) -> Table:
+    """Sum the collectives that start in the steps by name and group, longest first.
 
-    As in the ``collectives`` table, calls that run at the same time count once.
+    As in the ``collectives`` table, concurrent calls count once.
     """
     known = records(context.trace)
     calls = known.frame.filter(
@@ -82,5 +79,5 @@ def collective_evidence(context: Context, spec: TableSpec) -> Table:
     rows = rows.with_columns(total_ns=pl.when(timed).then(pl.Series(total_ns))).sort(
         "total_ns", "name", descending=[True, False], nulls_last=True
     )
-    shown = rows.with_columns(total_us=microseconds(rows["total_ns"])).head(MAX_ROWS)
-    return filled(spec, shown, REASONS)
+    longest = rows.with_columns(total_us=microseconds(rows["total_ns"])).head(MAX_ROWS)
+    return build_table(spec, longest, REASONS)

@@ -1,4 +1,4 @@
-"""What the detectors look at: one trace, the steps of a selection, and measures of both."""
+"""The input of a detector: one trace, the steps of a selection, and measures of both."""
 
 from __future__ import annotations
 
@@ -45,17 +45,20 @@ WORK_COLUMNS = (
     "bytes",
     "occupancy_limit_code",
 )
-"""The columns of ``device_work`` that detectors look at; it may have millions of rows."""
+"""The columns of ``device_work`` that detectors use; it may have millions of rows."""
 
 
 RANGE_CATEGORIES = (Category.DATALOADER, Category.OPTIMIZER)
-"""Ranges that the profiler itself records: few among many slices."""
+"""Categories of the ranges that the profiler itself records: few among many slices."""
 
 
 @per_split
 def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
     """The slices of each of :data:`RANGE_CATEGORIES`."""
-    return {of: trace.slices.filter(pl.col("category") == of) for of in RANGE_CATEGORIES}
+    return {
+        category: trace.slices.filter(pl.col("category") == category)
+        for category in RANGE_CATEGORIES
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,39 +74,39 @@ class Context:
 
     @cached_property
     def windows(self) -> StepWindows:
-        """The steps looked at: those that the average step is over."""
+        """The selected steps that averages are over."""
         return step_windows(self.trace, self.selection).of_averages
 
     @property
     def step_count(self) -> int:
-        """How many steps."""
+        """Number of these steps."""
         return len(self.windows.names)
 
     @cached_property
     def step_ns(self) -> float:
-        """Mean length of a step; 0 when there is none."""
+        """Mean length of a step; 0 without steps."""
         lengths = self.windows.end_ns - self.windows.start_ns
         return float(lengths.mean()) if len(lengths) else 0.0
 
     @cached_property
     def costs(self) -> Int64:
-        """Time in ns per step (row) and role (column), every moment counted for the strongest."""
+        """Time in ns, shape ``(steps, roles)``; every moment counts for one role, the strongest."""
         return role_costs(self.trace, self.windows)
 
     def role_ns(self, role: Role) -> float:
-        """Mean time per step spent on a role, every moment counted for the strongest one."""
+        """Mean time per step spent on a role; every moment counts for one role, the strongest."""
         return float(self.costs[:, role].mean()) if self.step_count else 0.0
 
     def per_step(self, total_ns: float) -> float:
-        """A sum over all steps as mean per step."""
+        """A sum over all steps as the mean per step."""
         return total_ns / self.step_count if self.step_count else 0.0
 
     def share_pct(self, per_step_ns: float) -> float:
-        """A time per step as share of the mean step; 0 when steps last 0."""
+        """A time per step as share of the mean step, in percent; 0 when steps last 0."""
         return per_step_ns / self.step_ns * 100 if self.step_ns > 0 else 0.0
 
     def inside(self, time_ns: Int64) -> Bools:
-        """Which moments lie in the steps."""
+        """Mask of the moments that lie in the steps."""
         row = np.searchsorted(self.windows.start_ns, time_ns, "right") - 1
         if not self.step_count:
             return np.zeros(len(time_ns), np.bool_)
@@ -111,8 +114,8 @@ class Context:
         return inside
 
     def ranges_of(self, category: Category) -> pl.DataFrame:
-        """The ranges of a category of :data:`RANGE_CATEGORIES` that began in the steps, or before
-        one and reach into it."""
+        """The ranges of a category of :data:`RANGE_CATEGORIES` that start in the steps, or reach
+        into one."""
         slices = _profiler_ranges(self.trace)[category]
         start = slices["start_ns"].to_numpy()
         row = np.searchsorted(self.windows.end_ns, start, "right")
@@ -122,8 +125,8 @@ class Context:
 
     @cached_property
     def work(self) -> pl.DataFrame:
-        """What of ``device_work`` began in the steps, with ``is_kernel``, ``is_communication`` and
-        ``tensor_core`` (a verdict of ``analysis.algebra.codes``)."""
+        """The rows of ``device_work`` that start in the steps, with ``is_kernel``,
+        ``is_communication`` and ``tensor_core`` (a verdict of ``analysis.algebra.codes``)."""
         work, kinds = self.trace.device_work, kernel_kinds(self.trace)
         return work.select(
             *WORK_COLUMNS,
@@ -134,13 +137,13 @@ class Context:
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
-        """The kernels among :attr:`work` that compute."""
+        """The kernels of :attr:`work` without communication."""
         return self.work.filter(pl.col("is_kernel") & ~pl.col("is_communication"))
 
     @cached_property
-    def computing(self) -> dict[int, Intervals]:
-        """Per GPU when kernels other than communication that began in the steps ran, in the
-        steps."""
+    def compute_intervals(self) -> dict[int, Intervals]:
+        """Per GPU the time in the steps in which kernels other than communication ran that started
+        in the steps."""
         work, kinds = self.trace.device_work, kernel_kinds(self.trace)
         device, start = indices(work["device"]), work["start_ns"].to_numpy()
         chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & self.inside(start)
@@ -153,15 +156,15 @@ class Context:
 
     @cached_property
     def operator_kernels(self) -> pl.DataFrame:
-        """The kernels among :attr:`work` that operators launched directly."""
+        """The kernels of :attr:`work` that operators launched directly."""
         category = self.trace.slices["category"].to_numpy()
         owner = indices(self.work["owner"])
-        by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
-        return self.work.filter(pl.Series(by_operator) & pl.col("is_kernel"))
+        kernels_by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
+        return self.work.filter(pl.Series(kernels_by_operator) & pl.col("is_kernel"))
 
     @property
-    def knows_launches(self) -> bool:
-        """Whether the recording tells of any work in the steps when it was launched."""
+    def has_launches(self) -> bool:
+        """Whether the launch of any device work in the steps is recorded."""
         return self.work["launch"].null_count() < self.work.height
 
     @cached_property
@@ -171,8 +174,8 @@ class Context:
 
     @cached_property
     def architecture(self) -> gpus.Architecture | None:
-        """The generation of the devices in use; None when it is unknown or they differ."""
-        # AMD devices fill the capability with numbers of their own, and some leave the name empty.
+        """The architecture of the devices in use; None if it is unknown or they differ."""
+        # AMD devices have other numbers as compute capability, and some have no name.
         is_hip = self.trace.meta.info.hip_runtime_version is not None
         generations = {
             gpus.architecture(
@@ -189,8 +192,8 @@ class Context:
         """Name of :attr:`architecture`."""
         return self.architecture.name if self.architecture else None
 
-    def host_names(self, names: set[str]) -> set[str]:
-        """Which of some names any slice of the whole trace has."""
+    def present_names(self, names: set[str]) -> set[str]:
+        """The names among ``names`` that any slice of the whole trace has."""
         wanted = [code for code, text in enumerate(self.trace.strings) if text in names]
         present = self.trace.slices["name_code"].is_in(wanted)
         return {
@@ -201,58 +204,60 @@ class Context:
     def spot(
         self, start_ns: int, end_ns: int, slice_id: int | None = None, worker: str | None = None
     ) -> Spot:
-        """A stretch of trace time, for the timeline."""
+        """An interval of trace time, for the timeline."""
         first_ns = self.trace.meta.start_ns
         return Spot(int(start_ns) - first_ns, int(end_ns) - first_ns, slice_id, worker)
 
     def within_steps(self, intervals: Intervals) -> Intervals:
-        """What of some intervals lies in the steps."""
+        """The part of some intervals that lies in the steps."""
         return intersect(intervals, Intervals(self.windows.start_ns, self.windows.end_ns))
 
-    def in_steps_ns(self, intervals: Intervals) -> float:
-        """Length of some intervals inside the steps, as mean per step."""
+    def per_step_ns(self, intervals: Intervals) -> float:
+        """Length of some intervals in the steps, as the mean per step."""
         lengths = total_within(intervals, self.windows.start_ns, self.windows.end_ns)
         return self.per_step(float(lengths.sum()))
 
     def device_gain_us(self, work: pl.DataFrame, saved_ns: Int64) -> float | None:
-        """What shorter device work could save of a mean step, at most, in µs.
+        """The time that shorter device work could save per step, at most, in µs.
 
-        Only work counts that something waits for, each moment once, and a step stays as long as
-        its host needs (``docs/advice.md#what-can-be-gained``).
+        Only work that something waits for counts, each moment once, and a step cannot become
+        shorter than its host needs (``docs/advice.md#what-can-be-gained``).
 
         Args:
             work: Rows of :attr:`work`.
-            saved_ns: By how much each could be shorter.
+            saved_ns: The time by which each could be shorter.
 
         Returns:
-            0 where nothing waits for that work; None where no launch is known, and so not what
-            waits for what.
+            0 if nothing waits for that work; None if no launch is recorded, so that it is unknown
+            what waits for what.
         """
         saved = estimate_saved_ns(self.trace, work["slice"].to_numpy(), saved_ns)
         if saved is None:
             return None
-        slack_ns = self.step_ns - self.in_steps_ns(host_activity(self.trace))
+        slack_ns = self.step_ns - self.per_step_ns(host_activity(self.trace))
         return max(min(self.per_step(saved), slack_ns), 0.0) / NS_PER_US
 
-    def caller_names(self, calls: pl.DataFrame) -> Int64:
-        """Name codes of what is directly around calls (rows of ``trace.slices``); -1 for nothing,
-        and for a step, whose name is another one each time."""
+    def caller_codes(self, calls: pl.DataFrame) -> Int64:
+        """Name codes of the parents of calls (rows of ``trace.slices``); -1 for none, and for a
+        step, whose name changes with each."""
         slices = self.trace.slices
         parent = indices(calls["parent"])
         is_step = gather(indices(slices["category"]), parent) == Category.STEP
         return gather(indices(slices["name_code"]), np.where(is_step, -1, parent))
 
-    def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
-        """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""
+    def match_names(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
+        """Mask of the name codes whose text fulfils ``rule``; each name is tested once."""
         return pl.Series(codes.map_names(self.trace, column.to_numpy(), rule, np.bool_))
 
-    def kernels_that(self, column: pl.Series, rule: Callable[[KernelKind], bool]) -> pl.Series:
-        """Mask of the name codes of kernels of whose kind ``rule`` holds."""
-        known = kernel_name_kinds(self.trace)
-        return pl.Series(known.verdicts(column.to_numpy(), rule) == codes.YES, dtype=pl.Boolean)
+    def match_kernel_kinds(
+        self, column: pl.Series, rule: Callable[[KernelKind], bool]
+    ) -> pl.Series:
+        """Mask of the name codes of kernels whose kind fulfils ``rule``."""
+        kinds = kernel_name_kinds(self.trace)
+        return pl.Series(kinds.verdicts(column.to_numpy(), rule) == codes.YES, dtype=pl.Boolean)
 
     def texts(self, column: pl.Series) -> pl.Series:
-        """Dictionary codes as text; null for null and for -1."""
+        """Dictionary codes as texts; null for null and for -1."""
         numbers = indices(column)
         present = {code: self.trace.text(code) for code in np.unique(numbers).tolist()}
         texts = [present[code] for code in numbers.tolist()]

@@ -1,7 +1,6 @@
-"""Damage of the recording, told before all advice: whoever reads only the first finding must not
-miss that the numbers are of a part.
+"""File problems as the first findings, because all other numbers cover only what could be read.
 
-Which quality notes are damage is data (``knowledge/damage.toml``).
+Which quality notes are such problems is data (``knowledge/damage.toml``).
 """
 
 from __future__ import annotations
@@ -10,42 +9,41 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from torch_tb_profiler.evidence.tables import declaration, filled
+from torch_tb_profiler.evidence.tables import build_table, declaration
 from torch_tb_profiler.knowledge.damage import Damage, damages
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
 EVIDENCE = TableSpec(
     "damage",
-    "Damage",
-    "One row per kind of damage.",
+    "File problems",
+    "One row per kind of problem.",
     (
-        Column("issue", "Damage", "string", None, "What is damaged, and what was done about it."),
-        Column("count", "Cases", "integer", "count", "How often."),
-        Column("example", "Example", "string", None, "The first case, in words of the file."),
+        Column("issue", "Problem", "string", None, "What is damaged, and how it was handled."),
+        Column("count", "Cases", "integer", "count", "Number of cases."),
+        Column("example", "Example", "string", None, "The first case, as the file has it."),
     ),
 )
-REASONS = {"count": "Not counted.", "example": "Nothing of the file is quoted."}
+REASONS = {"count": "Not counted.", "example": "No text of the file is quoted."}
 CODES = ("incomplete_run", "damaged_recording", "damaged_times")
-"""What notes of it are named."""
+"""Codes of the notes."""
 
 
 def damage_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """What of the quality ``notes`` of a view is damage, as findings; none for a whole recording.
+    """The quality ``notes`` of a view that are file problems, as findings without a gain.
 
-    They are advice without a gain, for nothing measured crossed a threshold, and stay quality
-    notes beside.
+    They remain quality notes as well.
     """
     quality = [note for note in notes if note.kind == "quality"]
-    found = [
+    issues = [
         (damage, [note for note in quality if note.code in damage.issues]) for damage in damages()
     ]
-    return tuple(_note(damage, issues) for damage, issues in found if issues)
+    return tuple(_note(damage, notes) for damage, notes in issues if notes)
 
 
 def _note(damage: Damage, issues: list[Note]) -> Note:
     rows = [(note.text, _count(note), _example(note)) for note in issues]
     frame = pl.DataFrame(rows, schema=EVIDENCE.polars_schema(), orient="row")
-    table = filled(EVIDENCE, frame, REASONS)
+    table = build_table(EVIDENCE, frame, REASONS)
     evidence: dict[str, object] = {
         "title": damage.title,
         "measured": None,
@@ -66,7 +64,7 @@ def _note(damage: Damage, issues: list[Note]) -> Note:
 
 
 def _sentence(note: Note) -> str:
-    """Its text, with how often where that is more than once and the text does not tell."""
+    """The text of a note, with its count if that is above 1 and not part of the text."""
     count = _count(note)
     if count is None or count < 2:
         return note.text

@@ -1,4 +1,4 @@
-"""What a detector hands back, and how it becomes a note."""
+"""The result of a detector, and the note that is made from it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note, Scalar, Table
 
 MAX_QUOTED = 300
-"""Characters of a name that a text repeats; the rows of the evidence have all of it."""
+"""Characters of a name that a text quotes; the rows of the evidence have the whole name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where the timeline shows a finding best: its worst gap or slices.
+    """The interval of the timeline that shows a finding best: its longest gap or slice.
 
     Attributes:
-        start_ns: Start of the stretch, counted from the first slice of the trace.
+        start_ns: Start of the interval, relative to the first slice of the trace.
         end_ns: Its end, likewise.
-        slice: The slice to select, None for none.
-        worker: Whose timeline, None for the trace that was asked about.
+        slice: Id of the slice to select; None for none.
+        worker: The worker whose timeline it is; None for the trace of the request.
     """
 
     start_ns: int
@@ -35,25 +35,24 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One piece of advice.
+    """One finding.
 
     Attributes:
         code: Its entry in ``knowledge/advice.toml``.
         measured: The value that crossed the threshold, in the entry's unit.
-        gain_us: Estimated time a step could be shorter; None where nothing can be estimated.
-        evidence: The rows it speaks of, largest first.
-        values: What the text quotes besides ``measured``, ``gain`` (as text with its unit),
+        gain_us: Estimated time by which a step could be shorter; None if it cannot be estimated.
+        evidence: The rows it is about, largest first.
+        values: Further values of the text, besides ``measured``, ``gain`` (with its unit),
             ``threshold`` and ``architecture``.
-        source: Which rows to look at further: view and table, with the group_by, filter
+        source: The rows of a view with more detail: view and table, with the group_by, filter
             and sort that show them.
-        architecture: The GPU generation it is about, None when it is about none.
-        variant: Which of the entry's texts.
-        time: When, in the steps, the time lies that it means; None where it means none. Of two
-            findings on the same time the smaller one is told with the other (:func:`ranked`).
-        spot: Where to look on the timeline.
-        at_stake_us: For the order only: how much of a step it is about, where no gain can be
-            estimated.
-        is_elsewhere: Whether another than torch.profiler recorded what it is about.
+        architecture: The GPU architecture it is about; None for none.
+        variant: Which of the entry's texts it uses.
+        time: The time in the steps it is about; None for none. Of two findings about the same
+            time, the smaller one is listed with the other (``evidence.ranking``).
+        spot: The interval of the timeline that shows it.
+        at_stake_us: The time per step it is about, for the order of findings without a gain.
+        is_elsewhere: Whether a recorder other than torch.profiler made the recording.
     """
 
     code: str
@@ -76,24 +75,24 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What it says; what it quotes of the trace stays plain text."""
+        """The text; names of the trace are quoted as plain text."""
         known = entry(self.code)
         texts = known.texts | known.elsewhere if self.is_elsewhere else known.texts
-        said = texts[self.variant].format(
+        text = texts[self.variant].format(
             measured=self.measured,
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
             architecture=self.architecture or "the GPU",
-            **{key: shortened(value) for key, value in self.values.items()},
+            **{key: shorten(value) for key, value in self.values.items()},
         )
-        return said.rstrip()  # a last sentence that is only sometimes needed may be empty
+        return text.rstrip()  # the last sentence of some texts may be empty
 
     def note(self, step_ns: float = 0.0, same_time: Iterable[Finding] = ()) -> Note:
         """The finding as a note.
 
         Args:
-            step_ns: Mean length of a step; 0 where there is none to compare the gain with.
-            same_time: Smaller findings that mean the same time.
+            step_ns: Mean length of a step; 0 without steps.
+            same_time: Smaller findings about the same time.
         """
         known = entry(self.code)
         share = None
@@ -121,8 +120,8 @@ class Finding:
         return Note("advice", self.code, "warning", self.text, evidence)
 
 
-def shortened(value: object) -> object:
-    """A value as a sentence quotes it: names of a trace on one line and not endless."""
+def shorten(value: object) -> object:
+    """A value as a sentence quotes it: names of a trace on one line, cut at :data:`MAX_QUOTED`."""
     if not isinstance(value, str):
         return value
     line = " ".join(value.split())

@@ -1,4 +1,4 @@
-"""How evenly GPUs compute, in one process or over the workers of a run."""
+"""Balance of the compute time between GPUs, of one process or of all workers of a run."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.tables import COMPUTE_US_PER_STEP, filled
+from torch_tb_profiler.evidence.tables import COMPUTE_US_PER_STEP, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 GPUS = {"view": "overview", "table": "gpus", "sort": "-utilization_pct"}
-"""Where the GPUs of one process are shown."""
+"""The rows of a view with the GPUs of one process."""
 
 
-def declared(code: str, help_text: str) -> TableSpec:
-    """The evidence of a finding that compares GPUs."""
-    gpu = Column("gpu", "GPU", "string", None, "The GPU, in a run with its worker.")
+def gpu_table(code: str, help_text: str) -> TableSpec:
+    """The evidence table of a finding that compares GPUs."""
+    gpu = Column("gpu", "GPU", "string", None, "The GPU; for runs with its worker.")
     return TableSpec(code, "Compute time", help_text, (gpu, COMPUTE_US_PER_STEP))
 
 
 def gpu_rows(spec: TableSpec, busy_ns: Iterable[tuple[str, float]]) -> Table:
-    """The evidence, from the compute time per step of each GPU, in order."""
+    """The evidence from the compute time per step of each GPU, in the given order."""
     rows = [(name, ns / NS_PER_US) for name, ns in busy_ns]
-    return filled(spec, pl.DataFrame(rows, schema=spec.polars_schema(), orient="row"))
+    return build_table(spec, pl.DataFrame(rows, schema=spec.polars_schema(), orient="row"))
 
 
 def busy_ns_of_workers(contexts: Mapping[str, Context]) -> dict[str, float]:
-    """The compute time per step of each GPU of some workers, by worker and GPU."""
+    """The compute time per step of each GPU of some workers, by ``"WORKER GPU N"``."""
     return {
-        f"{worker} GPU {gpu}": context.in_steps_ns(time)
+        f"{worker} GPU {gpu}": context.per_step_ns(time)
         for worker, context in contexts.items()
-        for gpu, time in context.computing.items()
+        for gpu, time in context.compute_intervals.items()
     }
 
 
 def lead_pct(busy_ns: Mapping[str, float]) -> float | None:
-    """By how much the busiest GPU exceeds the mean, in percent; None of fewer than two GPUs, or
-    where none computes."""
+    """By how much the busiest GPU exceeds the mean, in percent; None for fewer than two GPUs, or if
+    none computes."""
     if len(busy_ns) < 2:
         return None
     mean = sum(busy_ns.values()) / len(busy_ns)

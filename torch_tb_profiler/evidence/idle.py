@@ -1,4 +1,4 @@
-"""Idle time as evidence: the gaps by what was launched at their end, and the worst of them."""
+"""Idle time as evidence: the gaps by the work launched at their end, and the longest gap."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.gaps import gaps
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
-from torch_tb_profiler.evidence.host_marks import told_apart
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.host_marks import separately_reported
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -30,33 +30,33 @@ COLUMNS = (
         "Before",
         "string",
         None,
-        "The operator whose work ended the idle time, else the call that launched it.",
+        "The operator whose work ended the idle time, or the call that launched it.",
     ),
-    Column("gaps", "Gaps", "integer", "count", "How often no device worked before it."),
-    Column("idle_us", "Idle time", "number", "us", "How long in all.", family="idle"),
-    Column("longest_us", "Longest", "number", "us", "The longest of the gaps.", family="idle"),
+    Column("gaps", "Gaps", "integer", "count", "Number of gaps that ended with it."),
+    Column("idle_us", "Idle time", "number", "us", "Length of these gaps, summed.", family="idle"),
+    Column("longest_us", "Longest", "number", "us", "The longest of these gaps.", family="idle"),
 )
-REASONS = {"operator": "What ended these gaps was launched by no call that the recording holds."}
+REASONS = {"operator": "The launch of the work that ended these gaps is not recorded."}
 
 
-def declared(code: str) -> TableSpec:
+def idle_table(code: str) -> TableSpec:
     """The evidence of a finding about idle time."""
     return TableSpec(
         code,
         "Idle gaps",
-        "The gaps in which no device worked, by what was launched next; most idle time first.",
+        "Gaps in which no device worked, by the work launched next; longest idle time first.",
         COLUMNS,
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdleTime:
-    """What one cause covers of the steps.
+    """The idle time of one cause.
 
     Attributes:
-        time: When.
-        per_step_ns: How long in the mean step.
-        share_pct: The same as share of the step.
+        time: When it was, in the steps.
+        per_step_ns: Its mean length per step.
+        share_pct: That as share of the mean step.
     """
 
     time: Intervals
@@ -65,12 +65,12 @@ class IdleTime:
 
 
 def idle_time(context: Context, cause: IdleCause) -> IdleTime:
-    """The idle time of a cause in the steps, but what compilation and garbage collection cover:
-    those have findings of their own."""
-    of_cause = idle_causes(context.trace).intervals[cause]
-    time = context.within_steps(subtract(of_cause, told_apart(context.trace)))
-    spent_ns = context.in_steps_ns(time)
-    return IdleTime(time, spent_ns, context.share_pct(spent_ns))
+    """The idle time of a cause in the steps, without the time of compilation and garbage
+    collection, which have separate findings."""
+    intervals = idle_causes(context.trace).intervals[cause]
+    time = context.within_steps(subtract(intervals, separately_reported(context.trace)))
+    per_step_ns = context.per_step_ns(time)
+    return IdleTime(time, per_step_ns, context.share_pct(per_step_ns))
 
 
 def idle_finding(
@@ -80,13 +80,13 @@ def idle_finding(
     source: Mapping[str, str],
     variant: str = "default",
 ) -> Finding | None:
-    """A finding on idle time of which no gain can be estimated; None up to its threshold.
+    """A finding about idle time without an estimated gain; None up to its threshold.
 
     Args:
         context: The steps.
-        spec: As of :func:`declared`.
+        spec: As of :func:`idle_table`.
         cause: The cause.
-        source: Which rows to look at further.
+        source: The rows of a view with more detail.
         variant: Which of the entry's texts.
     """
     idle = idle_time(context, cause)
@@ -96,7 +96,7 @@ def idle_finding(
         spec.name,
         idle.share_pct,
         None,
-        evidence=gap_rows(context, idle.time, spec),
+        evidence=gap_table(context, idle.time, spec),
         source=source,
         architecture=context.architecture_name,
         variant=variant,
@@ -106,8 +106,8 @@ def idle_finding(
     )
 
 
-def gap_rows(context: Context, time: Intervals, spec: TableSpec) -> Table:
-    """Some idle time by what ended its gaps (``spec`` as of :func:`declared`)."""
+def gap_table(context: Context, time: Intervals, spec: TableSpec) -> Table:
+    """Idle time by the work that ended its gaps (``spec`` as of :func:`idle_table`)."""
     gap, idle_ns = _per_gap(context, time)
     launch = gaps(context.trace).launch[gap]
     slices = context.trace.slices.select("parent", "name_code", "category")
@@ -132,11 +132,11 @@ def gap_rows(context: Context, time: Intervals, spec: TableSpec) -> Table:
         idle_us=microseconds(rows["idle_ns"]),
         longest_us=microseconds(rows["longest_ns"]),
     )
-    return filled(spec, rows, REASONS)
+    return build_table(spec, rows, REASONS)
 
 
 def worst_gap(context: Context, time: Intervals) -> Spot | None:
-    """The gap that holds most of some idle time, with the call that ends it."""
+    """The gap with most of some idle time, with the call that ended it; None without any."""
     gap, idle_ns = _per_gap(context, time)
     if not len(gap):
         return None
@@ -149,9 +149,9 @@ def worst_gap(context: Context, time: Intervals) -> Spot | None:
 
 
 def _per_gap(context: Context, time: Intervals) -> tuple[Int64, Int64]:
-    """The gaps that hold some idle time, and how much of it, ns."""
+    """The rows of the gaps with some idle time, and how much of it each has, ns."""
     idle = gaps(context.trace)
     gap = np.searchsorted(idle.start_ns, time.start_ns, "right") - 1
-    held = np.bincount(gap, time.end_ns - time.start_ns, len(idle.start_ns)).astype(np.int64)
-    rows = np.flatnonzero(held)
-    return rows, held[rows]
+    length_ns = np.bincount(gap, time.end_ns - time.start_ns, len(idle.start_ns)).astype(np.int64)
+    rows = np.flatnonzero(length_ns)
+    return rows, length_ns[rows]

@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.algebra.containment import innermost_around_star
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.stream_runs import begins_stream
+from torch_tb_profiler.evidence.stream_runs import starts_stream
 from torch_tb_profiler.knowledge import operators
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.model import Trace
 BATCHED_PRODUCTS = frozenset(
     {"aten::bmm", "aten::bmm.out", "aten::baddbmm", "aten::baddbmm_", "aten::baddbmm.out"}
 )
-"""What ``matmul`` and ``einsum`` of more than two dimensions end in."""
+"""The operators that ``matmul`` and ``einsum`` of more than two dimensions call."""
 
 INSIDE = frozenset(
     {
@@ -40,39 +40,39 @@ INSIDE = frozenset(
         "quantization",
     }
 )
-"""Kinds of kernels that attention has between its products."""
+"""Kinds of kernels between the products of attention."""
 
 COMPILED = re.compile(r"^triton_\w*(?<!_log)_softmax")
-"""Names of compiled kernels that a softmax is fused into."""
+"""Names of compiled kernels with a fused softmax."""
 
 FALLBACK = "aten::_scaled_dot_product_attention_math"
-"""``scaled_dot_product_attention`` where it found no fused kernel for what it was given."""
+"""What ``scaled_dot_product_attention`` calls if no fused kernel supports its inputs."""
 
 
 @per_trace
 def eager_attention(trace: Trace) -> Bools:
-    """Per row of ``trace.device_work`` whether it stands between two batched products with a
-    softmax; False where no operator is known to have launched the products."""
+    """Mask of the rows of ``trace.device_work`` between two batched products with a softmax; False
+    if the operators of the products are not recorded."""
     work = trace.device_work
     kinds = kernel_kinds(trace)
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
-    new_stream = begins_stream(trace, rows)
+    new_stream = starts_stream(trace, rows)
     names, known = work["name_code"].to_numpy()[rows], kernel_name_kinds(trace)
     softmax = known.verdicts(names, lambda kind: kind.kind == "softmax") == codes.YES
     softmax |= codes.map_names(trace, names, lambda name: bool(COMPILED.search(name)), np.bool_)
     inside = known.verdicts(names, lambda kind: kind.kind in INSIDE) == codes.YES
     batched = _owned_by_batched_product(trace)[rows]
-    # A stretch is what lies between two kernels that are not inside, on one stream.
-    border = ~inside | batched
-    stretch = np.cumsum(border | new_stream)
+    # A stretch is the kernels between two kernels of other kinds, on one stream.
+    is_boundary = ~inside | batched
+    stretch = np.cumsum(is_boundary | new_stream)
     opened = batched[np.searchsorted(stretch, stretch)]
     last = np.searchsorted(stretch, stretch, "right")
     after = np.minimum(last, len(rows) - 1) if len(rows) else last
     closed = (last < len(rows)) & ~new_stream[after] & batched[after]
-    has_softmax = np.bincount(stretch, softmax & ~border, len(rows) + 1) > 0
-    found = np.zeros(work.height, np.bool_)
-    found[rows[~border & opened & closed & has_softmax[stretch]]] = True
-    return found
+    has_softmax = np.bincount(stretch, softmax & ~is_boundary, len(rows) + 1) > 0
+    mask = np.zeros(work.height, np.bool_)
+    mask[rows[~is_boundary & opened & closed & has_softmax[stretch]]] = True
+    return mask
 
 
 def _owned_by_batched_product(trace: Trace) -> Bools:
@@ -83,8 +83,8 @@ def _owned_by_batched_product(trace: Trace) -> Bools:
     return owned
 
 
-def is_fallback(trace: Trace, owners: Int64) -> bool:
-    """Whether :data:`FALLBACK` launched any of the work of these owners (-1: none)."""
+def uses_sdpa_fallback(trace: Trace, owners: Int64) -> bool:
+    """Whether :data:`FALLBACK` launched any work of these owners (-1: none)."""
     around = with_ancestors(np.unique(owners[owners >= 0]), indices(trace.slices["parent"]))
     slices = trace.slices[around]
     operators = slices["name_code"].filter(slices["category"] == Category.OPERATOR).unique()
@@ -92,7 +92,7 @@ def is_fallback(trace: Trace, owners: Int64) -> bool:
 
 
 IMAGES = re.compile("nc(d?)hw|n(d?)hwc|cnhw", re.IGNORECASE)
-"""A name that speaks of the layout of images; a transpose that does not may be of anything."""
+"""Names with an image layout; other transposes may be of anything."""
 
 CONVOLUTIONS = frozenset({"aten-convolution", "backward-convolution"})
 """Rules of ``operators.toml``."""
@@ -100,21 +100,21 @@ CONVOLUTIONS = frozenset({"aten-convolution", "backward-convolution"})
 
 @per_trace
 def layout_conversions(trace: Trace) -> Bools:
-    """Per row of ``trace.device_work`` whether it is a layout kernel that names image layouts, or
-    one that a convolution launched."""
+    """Mask of the rows of ``trace.device_work`` that are layout kernels, and name an image layout
+    or were launched by a convolution."""
     work = trace.device_work
     rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
     names = work["name_code"].to_numpy()[rows]
     is_layout = kernel_name_kinds(trace).verdicts(names, lambda kind: kind.kind == "layout")
     rows, names = rows[is_layout == codes.YES], names[is_layout == codes.YES]
-    of_images = codes.map_names(trace, names, lambda name: bool(IMAGES.search(name)), np.bool_)
+    converts = codes.map_names(trace, names, lambda name: bool(IMAGES.search(name)), np.bool_)
     owner = indices(work["owner"])[rows]
     owned = owner >= 0
     owner_names = trace.slices["name_code"].to_numpy()[owner[owned]]
-    of_images[owned] |= codes.map_names(trace, owner_names, _is_convolution, np.bool_)
-    found = np.zeros(work.height, np.bool_)
-    found[rows[of_images]] = True
-    return found
+    converts[owned] |= codes.map_names(trace, owner_names, _is_convolution, np.bool_)
+    mask = np.zeros(work.height, np.bool_)
+    mask[rows[converts]] = True
+    return mask
 
 
 def _is_convolution(name: str) -> bool:
@@ -123,18 +123,18 @@ def _is_convolution(name: str) -> bool:
 
 
 STEP = "Optimizer.step"
-"""Start of the names of the ranges."""
+"""Prefix of the names of optimizer ranges."""
 
 
 def optimizer_steps(context: Context) -> pl.DataFrame:
-    """The ranges ``Optimizer.step…`` that began in the steps, as ``trace.slices``."""
+    """The ranges ``Optimizer.step…`` that start in the steps, as rows of ``trace.slices``."""
     ranges = context.ranges_of(Category.OPTIMIZER)
     return ranges.filter(context.texts(ranges["name_code"]).str.starts_with(STEP))
 
 
 def optimizer_kernels(context: Context) -> pl.DataFrame:
-    """The kernels of ``context.kernels`` launched in them, with ``optimizer``, the id of the
-    range."""
+    """The kernels of ``context.kernels`` launched in these ranges, with ``optimizer``, the id of
+    the range."""
     around = _optimizer_of_work(context.trace)
     row = np.searchsorted(
         context.trace.device_work["slice"].to_numpy(), context.kernels["slice"].to_numpy()
@@ -147,8 +147,8 @@ def optimizer_kernels(context: Context) -> pl.DataFrame:
 
 @per_trace
 def _optimizer_of_work(trace: Trace) -> Int64:
-    """Per row of ``trace.device_work`` the range ``Optimizer.step…`` that its launch lies in, -1
-    for none."""
+    """Per row of ``trace.device_work`` the range ``Optimizer.step…`` around its launch, -1 for
+    none."""
     ranges = trace.slices.filter(pl.col("category") == Category.OPTIMIZER)
     names = ranges["name_code"].to_numpy()
     is_step = codes.map_names(trace, names, lambda name: name.startswith(STEP), np.bool_)

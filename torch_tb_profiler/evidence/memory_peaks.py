@@ -1,4 +1,4 @@
-"""How full the memory of GPUs was at most."""
+"""Memory peaks of GPUs relative to their capacity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = (
         "Peak allocated",
         "integer",
         "bytes",
-        "The most that was allocated at once.",
+        "Largest amount allocated at once.",
         family="memory",
     ),
     Column(
@@ -27,7 +27,7 @@ COLUMNS = (
         "Peak reserved",
         "integer",
         "bytes",
-        "The most that the allocator held at once.",
+        "Largest amount reserved by the allocator at once.",
         family="memory",
     ),
     Column("memory_bytes", "Capacity", "integer", "bytes", "Memory of the GPU.", family="memory"),
@@ -35,14 +35,14 @@ COLUMNS = (
 )
 REASONS = {
     "name": "The recording does not name the device.",
-    "total_reserved_bytes": "The recording does not say what was reserved.",
+    "total_reserved_bytes": "The recording has no reserved memory.",
 }
 
 
 @per_trace
 def memory_peaks(trace: Trace) -> pl.DataFrame:
-    """Per GPU of known capacity the most that was allocated and reserved in the recording, and when
-    (``peak_ns``), the fullest first."""
+    """Per GPU of known capacity the peaks of allocated and reserved memory in the recording, and
+    the time of the first (``peak_ns``); the fullest GPU first."""
     records = memory_records(trace)
     gpus = {n: one.id for n, one in enumerate(records.devices) if one.type in GPU_TYPES}
     totals = pl.DataFrame(

@@ -1,5 +1,4 @@
-"""What kind of program a trace is of, as far as advice differs: whether it trains, whether several
-processes do, and whether torch.compile made its kernels."""
+"""The kind of program in a trace: training or inference, distributed or not, compiled or not."""
 
 from __future__ import annotations
 
@@ -13,48 +12,48 @@ TRAINING = re.compile(
     r"Backward\d*$|^autograd::engine|^Optimizer\.step|[bB]ackward_kernel|_bwd_|[dw]grad|"
     r"Fused(Adam|Sgd|SGD|Adagrad)"
 )
-"""Names of operators, ranges and kernels that only training has."""
+"""Names of operators, ranges and kernels that occur only in training."""
 
 COMPILED = re.compile(
     r"^triton_(poi|red|per|for|tem)_fused|^Torch-Compiled Region|^CompiledFunction|"
     r"CompiledFxGraph|^## Call Compiled"
 )
-"""Names of what torch.compile makes, on host and device."""
+"""Names of compiled code, on host and device."""
 
 
 DISTRIBUTED = re.compile(
     r"^(nn\.Module: )?(DistributedDataParallel|FullyShardedDataParallel|DeepSpeedEngine)|"
     r"^FSDP::|^PP:\d|torch\.distributed\.(ddp|fsdp)\b"
 )
-"""Names of ranges and modules of a training that several processes share; a step that only
-accumulates gradients has them and no collectives."""
+"""Names of ranges and modules of distributed training; a step that only accumulates gradients has
+them without collectives."""
 
 
 @per_trace
-def trains(trace: Trace) -> bool:
+def is_training(trace: Trace) -> bool:
     """Whether anything in the recording belongs to a backward pass or an optimizer."""
-    return _any(trace, TRAINING)
+    return _any_name(trace, TRAINING)
 
 
 @per_trace
-def tells_use(trace: Trace) -> bool:
-    """Whether operators are recorded, which tell a training from an inference."""
+def has_operators(trace: Trace) -> bool:
+    """Whether operators are recorded, so that training and inference can be distinguished."""
     operators = [Category.OPERATOR, Category.PYTHON_OPERATOR]
     return bool(trace.slices["category"].is_in(operators).any())
 
 
 @per_trace
 def is_distributed(trace: Trace) -> bool:
-    """Whether something that joins several processes ran."""
-    return _any(trace, DISTRIBUTED)
+    """Whether a wrapper for distributed training is recorded."""
+    return _any_name(trace, DISTRIBUTED)
 
 
 @per_trace
 def is_compiled(trace: Trace) -> bool:
-    """Whether torch.compile made some of what ran."""
-    return _any(trace, COMPILED)
+    """Whether some of the code was compiled by torch.compile."""
+    return _any_name(trace, COMPILED)
 
 
-def _any(trace: Trace, pattern: re.Pattern[str]) -> bool:
+def _any_name(trace: Trace, pattern: re.Pattern[str]) -> bool:
     names = trace.slices["name_code"].unique()
     return any(pattern.search(str(trace.strings[code])) for code in names.to_list())

@@ -7,13 +7,12 @@ from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.views.schema import Note
 
 MOSTLY = 0.5
-"""The share from which on a finding explains another."""
+"""The share above which a finding explains another."""
 
 
 def is_superseded(finding: Finding, other: Finding) -> bool:
-    """Whether ``other``, a finding that ``superseded_by`` of the entry names, explains most of
-    ``finding``: most of its time, or of its gain where it has no time; where it has neither, all of
-    it."""
+    """Whether ``other``, a finding named in ``superseded_by`` of the entry, explains ``finding``:
+    most of its time, or most of its gain if it has no time; without both, always."""
     if finding.time is not None:
         return other.time is not None and total(other.time) > MOSTLY * total(finding.time)
     if finding.gain_us is not None:
@@ -21,26 +20,26 @@ def is_superseded(finding: Finding, other: Finding) -> bool:
     return True
 
 
-def ranked(findings: list[Finding], step_ns: float = 0.0) -> tuple[Note, ...]:
-    """Notes by estimated gain, largest first; where it cannot be estimated by what is at stake,
+def rank_findings(findings: list[Finding], step_ns: float = 0.0) -> tuple[Note, ...]:
+    """Notes in order of the estimated gain, largest first; without a gain by the time at stake,
     those without either last.
 
-    A finding that has no more than half of its time for itself is told with the first larger one
-    that has the rest: one time is one finding.
+    A finding that shares half of its time or more with a larger one is listed with the first such
+    finding: each time is reported once.
 
     Args:
-        findings: What the detectors said.
+        findings: The findings, in the order of the detectors.
         step_ns: Mean length of a step.
     """
-    told: list[tuple[Finding, list[Finding]]] = []
+    groups: list[tuple[Finding, list[Finding]]] = []
     for finding in sorted(findings, key=_order):
-        for other, same_time in told:
-            if _is_same_time(finding, other):
+        for largest, same_time in groups:
+            if _is_same_time(finding, largest):
                 same_time.append(finding)
                 break
         else:
-            told.append((finding, []))
-    return tuple(finding.note(step_ns, same_time) for finding, same_time in told)
+            groups.append((finding, []))
+    return tuple(largest.note(step_ns, same_time) for largest, same_time in groups)
 
 
 def _order(finding: Finding) -> tuple[bool, float]:

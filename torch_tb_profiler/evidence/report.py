@@ -1,8 +1,8 @@
-"""What was looked for: every detector with its outcome, so that silence has a meaning."""
+"""The report of all detectors: the findings, and every check with its outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -13,7 +13,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Note, Table
 
 _UNITS = {"pct": " %", "ratio": "", "count": ""}
-"""Unit of a threshold → what stands behind its number."""
+"""Unit of a threshold → suffix of its number."""
 
 NO_STEP_TIME = "The selection contains no step time."
 NO_FINDING = "Shown only for issues listed as separate findings."
@@ -22,61 +22,61 @@ _ORDER = (ISSUE, INCONCLUSIVE, PASSED)
 
 @dataclass(frozen=True, slots=True)
 class AdviceReport:
-    """What the detectors report on a selection.
+    """The results of the detectors for a selection.
 
     Attributes:
         notes: The findings, the largest estimated gain first.
-        checked: Every detector with its outcome.
+        checks: Every detector with its outcome.
     """
 
     notes: tuple[Note, ...]
-    checked: Table
+    checks: Table
 
 
 def checks_table(
-    codes: Iterable[str], notes: Iterable[Note], unmet: Callable[[AdviceEntry], str | None]
+    codes: Iterable[str], notes: Iterable[Note], unmet_need: Callable[[AdviceEntry], str | None]
 ) -> Table:
-    """The outcome of every check, those that found something first.
+    """The outcome of every check, issues first.
 
     Args:
-        codes: What was looked for.
-        notes: What was found.
-        unmet: For an entry, why the recording cannot tell; None where it can.
+        codes: The codes of the checks.
+        notes: The findings.
+        unmet_need: For an entry, why the recording has not enough data; None if it has.
     """
-    told = _told(notes)
-    rows = [_row(entry(code), told, unmet) for code in codes]
+    note_by_code = _notes_by_code(notes)
+    rows = [_row(entry(code), note_by_code.get(code), unmet_need) for code in codes]
     rows.sort(key=lambda row: _ORDER.index(str(row[1])))
     frame = pl.DataFrame(rows, schema=CHECKED.polars_schema(), orient="row")
     return Table(CHECKED, frame, needed(frame, {"measured": NO_FINDING}))
 
 
 def _row(
-    known: AdviceEntry, told: Mapping[str, Note], unmet: Callable[[AdviceEntry], str | None]
+    known: AdviceEntry, note: Note | None, unmet_need: Callable[[AdviceEntry], str | None]
 ) -> tuple[str | None, ...]:
     outcome, reason, measured = PASSED, None, None
-    note = told.get(known.code)
     if note is not None:
         outcome = ISSUE
         if note.code == known.code:
-            measured = quantity(note.evidence.get("measured"), known.unit)
+            measured = _quantity_text(note.evidence.get("measured"), known.unit)
         else:
             reason = f"See “{note.evidence['title']}”."
-    elif (missing := unmet(known)) is not None:
+    elif (missing := unmet_need(known)) is not None:
         outcome, reason = INCONCLUSIVE, missing
-    return known.title, outcome, reason, measured, quantity(known.threshold, known.unit), known.code
+    threshold = _quantity_text(known.threshold, known.unit)
+    return known.title, outcome, reason, measured, threshold, known.code
 
 
-def _told(notes: Iterable[Note]) -> dict[str, Note]:
-    """Code of a finding → the note that tells it, its own or that of a larger one."""
-    told: dict[str, Note] = {}
+def _notes_by_code(notes: Iterable[Note]) -> dict[str, Note]:
+    """Code of a finding → its note, or the note that lists it as the same time."""
+    note_by_code: dict[str, Note] = {}
     for note in notes:
         same_time = note.evidence.get("same_time")
         for other in same_time if isinstance(same_time, list) else []:
-            told.setdefault(str(other["code"]), note)
-        told[note.code] = note
-    return told
+            note_by_code.setdefault(str(other["code"]), note)
+        note_by_code[note.code] = note
+    return note_by_code
 
 
-def quantity(value: object, unit: str) -> str | None:
+def _quantity_text(value: object, unit: str) -> str | None:
     """A measured value or threshold with its unit: ``"33.4 %"``, ``"2.1"``."""
     return f"{value:,.4g}{_UNITS[unit]}" if isinstance(value, (int, float)) else None

@@ -1,4 +1,4 @@
-"""Settings of the program as evidence: what is set, and what of a step it is about."""
+"""Settings of the program as evidence, and findings about them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, union
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.tables import filled
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 OFF = frozenset({"", "0"})
-"""Values by which a variable switches nothing on."""
+"""Values of a variable that enable nothing."""
 
 
 def settings_table(code: str) -> TableSpec:
-    """Evidence that names settings."""
+    """The evidence table of a finding about settings."""
     return TableSpec(
         code,
         "Settings",
         "One row per setting of the program that the finding is about.",
         (
-            Column("setting", "Setting", "string", None, "Its name."),
-            Column("value", "Value", "string", None, "What it was while the program ran."),
+            Column("setting", "Setting", "string", None, "Name of the setting."),
+            Column("value", "Value", "string", None, "Its value while the program ran."),
         ),
     )
 
 
-def switched_on(context: Context, *names: str) -> dict[str, str]:
-    """Which of some variables of the environment are set, and to something else than 0."""
+def enabled_variables(context: Context, *names: str) -> dict[str, str]:
+    """The environment variables among ``names`` that are set to something other than 0."""
     environment = context.trace.meta.info.settings.environment or {}
     return {name: environment[name] for name in names if environment.get(name, "") not in OFF}
 
@@ -44,9 +44,9 @@ def settings_finding(
     variant: str = "default",
     values: dict[str, object] | None = None,
 ) -> Finding | None:
-    """That settings are about more of the mean step than the threshold; else None.
+    """A finding if settings affect more of the mean step than the threshold; else None.
 
-    What another setting would save cannot be told: no gain is claimed.
+    The effect of another setting is unknown, so no gain is estimated.
     """
     share = context.share_pct(per_step_ns)
     if share <= entry(spec.name).threshold:
@@ -65,7 +65,7 @@ def settings_finding(
             "settings": " and ".join(f"{k}={v}" for k, v in settings.items()),
             **(values or {}),
         },
-        evidence=filled(spec, rows),
+        evidence=build_table(spec, rows),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant=variant,
         spot=context.spot(*first),
@@ -73,9 +73,9 @@ def settings_finding(
     )
 
 
-def time_in(context: Context, names: frozenset[str]) -> Intervals:
-    """When, in the steps, any slice of one of these names ran."""
+def named_slice_intervals(context: Context, names: frozenset[str]) -> Intervals:
+    """The time in the steps in which any slice with one of these names ran."""
     slices = context.trace.slices
-    found = slices.filter(context.names_that(slices["name_code"], lambda name: name in names))
-    start = found["start_ns"].to_numpy()
-    return context.within_steps(union(start, start + found["dur_ns"].to_numpy()))
+    named = slices.filter(context.match_names(slices["name_code"], lambda name: name in names))
+    start = named["start_ns"].to_numpy()
+    return context.within_steps(union(start, start + named["dur_ns"].to_numpy()))

@@ -1,4 +1,4 @@
-"""Which rows of which table show what a piece of advice speaks of."""
+"""The rows of a view that show what a finding is about."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.trace.columns import Int64
 
 LONGEST_NAME = 500
-"""Characters of a name a filter repeats; a server refuses filters of several thousand."""
+"""Characters of a name in a filter; a server refuses filters of several thousand."""
 
 _SPECIAL = re.compile(r"[;\\]")
 
 
-def clause(key: str, text: str) -> str:
+def filter_clause(key: str, text: str) -> str:
     """The filter clause (grammar: ``views.querying``) for rows whose ``key`` is ``text``.
 
-    What equality cannot say, the name ``-``, space at an end, a very long name, is searched for.
+    Names that equality cannot express (``-``, space at an end, very long ones) are searched for.
     """
-    exact = text == text.strip() and text != "-" and len(text) <= LONGEST_NAME
+    is_exact = text == text.strip() and text != "-" and len(text) <= LONGEST_NAME
     literal = _SPECIAL.sub(r"\\\g<0>", text[:LONGEST_NAME])
-    return f"{key}{'=' if exact else '~'}{literal}"
+    return f"{key}{'=' if is_exact else '~'}{literal}"
 
 
-def operator_rows(context: Context, name_code: int) -> dict[str, str] | None:
-    """The row of the operator of a name; None where no operator has it (-1: no name)."""
+def operator_source(context: Context, name_code: int) -> dict[str, str] | None:
+    """The row of the operator with a name; None if no operator has it (-1: no name)."""
     codes = context.trace.slices["name_code"].filter(pl.Series(operator_mask(context.trace)))
     name = context.trace.text(name_code)
     if name is None or not (codes == name_code).any():
         return None
-    return {"view": "operators", "table": "operators", "filter": clause("name", name)}
+    return {"view": "operators", "table": "operators", "filter": filter_clause("name", name)}
 
 
-def heaviest_operator_rows(context: Context, owner: Int64, weight: Int64) -> dict[str, str] | None:
-    """The row of the operator with the largest sum of weights.
+def heaviest_operator_source(
+    context: Context, owner: Int64, weight: Int64
+) -> dict[str, str] | None:
+    """The row of the operator with the largest sum of weights; None without operators.
 
     Args:
-        context: Whose trace the slices belong to.
-        owner: Ids of slices, -1 for none; what is no operator is passed over.
-        weight: Of each.
+        context: The context of the slices.
+        owner: Ids of slices, -1 for none; slices that are no operators are skipped.
+        weight: Weight of each.
     """
     is_operator = np.append(operator_mask(context.trace), False)[owner]
     if not is_operator.any():
         return None
     codes = context.trace.slices["name_code"].to_numpy()[owner[is_operator]]
-    return operator_rows(context, int(np.bincount(codes, weight[is_operator]).argmax()))
+    return operator_source(context, int(np.bincount(codes, weight[is_operator]).argmax()))

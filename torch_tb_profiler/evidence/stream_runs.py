@@ -1,4 +1,4 @@
-"""Runs of kernels on a stream that one fused kernel could do."""
+"""Consecutive kernels of a stream that one fused kernel could replace."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ FUSABLE = frozenset(
         "indexing",
     }
 )
-"""Kinds of kernels that a compiler makes one pass over memory of."""
+"""Kinds of kernels that a compiler fuses into one pass over memory."""
 
 
-def begins_stream(trace: Trace, rows: Int64) -> Bools:
-    """Which of some rows of ``trace.device_work``, in their order, is the first of its stream: rows
-    stand by track, and on it by start."""
+def starts_stream(trace: Trace, rows: Int64) -> Bools:
+    """Mask of the rows of ``trace.device_work`` that are the first of their stream; rows are in the
+    order of tracks, and of starts on each."""
     track = trace.slices["track"].to_numpy()[trace.device_work["slice"].to_numpy()[rows]]
-    begins = np.ones(len(rows), np.bool_)
-    begins[1:] = track[1:] != track[:-1]
-    return begins
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = track[1:] != track[:-1]
+    return is_first
 
 
-def savings_of_runs(trace: Trace, at_most: float) -> Float64:
-    """Per row of ``trace.device_work`` which part of its time fusing it with its neighbours saves.
+def fusion_savings(trace: Trace, at_most: float) -> Float64:
+    """Per row of ``trace.device_work`` the share of its time saved by fusing it with its neighbors.
 
-    Of a run of kernels of :data:`FUSABLE` kinds that is what its longest kernel leaves, no more
-    than ``at_most``; 0 for other rows.
+    For consecutive kernels of :data:`FUSABLE` kinds that is all but the longest kernel, at most
+    ``at_most``; 0 for other rows.
     """
     kinds = kernel_kinds(trace)
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
-    is_first = begins_stream(trace, rows)
+    is_first = starts_stream(trace, rows)
     names = trace.device_work["name_code"].to_numpy()[rows]
     fusable = (
         kernel_name_kinds(trace).verdicts(names, lambda kind: kind.kind in FUSABLE) == codes.YES

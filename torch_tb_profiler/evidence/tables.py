@@ -1,6 +1,6 @@
-"""The evidence of a finding: a declared table, as the tables of views are.
+"""Evidence tables: columns that several findings share, and how the tables are built.
 
-What a column of several findings means is declared here, once; each detector declares its table.
+An evidence table is declared like the tables of views. Each detector declares its own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
-CALLS = Column("calls", "Calls", "integer", "count", "How often it ran in the steps.")
-TOTAL_US = Column("total_us", "Total time", "number", "us", "Its durations in the steps, summed.")
-TOTAL_BYTES = Column("total_bytes", "Total bytes", "integer", "bytes", "What it moved, summed.")
+CALLS = Column("calls", "Calls", "integer", "count", "Number of calls in the steps.")
+TOTAL_US = Column("total_us", "Total time", "number", "us", "Durations in the steps, summed.")
+TOTAL_BYTES = Column("total_bytes", "Total bytes", "integer", "bytes", "Bytes moved, summed.")
 GPU = Column("gpu", "GPU", "integer", None, "Number of the GPU in its process.")
 KERNEL = Column("kernel", "Kernel", "string", None, "Name of the kernel.")
 COMPUTE_US_PER_STEP = Column(
@@ -24,37 +24,39 @@ COMPUTE_US_PER_STEP = Column(
     "Compute per step",
     "number",
     "us",
-    "Time per step in which kernels other than communication ran.",
+    "Time per step in which kernels other than communication run.",
 )
 OPERATOR = Column("operator", "Operator", "string", None, "The operator that launched it.")
 
-NO_OPERATOR = "no operator launched it, or the recording does not tell"
+NO_OPERATOR = "no operator launched it, or the recording does not link it to one"
 
 
-def filled(spec: TableSpec, frame: pl.DataFrame, reasons: Mapping[str, str] | None = None) -> Table:
-    """The table of a declaration, from a frame that has its columns among others.
+def build_table(
+    spec: TableSpec, frame: pl.DataFrame, reasons: Mapping[str, str] | None = None
+) -> Table:
+    """Build a declared table from a frame that has its columns, and maybe others.
 
     Args:
         spec: The declaration.
-        frame: Its rows, largest first.
+        frame: The rows, largest first.
         reasons: Column key → why its nulls are null; columns without nulls need none.
     """
-    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
-    return Table(spec, shown, needed(shown, reasons or {}))
+    rows = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    return Table(spec, rows, needed(rows, reasons or {}))
 
 
 def sum_if_known(key: str) -> pl.Expr:
-    """The sum of a column in a group; null where no row of it has a value."""
+    """The sum of a column per group; null if no row of the group has a value."""
     return pl.when(pl.col(key).is_not_null().any()).then(pl.col(key).sum())
 
 
-def calls_and_time(slices: pl.DataFrame, *keys: str, **sums: pl.Expr) -> pl.DataFrame:
-    """Slices by ``keys`` with ``calls`` and ``total_us``, those that took longest first.
+def sum_calls(slices: pl.DataFrame, *keys: str, **sums: pl.Expr) -> pl.DataFrame:
+    """Sum slices by ``keys`` into ``calls`` and ``total_us``, longest total first.
 
     Args:
         slices: With a column ``dur_ns``.
-        keys: Columns whose values make a group.
-        sums: Further columns of the groups, as aggregations.
+        keys: Columns to group by.
+        sums: Further columns of the result, as aggregations.
     """
     groups = (
         slices.group_by(keys, maintain_order=True)
@@ -65,13 +67,13 @@ def calls_and_time(slices: pl.DataFrame, *keys: str, **sums: pl.Expr) -> pl.Data
 
 
 def main_reason(rows: pl.DataFrame) -> str:
-    """The ``reason`` behind most of the time of rows, the first of those with equal times."""
+    """The ``reason`` of most of the time of rows; of equal times the first."""
     times = rows.group_by("reason", maintain_order=True).agg(pl.col("total_us").sum())
     return str(times.sort("total_us", descending=True, maintain_order=True)["reason"][0])
 
 
 def declaration(table: Table) -> dict[str, object]:
-    """The table without its rows, JSON-ready, in the words of a view's table."""
+    """The table without its rows as JSON values, like the declaration of a view's table."""
     return {
         "title": table.spec.title,
         "help": table.spec.help,

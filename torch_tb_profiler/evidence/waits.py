@@ -1,4 +1,4 @@
-"""Host calls that wait, as evidence: who makes them, and what they cost."""
+"""Host calls that wait, as evidence: their callers, and the time they cost."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from torch_tb_profiler.analysis.idle.waits import Wait
 from torch_tb_profiler.analysis.operators.call_stacks import frames_around
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Spot
-from torch_tb_profiler.evidence.sources import operator_rows
-from torch_tb_profiler.evidence.tables import CALLS, filled
+from torch_tb_profiler.evidence.sources import operator_source
+from torch_tb_profiler.evidence.tables import CALLS, build_table
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import missing_reason
@@ -35,43 +35,41 @@ WAIT_COLUMNS = (
         "Caller",
         "string",
         None,
-        "The operator that made the call, else the Python function, else the call itself.",
+        "The operator that made the call, or the Python function, or the call itself.",
     ),
     Column("call", "Call", "string", None, "The call that waits."),
-    Column("frame", "Python function", "string", None, "The innermost one around it."),
+    Column("frame", "Python function", "string", None, "The innermost Python function around it."),
     CALLS,
     Column(
         "waited_us",
         "Waited",
         "number",
         "us",
-        "How long the host waited, summed.",
+        "Time the host waited, summed.",
         family="wait",
     ),
 )
 
 
-def declared(code: str, title: str, idle_help: str) -> TableSpec:
-    """The evidence of a finding about calls that wait.
+def wait_table(code: str, title: str, idle_help: str) -> TableSpec:
+    """The evidence table of a finding about calls that wait.
 
     Args:
-        code: Its code.
-        title: What the calls are.
-        idle_help: What their idle time is.
+        code: The code of the finding.
+        title: Title of the table.
+        idle_help: Help of the column of idle time.
     """
     return TableSpec(
         code,
         title,
-        "One row per caller and call, those with most idle time first.",
+        "One row per caller and call, longest idle time first.",
         (*WAIT_COLUMNS, Column("idle_us", "Idle", "number", "us", idle_help, family="wait")),
     )
 
 
-def declared_without_idle(code: str, title: str) -> TableSpec:
-    """The same of calls that wait while a device works."""
-    return TableSpec(
-        code, title, "One row per caller and call, those that waited longest first.", WAIT_COLUMNS
-    )
+def wait_table_without_idle(code: str, title: str) -> TableSpec:
+    """The evidence table of a finding about calls that wait while a device works."""
+    return TableSpec(code, title, "One row per caller and call, longest wait first.", WAIT_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,14 +77,14 @@ class WaitGroups:
     """Calls that wait and cost idle time.
 
     Attributes:
-        calls: How many.
-        operator: Caller of the row with most idle time.
-        call: Its call.
-        where: The same as a clause of a sentence, with the Python line where that is recorded.
+        calls: Number of calls.
+        operator: Caller in the row with most idle time.
+        call: Call in that row.
+        where: Both as a clause of a sentence, with the Python line if it is recorded.
         fetches: Whether most of the time goes to fetching values.
         table: The rows.
-        source: The rows of a view to look at further.
-        worst: Where the call with most idle time lies.
+        source: The rows of a view with more detail.
+        worst: The call with most idle time.
     """
 
     calls: int
@@ -100,14 +98,14 @@ class WaitGroups:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blocked:
+class BlockedTime:
     """Idle time in calls that wait although no device works.
 
     Attributes:
-        time: When, in the steps.
-        per_step_ns: How long in the mean step.
-        share_pct: The same as share of the step.
-        per_wait_ns: Per row of the table of waits, 0 for those that were not asked about.
+        time: When it was, in the steps.
+        per_step_ns: Its mean length per step.
+        share_pct: That as share of the mean step.
+        per_wait_ns: Its length per row of the table of waits; 0 for waits that are not chosen.
     """
 
     time: Intervals
@@ -116,18 +114,18 @@ class Blocked:
     per_wait_ns: Int64
 
 
-def blocked_in(context: Context, chosen: Bools) -> Blocked:
-    """The idle time in some waits (a mask over the table of waits)."""
+def blocked_time(context: Context, chosen: Bools) -> BlockedTime:
+    """The idle time in chosen waits (a mask over the table of waits)."""
     idle = idle_causes(context.trace)
     start, end = (idle.waits[key].to_numpy() for key in ("start_ns", "end_ns"))
     blocked = intersect(idle.intervals[IdleCause.BLOCKED], union(start[chosen], end[chosen]))
     time = context.within_steps(blocked)
-    idle_ns = context.in_steps_ns(time)
+    idle_ns = context.per_step_ns(time)
     per_wait = np.where(chosen, total_within(time, start, end), 0)
-    return Blocked(time, idle_ns, context.share_pct(idle_ns), per_wait)
+    return BlockedTime(time, idle_ns, context.share_pct(idle_ns), per_wait)
 
 
-def wait_groups(
+def group_waits(
     context: Context,
     spec: TableSpec,
     waits: pl.DataFrame,
@@ -135,14 +133,14 @@ def wait_groups(
     *,
     idle_follows: bool = False,
 ) -> WaitGroups:
-    """Waiting calls by caller.
+    """Group waiting calls by caller.
 
     Args:
-        context: Whose trace they belong to.
-        spec: As :func:`declared`.
+        context: The context of their trace.
+        spec: As of :func:`wait_table`.
         waits: Rows of the table of waits.
-        idle_ns: Idle time of each in the steps; some have any.
-        idle_follows: Whether it comes after the calls, and not in them.
+        idle_ns: Idle time of each in the steps; at least one is above 0.
+        idle_follows: Whether the idle time comes after the calls, not during them.
     """
     rows = np.flatnonzero(idle_ns > 0)
     waits, idle_ns = waits[rows], idle_ns[rows]
@@ -157,13 +155,13 @@ def wait_groups(
         call,
         _where(context, operator, call, int(worst["id"])),
         fetched * 2 > int(idle_ns.sum()),
-        filled(
+        build_table(
             spec,
             groups.head(MAX_ROWS),
             {"frame": missing_reason(context.trace, "python", NO_FUNCTION)},
         ),
-        operator_rows(context, groups["owner"][0])
-        # Calls outside operators are in no table; what they cost is in the runtime of the steps.
+        operator_source(context, groups["owner"][0])
+        # Calls outside operators are in no table; their time is part of the runtime of the steps.
         or {"view": "overview", "table": "steps", "sort": "-runtime_us"},
         context.spot(
             worst["start_ns"], min(idle_until, context.trace.meta.end_ns), int(worst["id"])
@@ -180,14 +178,14 @@ def _where(context: Context, operator: str, call: str, slice_id: int) -> str:
 
 
 def _groups(context: Context, waits: pl.DataFrame, idle_ns: Int64) -> pl.DataFrame:
-    """Calls by the operator that made them (``owner``, a name code, -1 for none), those with most
-    idle time first."""
+    """Calls by the operator that made them (``owner``, a name code, -1 for none), longest idle time
+    first."""
     names = indices(context.trace.slices["name_code"])
     groups = (
         waits.select(
             "name_code",
             dur_ns=pl.col("end_ns") - pl.col("start_ns"),
-            owner=pl.Series(context.caller_names(waits)),
+            owner=pl.Series(context.caller_codes(waits)),
             frame_code=pl.Series(gather(names, indices(waits["frame"]))),
             idle_ns=pl.Series(idle_ns),
         )
@@ -209,5 +207,5 @@ def _groups(context: Context, waits: pl.DataFrame, idle_ns: Int64) -> pl.DataFra
 
 
 def _caller(owner: str | None, frame: str | None, call: str | None) -> str:
-    """Who made the call: the operator, else the python frame, else the call itself."""
+    """The caller: the operator, or the Python function, or the call itself."""
     return owner or frame or call or OUTSIDE

@@ -1,4 +1,4 @@
-"""Thresholds, texts and links of the advice."""
+"""Thresholds, texts and links of the detectors."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ WORKERS = "workers"
 
 
 class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is said about one piece of advice, apart from the numbers.
+    """The entry of one detector.
 
     Attributes:
-        code: Stable name, also of its detector.
-        title: For people.
-        threshold: The measured value is compared with it.
+        code: Stable name of the finding and of its detector.
+        title: Title of the finding.
+        threshold: The value that the measured value is compared with.
         unit: Unit of the measured value and of the threshold.
-        texts: Format strings by variant; ``default`` is always there.
-        elsewhere: Of the same variants, what is said of recordings of others than torch.profiler.
-        links: Where to read on.
-        recording_links: The same about recording with torch.profiler.
-        needs: What a recording must hold for the rule to tell anything, by name.
-        scopes: What its detector runs on: one trace, the workers of a run, or both.
-        superseded_by: Codes of findings that explain this one better: where one of them explains
-            most of it, this one is left out.
-        published: Whether DLProf published that threshold; all others are ours.
-        rule: Number of the removed plugin's rule it continues (``docs/advice.md``).
-        parameters: Further numbers the detector uses.
+        texts: Format strings by variant; ``default`` always exists.
+        elsewhere: Texts that replace those of the same variants for other recorders than
+            torch.profiler.
+        links: Further reading.
+        recording_links: Further reading about recording with torch.profiler.
+        needs: Names of the data that a recording must have (``evidence.needs``).
+        scopes: Whether its detector runs on one trace, on the workers of a run, or on both.
+        superseded_by: Codes of findings that replace this one if they explain most of it.
+        published: Whether DLProf published the threshold; all others are rules of thumb.
+        rule: Number of the rule of the removed plugin that it continues (``docs/advice.md``).
+        parameters: Further numbers of the detector.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Which damages of a recording are told before everything else."""
+"""File problems that are reported before all other findings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch_tb_profiler.once import once
 
 
 class Damage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Damages with the same consequence.
+    """File problems with the same consequence.
 
     Attributes:
-        code: Stable name of the note that tells them.
-        title: For people.
-        issues: Codes of the quality notes that are such damages.
+        code: Stable name of their note.
+        title: Title of the note.
+        issues: Codes of the quality notes that are such problems.
         text: Format string over ``issues``, the sentences of these notes.
     """
 
@@ -32,5 +32,5 @@ class DamageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def damages() -> tuple[Damage, ...]:
-    """All of them, in the order in which they are told."""
+    """All of them, in the order in which they are reported."""
     return load("damage.toml", DamageFile).damage

@@ -13,8 +13,8 @@ from torch_tb_profiler.views.schema import Note, Unit
 EXAMPLES = 3
 """Of what a limit of the numbers is about."""
 
-OWN_LIMIT = "limit of ours"
-"""Stands in texts of findings that name their threshold."""
+RULE_OF_THUMB = "rule of thumb"
+"""Part of the texts of findings that state their threshold."""
 
 
 def in_reading_order(notes: Sequence[Note]) -> list[Note]:
@@ -50,22 +50,24 @@ def _example_text(example: object) -> str:
 
 
 def measured_text(note: Note) -> str | None:
-    """What a finding measured, its threshold and whose that is; None of what tells that itself."""
+    """What a finding measured, and its threshold; None if its text states the threshold."""
     measured, threshold = note.evidence.get("measured"), note.evidence.get("threshold")
     if not isinstance(measured, int | float) or not isinstance(threshold, int | float):
         return None
-    if OWN_LIMIT in note.text:
+    if RULE_OF_THUMB in note.text:
         return None
     label = " %" if note.evidence.get("unit") == "pct" else ""
-    whose = " (ours)" if note.evidence.get("threshold_is_ours") else ""
-    return f"Measured {round(measured, 2):,g}{label}, threshold {threshold:,g}{label}{whose}."
+    is_published = not note.evidence.get("threshold_is_ours")
+    kind = "threshold" if is_published else RULE_OF_THUMB
+    side = "above" if measured > threshold else "below"
+    return f"Measured {round(measured, 1):,g}{label}, {kind}: {side} {threshold:,g}{label}."
 
 
 def same_time_texts(note: Note) -> list[str]:
-    """What was found besides that means the same time."""
+    """The findings about the same time."""
     others = note.evidence.get("same_time")
     return [
-        f"Also of this time: {other['title']}. {other['text']}"
+        f"Same time, seen another way: {other['title']}. {other['text']}"
         for other in (others if isinstance(others, list) else [])
     ]
 

@@ -93,6 +93,12 @@ def duration_text(duration_us: float) -> str:
     return f"{duration_us / divisor:.{2 if label == 's' else 1}f} {label}"
 
 
+def size_text(size_bytes: float) -> str:
+    """A size in the unit a person would use: ``"512 B"``, ``"64.0 KiB"``."""
+    label, divisor = multiple_for("bytes", size_bytes)
+    return f"{size_bytes / divisor:.{0 if label == 'B' else 1}f} {label}"
+
+
 def confidence_text(pct: float) -> str:
     """A confidence as text; ``">99.9 %"`` if it would round to 100 %."""
     least = 100 - 10.0**-CONFIDENCE_DECIMALS

@@ -153,7 +153,7 @@ def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str
     small = load_summary(tmp_path)
     for steps in (None, *trace.steps["name"].to_list()[:4]):
         selection = Selection(steps=steps)
-        of_small, of_whole = (Context(each, selection).computing for each in (small, trace))
+        of_small, of_whole = (Context(each, selection).compute_intervals for each in (small, trace))
         assert of_small.keys() == of_whole.keys()
         for gpu, time in of_whole.items():
             assert total(of_small[gpu]) == total(time)

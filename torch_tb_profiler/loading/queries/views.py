@@ -212,11 +212,11 @@ def _trace_view(
 
 
 def _with_findings(view: View, report: AdviceReport) -> View:
-    """``view`` with damage of the recording, then advice, and the table of checks."""
+    """``view`` with file problems first, then the findings, and the table of checks."""
     return replace(
         view,
         notes=(*view.notes, *damage_notes(view.notes), *report.notes),
-        tables={**view.tables, report.checked.spec.name: report.checked},
+        tables={**view.tables, report.checks.spec.name: report.checks},
     )
 
 
