@@ -11,7 +11,7 @@ test("API calls and copies stand below the kernels", async ({ guarded: page, sta
   await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
   await expect(await drawnChart(page, "Top 10 kernels")).toBeVisible();
   await expect(card(page, "API calls")).toContainText("cudaLaunchKernelExC");
-  await expect(card(page, "Copies and sets")).toContainText("cudaMemcpyAsync");
+  await expect(card(page, "Copies and memsets")).toContainText("cudaMemcpyAsync");
 });
 
 test("the time of a kernel is in sight in every grouping at 1440 px", async ({ guarded: page, standalone }) => {
@@ -47,7 +47,7 @@ test("a recording of copies without kernels shows them", async ({ guarded: page 
   try {
     await page.goto(`${server.url}#view=kernels`);
     await expect(page.getByRole("alert")).toContainText("This trace holds no kernel");
-    await expect(card(page, "Copies and sets")).toContainText("pageable");
+    await expect(card(page, "Copies and memsets")).toContainText("pageable");
     await expect(card(page, "API calls")).toContainText("cudaMemcpyAsync");
   } finally {
     await server.stop();

@@ -16,7 +16,7 @@ test("the overview answers first", async ({ guarded: page, standalone }) => {
   await expect(card(page, "GPU utilization").getByRole("row", { name: /^GPU 0/ })).toContainText("55.5 %");
   await expect(card(page, "GPU utilization").getByRole("row", { name: /^Mean of 4/ })).toContainText("13.9 %");
   await expect(card(page, "Resource breakdown").getByRole("row", { name: /^Other kernels/ })).toContainText("55.5 %");
-  await expect(card(page, "Kernels by class")).toContainText("Copies and sets");
+  await expect(card(page, "Kernels by class")).toContainText("Copies and memsets");
   await expect(card(page, "System")).toContainText("Not recorded.");
   await expect(card(page, "Guidance").getByRole("link", { name: "torch.compile" })).toHaveAttribute("rel", "noreferrer");
 });

@@ -28,8 +28,8 @@ it("gives resources their titles and colours, and keeps what is not known", () =
 
 it("leaves the whole out of the parts", () => {
   const classes = table(["class", "gpu_time_us", "gpu_time_pct"], ["all", 9, 100], ["memory", 9, 100]);
-  expect(classParts(classes)).toEqual([{ name: "Copies and sets", us: 9, pct: 100, color: "--cat-memcpy" }]);
-  expect(withClassTitles(classes).rows.map((row) => row[0])).toEqual(["All", "Copies and sets"]);
+  expect(classParts(classes)).toEqual([{ name: "Copies and memsets", us: 9, pct: 100, color: "--cat-memcpy" }]);
+  expect(withClassTitles(classes).rows.map((row) => row[0])).toEqual(["All", "Copies and memsets"]);
 });
 
 it("tells how much may be Tensor Core time", () => {

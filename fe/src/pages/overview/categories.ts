@@ -16,7 +16,7 @@ export const CLASS_TITLES: Readonly<Record<string, string>> = {
   all: "All",
   using_tensor_cores: "Using Tensor Cores",
   eligible_not_using: "Eligible, unused",
-  memory: "Copies and sets",
+  memory: "Copies and memsets",
   other: "Other",
 };
 
