@@ -1,9 +1,9 @@
-"""Write the column *findings* of docs/diagnoses.md: what the product says of each recording.
+"""Write the column *findings* of docs/diagnoses.md: the findings of each recording.
 
     python tools/diagnoses.py           # writes it
-    python tools/diagnoses.py --check   # only tells what is no longer so
+    python tools/diagnoses.py --check   # only reports rows that are out of date
 
-Recordings that are not at hand stay as they are.
+Rows of recordings that are not available stay as they are.
 """
 
 from __future__ import annotations
@@ -31,53 +31,53 @@ RUNS = {
     "dist_torch2141/pp1f1b": "dist_torch2141/pp1f1b_rank*.gz",
     "ascend_torch_npu": "ascend_torch_npu/text/level1/*/ASCEND_PROFILER_OUTPUT/trace_view.json",
 }
-"""Runs of the page → the files of their workers."""
+"""Run of the page → the files of its workers."""
 
 
-def opened(path: Path) -> Trace:
+def load_trace(path: Path) -> Trace:
     """The trace of a file."""
-    with open_trace(path, cache=False) as found:
-        return found.trace
+    with open_trace(path, cache=False) as session:
+        return session.trace
 
 
 def recordings() -> dict[str, Path]:
-    """The recordings of the page that are at hand, without runs."""
-    names = [found[1] for found in ROW.finditer(PAGE.read_text(encoding="utf-8"))]
+    """The available recordings of the page, without runs."""
+    names = [match[1] for match in ROW.finditer(PAGE.read_text(encoding="utf-8"))]
     return {name: path for name in names if name not in RUNS for path in files_of(name)}
 
 
 def files_of(name: str) -> list[Path]:
-    """The files of a recording or run; empty where they are not at hand."""
+    """The files of a recording or run; empty if they are not available."""
     for folder in FOLDERS:
-        found = sorted(folder.glob(RUNS.get(name, name)))
-        if found:
-            return found
+        files = sorted(folder.glob(RUNS.get(name, name)))
+        if files:
+            return files
     return []
 
 
 def notes_of(name: str, files: list[Path], trace_of: Callable[[Path], Trace]) -> tuple[Note, ...]:
-    """What the product says of a recording or run."""
+    """The findings of a recording or run."""
     if name in RUNS:
         return detect_across_workers({str(path): trace_of(path) for path in files}, Selection())
     return run_detectors(trace_of(files[0]), Selection()).notes
 
 
-def current(text: str, trace_of: Callable[[Path], Trace] = opened) -> str:
-    """The page as it should be."""
+def current(text: str, trace_of: Callable[[Path], Trace] = load_trace) -> str:
+    """The page with the current findings."""
 
-    def row(found: re.Match[str]) -> str:
-        name, diagnosis, told, verdict = found.groups()
+    def row(match: re.Match[str]) -> str:
+        name, diagnosis, findings, verdict = match.groups()
         files = files_of(name)
         if files:
             codes = [note.code for note in notes_of(name, files, trace_of)]
-            told = ", ".join(f"`{code}`" for code in codes) or "–"
-        return f"| `{name}` | {diagnosis} | {told} | {verdict} |"
+            findings = ", ".join(f"`{code}`" for code in codes) or "–"
+        return f"| `{name}` | {diagnosis} | {findings} | {verdict} |"
 
     return ROW.sub(row, text)
 
 
 def main() -> int:
-    """Write or check; the exit status."""
+    """Write or check the page; returns the exit status."""
     text = PAGE.read_text(encoding="utf-8")
     new = current(text)
     if "--check" not in sys.argv[1:]:

@@ -22,7 +22,7 @@ from torch_tb_profiler.views.schema import TableSpec
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
 ROW = re.compile(r"^\| `(\w+)`(?: \(rule \d\))? \| .+ \| (.+) \| (.+) \|$", re.MULTILINE)
-SECTIONS = {TRACE: "## On one trace", WORKERS: "## On the workers of a run"}
+SECTIONS = {TRACE: "On one trace", WORKERS: "On the workers of a run"}
 FUNCTIONS = {TRACE: "detect", WORKERS: "detect_across_workers"}
 
 PLANTED = """
@@ -39,7 +39,7 @@ def detect(context):
 
 def rows_of(text: str, scope: str) -> dict[str, tuple[str, str]]:
     """Code → threshold and estimated gain, of the table of a scope in ``docs/advice.md``."""
-    section = text.partition(SECTIONS[scope])[2].partition("\n## ")[0]
+    section = text.partition(f"## {SECTIONS[scope]}\n")[2].partition("\n## ")[0]
     return {code: (threshold, gain) for code, threshold, gain in ROW.findall(section)}
 
 
@@ -150,7 +150,7 @@ def test_a_detector_without_docs_and_simulation_names_both_files(
     text = DOCS.read_text(encoding="utf-8")
     (message,) = missing_parts("planted", text)
     assert message.startswith("docs/advice.md: add a row for `planted`, with its threshold 7,")
-    heading = "| code | fires when | threshold | estimated gain |\n|---|---|---|---|\n"
+    heading = "| code | reported if | threshold | estimated gain |\n|---|---|---|---|\n"
     documented = text.replace(heading, f"{heading}| `planted` | always | 7 % | all of it |\n", 1)
     (message,) = missing_parts("planted", documented)
     assert message.startswith("tests/simulation/removals.py: add to REMOVALS")

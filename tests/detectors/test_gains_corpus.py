@@ -12,7 +12,7 @@ import pytest
 
 from tests.detectors.scenes import context
 from tests.simulation.machine import Span, disjoint, length
-from tools.diagnoses import opened, recordings
+from tools.diagnoses import load_trace, recordings
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import codes_of_scope, detector, run_detectors
 from torch_tb_profiler.knowledge.advice import TRACE
@@ -179,6 +179,6 @@ CHECKS: tuple[Callable[[Trace, list[Note]], list[str]], ...] = (
 
 @pytest.mark.parametrize("name", recordings())
 def test_findings_are_about_what_the_recording_holds(name: str) -> None:
-    of = opened(recordings()[name])
+    of = load_trace(recordings()[name])
     notes = list(run_detectors(of, Selection()).notes)
     assert [complaint for check in CHECKS for complaint in check(of, notes)] == []

@@ -1,4 +1,4 @@
-"""The table of diagnoses tells what the product says today, of every recording there is."""
+"""The page of diagnoses has the current findings of every recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_the_page_has_the_findings_of_today() -> None:
 
 
 def test_every_recording_has_a_diagnosis_and_a_verdict() -> None:
-    rows = [found.groups() for found in ROW.finditer(PAGE.read_text(encoding="utf-8"))]
+    rows = [match.groups() for match in ROW.finditer(PAGE.read_text(encoding="utf-8"))]
     assert len(rows) > 50
     assert {verdict.split(":")[0] for *_, verdict in rows} <= VERDICTS
     assert len({name for name, *_ in rows}) == len(rows)
@@ -26,12 +26,12 @@ def test_every_sample_is_in_the_page(samples: Path) -> None:
 
 
 def test_every_trace_of_the_corpus_is_in_the_page(corpus: Path) -> None:
-    """But those that the samples hold too, under their own names, and copies of one recording."""
+    """Except those that are samples too, under other names, and copies of one recording."""
     twins = ("h100_bert_small", "mi300_bert_small", "torch_compile_triton")
-    found = {
+    paths = {
         path.relative_to(corpus)
         for pattern in ("*/*.trace.json.gz", "*/*/*.trace.json.gz", "*/*trace.json.gz")
         for path in corpus.glob(pattern)
         if path.parent.name not in twins
     }
-    assert {str(path) for path in found} <= set(recordings())
+    assert {str(path) for path in paths} <= set(recordings())
