@@ -34,10 +34,10 @@ _DURATION = (Measure("duration_us", "Duration", "us", sampled=True, bounded=True
 STEPS = pair_spec(
     "steps",
     "Steps",
-    "One row per step; the first of the baseline meets the first of the candidate, and so on, "
-    "since numbers of steps differ between recordings.",
+    "One row per pair of steps. Steps are paired by position, because step numbers differ "
+    "between recordings.",
     keys=(
-        Column("position", "Position", "integer", "count", "Place of the step, from 1."),
+        Column("position", "Position", "integer", "count", "Position of the step, from 1."),
         Column("baseline_step", "Baseline Step", "string", None, "Number in the baseline."),
         Column("candidate_step", "Candidate Step", "string", None, "Number in the candidate."),
     ),
@@ -47,8 +47,8 @@ STEPS = pair_spec(
 AVERAGE_STEP = pair_spec(
     "average_step",
     "Average step",
-    "One row per category of the average step, and their total.",
-    keys=(Column("category", "Category", "string", None, "What the time was spent on."),),
+    "One row per category of the average step, and the total.",
+    keys=(Column("category", "Category", "string", None, "Category of the time."),),
     measures=_DURATION,
     more=(SHARE,),
 )

@@ -24,8 +24,8 @@ STEP = "Step"
 MOST_PARTS = 20
 """Rows inside a row of the tree: those that changed most; the others are summed in one."""
 
-NOT_CALLED = "Steps and phases are not called, nor is what is summed in one row of others."
-NO_CALL = "It has no call of its own, so nothing is told of calls."
+NOT_CALLED = "Steps, phases and rows that sum several others have no calls."
+NO_CALL = "The row has no calls."
 _DECIMALS = 6
 
 _TIME, _MEAN = "time", "mean"
@@ -36,22 +36,22 @@ _MEASURES = (
     Column(
         "candidate_time_us", "Candidate", "number", "us", "Time per step, candidate.", family=_TIME
     ),
-    Column("delta_time_us", "Δ", "number", "us", "Candidate less baseline.", family=_TIME),
+    Column("delta_time_us", "Δ", "number", "us", "Candidate minus baseline.", family=_TIME),
     Column(
         "share_of_delta_pct",
         "Share of Δ",
         "number",
         "pct",
-        "Its part of the change of the whole: all rows of a level add up to 100 %. Negative for "
-        "what went the other way.",
+        "Share of the total change; the rows of one level add up to 100 %. Negative: changed in "
+        "the opposite direction.",
     ),
     Column(
         "delta_of_calls_us",
         "Δ of Calls",
         "number",
         "us",
-        "What other numbers of calls make of Δ: their difference × the mean of the baseline; of "
-        "what is new all of it.",
+        "Part of Δ due to more or fewer calls: difference of the calls × mean of the baseline; "
+        "for new rows all of Δ.",
         family=_TIME,
     ),
     Column(
@@ -59,7 +59,8 @@ _MEASURES = (
         "Δ of Time per Call",
         "number",
         "us",
-        "What other times per call make of Δ: calls of the candidate × difference of the means.",
+        "Part of Δ due to slower or faster calls: calls of the candidate × difference of the "
+        "means.",
         family=_TIME,
     ),
     Column("baseline_calls", "Baseline Calls", "number", "count", "Calls per step, baseline."),
@@ -67,7 +68,11 @@ _MEASURES = (
     Column("baseline_mean_us", "Baseline per Call", "number", "us", "Baseline.", family=_MEAN),
     Column("candidate_mean_us", "Candidate per Call", "number", "us", "Candidate.", family=_MEAN),
     Column(
-        "change", "Change", "string", None, "new: only the candidate has it; gone: the baseline."
+        "change",
+        "Change",
+        "string",
+        None,
+        "new: only in the candidate; gone: only in the baseline.",
     ),
 )
 _KIND = Column(
@@ -81,11 +86,11 @@ _KIND = Column(
 EXPLAINED = TableSpec(
     "explained",
     "What explains the difference",
-    "One row per phase and operator (or host call that launched work outside of operators), the "
-    "largest change per step first. Facts say which time it is of.",
+    "One row per phase and operator (or host call that launched work outside operators), the "
+    "largest change per step first. The fact 'Explained by' names the time that is compared.",
     (
-        Column("name", "Name", "string", None, "Operator, or host call."),
-        Column("phase", "Phase", "string", None, "Phase of the step it ran in."),
+        Column("name", "Name", "string", None, "Operator or host call."),
+        Column("phase", "Phase", "string", None, "Phase of the step in which it ran."),
         _KIND,
         *_MEASURES,
     ),
@@ -93,8 +98,8 @@ EXPLAINED = TableSpec(
 DRILL_DOWN = TableSpec(
     "drill_down",
     "From the step to its kernels",
-    "The same time as a tree: the step, its phases, in these modules (where both sides tell of "
-    f"them) and operators, in these kernels. Of many parts the {MOST_PARTS} that changed most.",
+    "The same time as a tree: step, phases, modules (if recorded on both sides), operators, "
+    f"kernels. At most the {MOST_PARTS} children that changed most are listed.",
     (
         Column("id", "Id", "string", None, "Number of the row.", hidden=True),
         Column("parent", "Parent", "string", None, "Id of the row above.", hidden=True),

@@ -21,9 +21,9 @@ from torch_tb_profiler.views.schema import Fact, Table
 
 DEVICE, HOST = "device time", "host time"
 _MEANING = {
-    DEVICE: "kernels, copies and sets of a step, added up",
-    HOST: "operators without what is inside, runtime calls, data loading and optimizers of a step, "
-    "added up over threads",
+    DEVICE: "summed duration of the kernels, copies and sets of a step",
+    HOST: "self time of operators, runtime calls, data loading and optimizers of a step, summed "
+    "over threads",
 }
 _DEVICE_ROLES = tuple(
     ROLE_TITLES[role] for role in (Role.KERNEL, Role.MEMCPY, Role.MEMSET, Role.COMMUNICATION)
@@ -95,8 +95,8 @@ def _facts(measure: str, delta_us: float) -> tuple[Fact, ...]:
             measure,
             None,
             None,
-            f"What the parts of the difference are of: {_MEANING[measure]}. It is not the length "
-            "of the step: work that runs side by side counts each for itself.",
+            f"Time that is compared: {_MEANING[measure]}. It is not the length of the step, "
+            "because concurrent work counts several times.",
         ),
         Fact(
             "delta_explained_us",
@@ -104,7 +104,7 @@ def _facts(measure: str, delta_us: float) -> tuple[Fact, ...]:
             delta_us,
             "us",
             None,
-            f"Candidate less baseline, per step: {_MEANING[measure]}.",
+            f"Candidate minus baseline per step: {_MEANING[measure]}.",
         ),
     )
 

@@ -11,7 +11,7 @@ from torch_tb_profiler.views.compare.tables import FEW_STEPS, NO_BASE
 from torch_tb_profiler.views.schema import Fact, Table
 
 NO_STEP = "One side has no step in the selection."
-NO_DIFFERENCE = "No category of the average step differs."
+NO_DIFFERENCE = "All categories of the average step are equal."
 LEADING = ("delta_total_us", "delta_total_pct", "confidence_total_pct")
 """What stands before everything else."""
 
@@ -41,7 +41,7 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
             names[0] if names else None,
             None,
             None,
-            "The category of the average step that changed most, in µs per step.",
+            "Category of the average step that changed most, in µs per step.",
             None if names else no_value,
         ),
         *(_change(name, rows[name]["delta_duration_us"]) for name in names),
@@ -63,7 +63,7 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
             delta_us,
             "us",
             None,
-            "Length of the candidate's average step less that of the baseline.",
+            "Length of the candidate's average step minus that of the baseline.",
             None if delta_us is not None else NO_STEP,
         ),
         Fact(
@@ -72,7 +72,7 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
             share,
             "pct",
             None,
-            "The same in percent of the baseline's average step.",
+            "Change in percent of the baseline's average step.",
             None if share is not None else NO_STEP if delta_us is None else NO_BASE,
         ),
         Fact(
@@ -81,7 +81,7 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
             sure,
             "pct",
             None,
-            "How sure it is that the average steps differ (Welch's t-test over steps).",
+            "Confidence that the average steps differ: 100 × (1 − p) of Welch's t-test over steps.",
             None if sure is not None else unsure,
         ),
     )
@@ -89,16 +89,25 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
 
 def _count_facts(steps: tuple[int, int], per_step: bool) -> tuple[Fact, ...]:
     return (
-        Fact("baseline_steps", "Baseline steps", steps[0], "count", None, "Steps averaged over."),
-        Fact("candidate_steps", "Candidate steps", steps[1], "count", None, "Steps averaged over."),
+        Fact(
+            "baseline_steps", "Baseline steps", steps[0], "count", None, "Number of averaged steps."
+        ),
+        Fact(
+            "candidate_steps",
+            "Candidate steps",
+            steps[1],
+            "count",
+            None,
+            "Number of averaged steps.",
+        ),
         Fact(
             "values_per_step",
             "Values are per step",
             per_step,
             None,
             None,
-            "Yes: values of the tables are divided by the steps of their side. "
-            "No: they are totals of the selection.",
+            "Yes: table values are divided by the number of steps of their side. No: they are "
+            "totals of the selection.",
         ),
     )
 
@@ -110,5 +119,5 @@ def _change(category: str, delta_us: float) -> Fact:
         delta_us,
         "us",
         category,
-        "Time of this category in the candidate's average step less that in the baseline's.",
+        "Time of this category in the candidate's average step minus that in the baseline's.",
     )

@@ -149,7 +149,7 @@ def forbidden(view: View, allowed: Collection[str] = ()) -> str | None:
         for row in differing
     ]
     kinds = " ".join(f"--allow-different {row['kind']}" for row in differing)
-    return f"the recordings differ in {'; '.join(texts)} (where that is meant: {kinds})"
+    return f"the recordings differ in {'; '.join(texts)} (if that is intended: {kinds})"
 
 
 def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> GateResult:
@@ -174,7 +174,7 @@ def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> Gate
     if gate.table == THROUGHPUT.name:
         allowed = {*allowed, *NOT_OF_TIMERS}
     if gate.is_change and unit != "count" and (reason := forbidden(view, allowed)) is not None:
-        raise GateError(f"gate {expression!r} cannot be told: {reason}")
+        raise GateError(f"gate {expression!r} cannot be evaluated: {reason}")
     failing = [row for row in rows if _satisfies(row, gate, limit)]
     failing.sort(key=lambda row: -abs(row.candidate if row.delta is None else row.delta))
     text = _sentence(gate, failing, unit)
@@ -185,12 +185,14 @@ def _parse(expression: str) -> _Gate:
     match = _GATE.fullmatch(expression)
     if match is None:
         raise GateError(
-            f"gate {expression!r} is not understood; write it like average_step.total_us>+5% or "
+            f"gate {expression!r} is malformed; examples: average_step.total_us>+5%, "
             "operators[name=aten::mm].device_self_us>+10%"
         )
     sign, unit, confidence = match["sign"], match["unit"], match["confidence"]
     if confidence is not None and float(confidence) >= 100:
-        raise GateError(f"gate {expression!r}: no number of steps is 100 % sure; ask for @99.9")
+        raise GateError(
+            f"gate {expression!r}: a confidence of 100 % is never reached; use @99.9 or less"
+        )
     return _Gate(
         expression=expression,
         table=match["table"],
@@ -213,7 +215,7 @@ def _nonempty_gated_table(view: View, gate: _Gate) -> tuple[Table, str]:
     """The rows a gate is about and the key of its measure in them."""
     table, measure = _gated_table(view.tables, gate)
     if table.frame.is_empty():
-        raise GateError(f"gate {gate.expression!r}: no row of {gate.table} is chosen by it")
+        raise GateError(f"gate {gate.expression!r}: no row of {gate.table} matches")
     return table, measure
 
 
@@ -221,7 +223,9 @@ def _gated_table(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
     """As :func:`_nonempty_gated_table`, but the table may have no row."""
     if gate.table not in tables:
         known = ", ".join(tables)
-        raise GateError(f"gate {gate.expression!r}: no table {gate.table!r}; there are {known}")
+        raise GateError(
+            f"gate {gate.expression!r}: there is no table {gate.table!r}; tables: {known}"
+        )
     table, measure = tables[gate.table], gate.measure
     if gate.table == "average_step" and measure in CATEGORIES:
         of_category = pl.col("category") == CATEGORIES[measure]
@@ -232,7 +236,7 @@ def _gated_table(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
         known_keys = [key.removeprefix("delta_") for key in keys if f"candidate_{key[6:]}" in keys]
         more = list(CATEGORIES) if gate.table == "average_step" else []
         raise GateError(
-            f"gate {gate.expression!r}: {gate.table} has no measure {gate.measure!r}; it has "
+            f"gate {gate.expression!r}: {gate.table} has no measure {gate.measure!r}; measures: "
             f"{', '.join([*more, *known_keys])}"
         )
     if gate.filter:
@@ -251,8 +255,8 @@ def _scale(gate: _Gate, unit: str | None) -> float:
     if gate.unit not in scales:
         known = ", ".join(["%", *scales])
         raise GateError(
-            f"gate {gate.expression!r}: unit {gate.unit!r} is none of {gate.measure}; "
-            f"it takes {known} or none"
+            f"gate {gate.expression!r}: {gate.measure} has no unit {gate.unit!r}; use {known} or "
+            "none"
         )
     return scales[gate.unit]
 
@@ -271,14 +275,14 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
             continue
         if gate.confidence_pct is not None and confidence_pct is None:
             reason = table.null_reasons.get(str(confidence), FEW_STEPS)
-            raise GateError(f"gate {gate.expression!r} cannot be told: {reason}")
+            raise GateError(f"gate {gate.expression!r} cannot be evaluated: {reason}")
         share = _change_pct(baseline, delta)
         rows.append(GateRow(str(name), baseline, candidate, delta, share, confidence_pct))
     if not rows:
         reason = table.null_reasons.get(f"candidate_{measure}") or table.null_reasons.get(
-            f"baseline_{measure}", "It is null in every chosen row."
+            f"baseline_{measure}", "The measure is null in every matching row."
         )
-        raise GateError(f"gate {gate.expression!r} cannot be told: {reason}")
+        raise GateError(f"gate {gate.expression!r} cannot be evaluated: {reason}")
     return rows
 
 
@@ -289,8 +293,7 @@ def _confidence_column(table: Table, gate: _Gate, measure: str, unit: str | None
         return key
     if gate.confidence_pct is not None:
         raise GateError(
-            f"gate {gate.expression!r}: how sure a change of {measure} is, is not known; "
-            "leave out the part after @"
+            f"gate {gate.expression!r}: {measure} has no confidence; remove the part after @"
         )
     return None
 

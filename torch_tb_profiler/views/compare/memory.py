@@ -27,13 +27,13 @@ from torch_tb_profiler.views.schema import Column, Table
 _MEASURES = (Measure("size_bytes", "Size", "bytes"),)
 _ALLOCATED = "peak_allocated"
 _OF_PEAK = tuple(f"peak_{name}" for name in CATEGORY_NAMES)
-_REASONS = {"size_bytes": "One side does not tell this of the device."}
+_REASONS = {"size_bytes": "Not recorded for this device on one side."}
 
 MEMORY = pair_spec(
     "memory",
     "Memory",
-    "One row per device and measure: the peak of what is allocated in the selection, what is "
-    "reserved at most, how much of that is not allocated, and what the peak is made of.",
+    "One row per device and measure: allocated and reserved peaks in the selection, "
+    "fragmentation, and the categories of the allocated peak.",
     keys=(
         Column("device", "Device", "string", None, "Where the memory lies."),
         Column(
@@ -41,9 +41,10 @@ MEMORY = pair_spec(
             "Measure",
             "string",
             None,
-            "peak_allocated; peak_reserved; max_fragmentation: largest reserved less allocated; "
-            "and of the allocated peak each category (estimated): peak_parameter, peak_gradient, "
-            "peak_optimizer_state, peak_activation, peak_input, peak_temporary, peak_unknown.",
+            "peak_allocated; peak_reserved; max_fragmentation: largest difference of reserved "
+            "and allocated; and the categories of the allocated peak (estimated): "
+            "peak_parameter, peak_gradient, peak_optimizer_state, peak_activation, peak_input, "
+            "peak_temporary, peak_unknown.",
         ),
     ),
     measures=_MEASURES,

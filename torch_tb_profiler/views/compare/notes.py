@@ -54,15 +54,12 @@ def _step_notes(
     evidence: dict[str, object] = {"baseline_steps": counts[0], "candidate_steps": counts[1]}
     if scaled:
         text = (
-            f"Values are per step, as the sides differ in steps or hold parts of some: "
-            f"{counts[0]} in the baseline, {counts[1]} in the candidate."
+            "Values are per step, because the sides have different numbers of steps or partial "
+            f"ones: {counts[0]} in the baseline, {counts[1]} in the candidate."
         )
         notes.append(Note("quality", "per_step", "info", text, evidence))
     if min(basis.observations for basis in bases) < 2:
-        text = (
-            "A side has fewer than two whole steps: differences are shown, but how sure they are "
-            "cannot be told."
-        )
+        text = "A side has fewer than two whole steps: differences are shown without confidence."
         notes.append(Note("quality", "too_few_steps", "warning", text, evidence))
     windows = {
         side: step_windows(basis.trace, selection)
@@ -71,8 +68,8 @@ def _step_notes(
     cut = {side: of_side.cut for side, of_side in windows.items() if of_side.cut}
     if cut:
         text = (
-            "Only a part of these steps is selected or was recorded, so they are no observations, "
-            f"and in averages only where a side has no other: {_listed(cut)}."
+            "These steps are only partly selected or recorded. They do not count for "
+            f"confidence, and count in averages only if a side has no whole step: {_listed(cut)}."
         )
         steps = {side.lower(): names for side, names in cut.items()}
         notes.append(Note("quality", "step_cut", "info", text, {"steps": steps}))
@@ -83,7 +80,7 @@ def _step_notes(
     }
     if left_out:
         listed = "; ".join(f"{side}: step {', '.join(names)}" for side, names in left_out.items())
-        text = f"Left out of steps and averages, as the recording ended in them: {listed}."
+        text = f"Not in steps and averages, because the recording ended within them: {listed}."
         steps = {side.lower(): names for side, names in left_out.items()}
         notes.append(Note("quality", "step_left_out", "info", text, {"steps": steps}))
     return notes

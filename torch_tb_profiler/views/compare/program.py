@@ -12,7 +12,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.recorded import NOT_RECORDED, Setting, setting
 
 ON, OFF = "on", "off"
-NOTHING_COMPILED = "nothing compiled"
+NOTHING_COMPILED = "not used"
 NOT_SET = "not set"
 
 SWITCHES = {
@@ -104,7 +104,7 @@ def environments(a: Trace, b: Trace) -> tuple[Setting, Setting]:
 def _count(environment: Mapping[str, str] | None) -> Setting:
     if environment is None:
         return Setting(None, NOT_RECORDED)
-    return Setting(f"{len(environment)} variables of those that are recorded")
+    return Setting(f"{len(environment)} of the recorded variables are set")
 
 
 def _listed(options: Mapping[str, object]) -> str:

@@ -27,8 +27,8 @@ NO_MODEL = " (model not recorded)"
 """Behind what devices are that a recording does not name."""
 NO_DAMAGE = "none"
 NOT_RECORDED = "not recorded"
-NO_JOB = "no word of a distributed job"
-ALONE = "1 (neither a job nor a collective is recorded)"
+NO_JOB = "no distributed job recorded"
+ALONE = "1 (no distributed job or collective recorded)"
 AT_LEAST = "at least "
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
@@ -105,7 +105,7 @@ def world_size(trace: Trace) -> Setting:
     if isinstance(largest, int) and largest > 1:
         return Setting(f"{AT_LEAST}{largest}")
     if len(role_intervals(trace)[Role.COMMUNICATION].start_ns):
-        return Setting(None, "collectives ran, but on how many ranks is not recorded")
+        return Setting(None, "collectives ran, but the number of ranks is not recorded")
     return Setting(None, NO_JOB)
 
 
@@ -163,7 +163,7 @@ def links(trace: Trace) -> Setting:
     lost = trace.quality.counts.get("launch_without_kernel", 0)
     if work.is_empty() and not lost:
         return Setting(None, "no device work")
-    launches = f"; {lost:,} launches without their work" if lost else ""
+    launches = f"; {lost:,} launches without GPU work" if lost else ""
     return Setting(f"{work['launch'].null_count():,} of {work.height:,}{launches}")
 
 

@@ -25,26 +25,26 @@ Bases = tuple[StepBasis, StepBasis]
 
 SURROUNDINGS = TableSpec(
     "surroundings",
-    "Surroundings",
-    "One row per thing that may differ beside the code, what differs first. Where a row of warning "
-    "differs, differences of times are not the code's doing alone: no confidence is given.",
+    "Environment",
+    "One row per property of the environment, differences first. If a row with severity warning "
+    "differs, time differences may not come from the code, so no confidence is given.",
     (
-        Column("what", "What", "string", None, "What may differ."),
-        Column("baseline", "Baseline", "string", None, "What the baseline says."),
-        Column("candidate", "Candidate", "string", None, "What the candidate says."),
-        Column("same", "Same", "boolean", None, "Whether both say the same; null: not known."),
-        Column("reason", "Not Known", "string", None, "Why it is not known whether it differs."),
+        Column("what", "What", "string", None, "Property of the environment."),
+        Column("baseline", "Baseline", "string", None, "Value of the baseline."),
+        Column("candidate", "Candidate", "string", None, "Value of the candidate."),
+        Column("same", "Same", "boolean", None, "Whether both values are equal; null: not known."),
+        Column("reason", "Not Known", "string", None, "Why the comparison is not possible."),
         Column(
-            "why", "Why It Matters", "string", None, "What a difference does to times.", hidden=True
+            "why", "Why It Matters", "string", None, "Effect of a difference on times.", hidden=True
         ),
         Column(
             "severity",
             "Severity",
             "string",
             None,
-            "warning: times cannot be compared; info: what differs may explain times.",
+            "warning: times are not comparable; info: the difference may explain times.",
         ),
-        Column("kind", "Kind", "string", None, "Its name for --allow-different.", hidden=True),
+        Column("kind", "Kind", "string", None, "Key for --allow-different.", hidden=True),
     ),
 )
 NOT_KNOWN = "not known"
@@ -150,7 +150,7 @@ def surroundings_table(rows: tuple[Compared, ...]) -> Table:
         schema=SURROUNDINGS.polars_schema(),
         orient="row",
     )
-    unknown = "It is not recorded, or cannot be told: the row says why."
+    unknown = "Not recorded, or not enough data; the column Not Known gives the reason."
     columns = [key for key in (*SIDES, "same") if frame[key].null_count()]
     return Table(SURROUNDINGS, frame, dict.fromkeys(columns, unknown))
 
@@ -188,8 +188,8 @@ def no_confidence(rows: tuple[Compared, ...]) -> str | None:
     if not differing:
         return None
     return (
-        f"Not told, for the recordings differ in {'; '.join(differing)}: "
-        "a difference of times is not the code's doing alone."
+        f"No confidence: the recordings differ in {'; '.join(differing)}, so time differences "
+        "may not come from the code."
     )
 
 
@@ -250,7 +250,9 @@ def _world_size(bases: Bases) -> _Verdict:
     elif None not in texts and sum(str(text).startswith(recorded.AT_LEAST) for text in texts) == 1:
         least, known = sorted(texts, key=lambda text: not str(text).startswith(recorded.AT_LEAST))
         if int(str(least).removeprefix(recorded.AT_LEAST)) <= int(str(known)):
-            return _Verdict(sides[0], sides[1], None, "One side tells the size of groups only.")
+            return _Verdict(
+                sides[0], sides[1], None, "One side records the size of process groups only."
+            )
     return _by_text(sides[0], sides[1])
 
 
@@ -282,7 +284,7 @@ def _shapes(bases: Bases) -> _Verdict:
     if not a.products or not b.products:
         return _Verdict(sides[0], sides[1], None, _reasons(*sides))
     if not shared_names:
-        reason = "No product or convolution of one name is on both sides."
+        reason = "The sides have no matrix product or convolution in common."
         return _Verdict(sides[0], sides[1], None, reason)
     return _Verdict(sides[0], sides[1], share >= surroundings().shapes_shared)
 
@@ -298,7 +300,7 @@ def _precision(bases: Bases) -> _Verdict:
         parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()] + parts
         sides.append(recorded.setting(", ".join(parts), load.reasons.get("precision_pct", "")))
     if bool(loads[0].precision_pct) != bool(loads[1].precision_pct) and chosen[0] == chosen[1]:
-        return _Verdict(sides[0], sides[1], None, "One side tells no element types of operators.")
+        return _Verdict(sides[0], sides[1], None, "One side records no element types of operators.")
     if not loads[0].precision_pct or not loads[1].precision_pct:
         return _by_text(*sides)
     a, b = (load.precision_pct for load in loads)
@@ -309,8 +311,8 @@ def _precision(bases: Bases) -> _Verdict:
 def _work(bases: Bases) -> _Verdict:
     shares = shared_work(bases[0].trace, bases[1].trace)
     if shares is None:
-        nothing = Setting(None, "neither operators nor kernels")
-        return _Verdict(nothing, nothing, None, "A side has neither operators nor kernels.")
+        nothing = Setting(None, "no operators and no kernels")
+        return _Verdict(nothing, nothing, None, "A side has no operators and no kernels.")
     sides = [Setting(f"{100 * share:.0f} %") for share in shares]
     is_all = all(side.text == "100 %" for side in sides)
     return _Verdict(sides[0], sides[1], is_all, matters=min(shares) < surroundings().work_shared)
@@ -341,7 +343,7 @@ def _torch(bases: Bases) -> _Verdict:
     if all(side.text is not None for side in named):
         return _by_text(*named)
     sides = [
-        recorded.setting(torch_version(trace), "nothing tells the torch version")
+        recorded.setting(torch_version(trace), "the torch version is not recorded")
         for trace in traces
     ]
     lines = [recorded.torch_lines(trace) for trace in traces]
@@ -358,8 +360,8 @@ def _torch(bases: Bases) -> _Verdict:
     if not can_be_one_version(sides[0].text, sides[1].text):
         return _Verdict(sides[0], sides[1], False)
     if sides[0].text != sides[1].text:
-        return _Verdict(sides[0], sides[1], None, "The versions that they may be of overlap.")
-    reason = "Traces do not name their torch version, and these are written alike."
+        return _Verdict(sides[0], sides[1], None, "The possible version ranges overlap.")
+    reason = "The torch version is not recorded, and both traces have the same layout."
     return _Verdict(sides[0], sides[1], None, reason)
 
 

@@ -18,18 +18,18 @@ SHARE = Column(
     "Share of Δ",
     "number",
     "pct",
-    "Its part of the change; negative for what went the other way.",
+    "Share of the total change; negative: changed in the opposite direction.",
 )
 """Part of a row in the change that a table explains."""
 
-NO_CHANGE = "The time of the whole step is the same on both sides, so there are no shares."
+NO_CHANGE = "The step time is the same on both sides, so there are no shares."
 NO_BASE = "The baseline is 0, so there is no percentage."
-NO_CALLS = "One side has no call, so no mean either."
+NO_CALLS = "One side has no calls and so no mean."
 _INFERENCE = re.compile(r"confidence_.*_pct|delta_.*_(low|high)_us")
 _DECIMALS_OF_US = 6
 """Differences are given to the picosecond: that keeps averages of whole ns and drops the noise
 that the difference of two doubles has."""
-FEW_STEPS = "It takes at least two steps on both sides to tell a difference from chance."
+FEW_STEPS = "At least two steps on both sides are needed to tell a difference from noise."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ def measure_columns(measure: Measure) -> tuple[Column, ...]:
     columns = [
         in_unit(f"baseline_{key}", f"Baseline {title}", f"{title} in the baseline."),
         in_unit(f"candidate_{key}", f"Candidate {title}", f"{title} in the candidate."),
-        in_unit(f"delta_{key}", f"Δ {title}", "Candidate less baseline."),
+        in_unit(f"delta_{key}", f"Δ {title}", "Candidate minus baseline."),
         Column(
             f"delta_{stem}_pct",
             f"Δ {title}",
             "number",
             "pct",
-            "The difference in percent of the baseline.",
+            "Difference in percent of the baseline.",
         ),
     ]
     if measure.bounded:
@@ -97,9 +97,9 @@ def measure_columns(measure: Measure) -> tuple[Column, ...]:
                 f"Confidence {title}",
                 "number",
                 "pct",
-                "How sure it is that the means per step differ: 100 × (1 − p) of Welch's t-test "
-                "over the per-step sums of both sides, never 100. Chance alone gives 95 or more in "
-                "one row of twenty.",
+                "Confidence that the means per step differ: 100 × (1 − p) of Welch's t-test over "
+                "the per-step sums of both sides, never 100. Noise alone gives 95 or more in one "
+                "row of twenty.",
             )
         )
     return tuple(columns)

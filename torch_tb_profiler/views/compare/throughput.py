@@ -45,31 +45,31 @@ ROWS = (*COSTS, "steps_per_s", "samples_per_s")
 NOT_OF_TIMERS = frozenset({"steps", "quality"})
 """Surroundings of what the profiler recorded: a timer saw the whole of both runs."""
 
-NOT_PER_STEP = (
-    "A side does not tell of each step how long it waited for data, or of how many samples it is."
-)
+NOT_PER_STEP = "A side lacks the data wait or the number of samples of some steps."
 
 
 def _spec() -> TableSpec:
     spec = pair_spec(
         "throughput",
         "Throughput",
-        "What training steps took by a timer beside the profiler, over the whole of both runs: no "
-        "warm-up, no step that the profiler slowed, no evaluation.",
+        "Training step times of a timer outside the profiler, over both whole runs: without "
+        "warm-up, profiled steps and evaluation.",
         keys=(
             Column(
                 "measure",
                 "Measure",
                 "string",
                 None,
-                "reader_cost: waiting for data in a step; batch_cost: a whole step; rates of steps "
-                "and samples.",
+                "reader_cost: waiting for data per step; batch_cost: the whole step; steps_per_s "
+                "and samples_per_s: rates.",
             ),
         ),
         measures=MEASURES,
         more=(
-            Column("baseline_steps", "Baseline Steps", "integer", "count", "Steps that count."),
-            Column("candidate_steps", "Candidate Steps", "integer", "count", "Steps that count."),
+            Column("baseline_steps", "Baseline Steps", "integer", "count", "Number of steps used."),
+            Column(
+                "candidate_steps", "Candidate Steps", "integer", "count", "Number of steps used."
+            ),
         ),
     )
     columns = tuple(
@@ -80,8 +80,8 @@ def _spec() -> TableSpec:
 
 
 BLOCKS = (
-    "How sure it is that both sides differ: 100 × (1 − p) of Welch's t-test over blocks of √n of "
-    "the n steps, as neighbours are alike; means of blocks, of the median their medians. Never 100."
+    "Confidence that both sides differ: 100 × (1 − p) of Welch's t-test over means (medians) of "
+    "blocks of √n of the n steps, because neighboring steps are correlated. Never 100."
 )
 THROUGHPUT = _spec()
 
@@ -118,7 +118,7 @@ def throughput_facts(table: Table) -> tuple[Fact, ...]:
             rows[0]["delta_mean_us"],
             "us",
             None,
-            "Mean length of the candidate's timed steps less that of the baseline's, outside of "
+            "Mean length of the candidate's timed steps minus that of the baseline's, outside "
             "the profiler's windows.",
         ),
         Fact(

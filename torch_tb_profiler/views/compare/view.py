@@ -100,12 +100,20 @@ KERNELS = pair_spec(
 PHASES = pair_spec(
     "phases",
     "Phases",
-    "One row per phase of the steps: data loading, forward, backward, optimizer. Phases meet by "
-    "what they are, not by the names of their ranges.",
+    "One row per phase of the steps: data loading, forward, backward, optimizer. Phases are "
+    "matched by kind, not by the names of their ranges.",
     keys=(
         Column("phase", "Phase", "string", None, "What it is."),
-        Column("baseline_names", "Baseline Names", "string", None, "Its ranges' names there."),
-        Column("candidate_names", "Candidate Names", "string", None, "Its ranges' names there."),
+        Column(
+            "baseline_names", "Baseline Names", "string", None, "Names of its ranges on that side."
+        ),
+        Column(
+            "candidate_names",
+            "Candidate Names",
+            "string",
+            None,
+            "Names of its ranges on that side.",
+        ),
     ),
     measures=PHASE_MEASURES,
     more=(SHARE,),
@@ -113,8 +121,8 @@ PHASES = pair_spec(
 MODULES = pair_spec(
     "modules",
     "Modules",
-    "One row per module of either side. Modules meet by their place in the model, so a layer "
-    "more or a wrapper around the model does not part the rest.",
+    "One row per module of either side. Modules are matched by their position in the model, so "
+    "an added layer or a wrapper around the model does not disturb the rest.",
     keys=(
         Column("path", "Path", "string", None, "Path in the baseline, else in the candidate."),
         Column("parent", "Parent", "string", None, "Path of the row above."),
@@ -299,7 +307,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="compare",
     title="Compare",
-    help="What changed between two recordings, and is it more than chance?",
+    help="What changed between two recordings, and is the change significant?",
     scope="pair",
     tables=(
         AVERAGE_STEP,

@@ -24,9 +24,9 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import missing_reason
 
-NO_SHAPES = "no shapes of inputs"
-NO_TYPES = "no element types of inputs"
-NO_PRODUCTS = "no matrix product and no convolution with shapes"
+NO_SHAPES = "input shapes are not recorded"
+NO_TYPES = "input element types are not recorded"
+NO_PRODUCTS = "no matrix product or convolution with shapes"
 NO_BATCH_INPUT = "no convolution, linear layer or embedding with shapes"
 TF32 = "float32 on Tensor Cores (TF32)"
 _NUMERIC = re.compile(r"b?float\d+|u?int8|complex\d+")

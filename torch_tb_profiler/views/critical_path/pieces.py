@@ -22,8 +22,8 @@ from torch_tb_profiler.views.schema import Table
 FIRST_ROWS = 2_000
 """Rows that are made where nobody asks for the table itself."""
 
-NO_MODULE = "No module is known around it."
-NO_SLICE = "The recording holds nothing at that time."
+NO_MODULE = "No enclosing module is known."
+NO_SLICE = "No activity was recorded at that time."
 
 
 def pieces_table(trace: Trace, names: list[str], paths: list[CriticalPath]) -> Table:

@@ -40,7 +40,7 @@ from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-NO_TIME = "The selection holds no time."
+NO_TIME = "The selection is empty."
 
 CACHED_VIEWS = 4
 """Views of different steps that are kept with a trace."""
@@ -126,26 +126,26 @@ def _facts(names: list[str], times: dict[PathPart, int], whole: int) -> tuple[Fa
             ", ".join(names) or None,
             None,
             None,
-            "The step that the path is of: the selected ones, else the one of median length.",
+            "Step of the path: the selected ones, else the one of median length.",
             reason,
         ),
-        Fact("step_us", "Duration", whole / NS_PER_US, "us", None, "How long it took."),
+        Fact("step_us", "Duration", whole / NS_PER_US, "us", None, "Duration of the step."),
         Fact(
             "path_us",
             "Path",
             known / NS_PER_US,
             "us",
             None,
-            "How much of it the path explains: the rest is time of which nothing is recorded.",
+            "Part of the step that the path explains; nothing was recorded in the rest.",
         ),
-        Fact("main", "Mostly", text, None, None, "The largest category of the path.", reason),
+        Fact("main", "Largest part", text, None, None, "Largest category of the path.", reason),
         Fact(
             "host_pct",
             "Host",
             share(host),
             "pct",
             None,
-            "Share of the step in which it waits for the host: operators, Python, calls, loading.",
+            "Share of the step that is host-bound: operators, Python, runtime calls, data loading.",
             reason,
         ),
         Fact(
@@ -154,7 +154,7 @@ def _facts(names: list[str], times: dict[PathPart, int], whole: int) -> tuple[Fa
             share(device),
             "pct",
             None,
-            "Share of the step in which it waits for work on a device, or from one to the next.",
+            "Share of the step that is device-bound: device work and the gaps between it.",
             reason,
         ),
         Fact(
@@ -163,8 +163,7 @@ def _facts(names: list[str], times: dict[PathPart, int], whole: int) -> tuple[Fa
             share(between),
             "pct",
             None,
-            "Share of the step between host and device: launch latency, return of "
-            "synchronizations.",
+            "Share of the step between host and device: launch latency and synchronization return.",
             reason,
         ),
     )
@@ -174,14 +173,14 @@ def _of_host(trace: Trace) -> tuple[Note, ...]:
     missing = no_device_time(trace)
     if missing is None:
         return ()
-    text = f"{missing} So the path is that of the host."
+    text = f"{missing} The critical path covers the host only."
     return (Note("quality", "path_of_host", "info", text),)
 
 
 def _left_out(steps: int) -> tuple[Note, ...]:
     if not steps:
         return ()
-    text = f"{steps} more selected steps are left out: choose fewer to see them."
+    text = f"{steps} more selected steps are not included; select fewer steps to see them."
     return (Note("quality", "path_steps_left_out", "info", text),)
 
 
@@ -192,7 +191,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="critical_path",
     title="Critical path",
-    help="What did the step wait for at each moment, and what would make it shorter?",
+    help="What limits the step at each moment, and what would make it shorter?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(CATEGORIES, OPERATORS, WHAT_IF, PIECES),

@@ -36,11 +36,11 @@ ROWS = 10
 MAX_EDGES = 200_000
 """A step with more edges between threads and streams is not computed in the time of a click."""
 
-TOO_LARGE = "The graph of these steps is too large for estimates at a glance; choose one what-if."
+TOO_LARGE = "The graph of these steps is too large to estimate all what-ifs; choose one."
 
 ASSUMES = (
-    "Estimated: the same work in the same order, waiting for the same things; only the chosen time "
-    "changes. Launches and gaps that were hidden cost what is usual for the others."
+    "Estimated: the same work in the same order with the same dependencies; only the chosen time "
+    "changes. Launches and gaps that were hidden get the usual cost of the others."
 )
 
 _SHOWN = 60
@@ -97,7 +97,7 @@ def evaluate_what_if(
     way: ChangeKind | None = next((each for each in CHANGES if each == named.strip()), None)
     if way is None or not row:
         raise SelectionError(
-            f"what_if: {text[:_SHOWN]!r} is not a name with :halve, :remove or :overlap behind it"
+            f"what_if: {text[:_SHOWN]!r} is not a name followed by :halve, :remove or :overlap"
         )
     matches, kind = _matching(trace, sums, row.strip())
 
@@ -108,14 +108,14 @@ def evaluate_what_if(
     whole = sum(path.step_graph.graph.length_ns for path in paths)
     change = f"{row.strip()[:_SHOWN]}: {way}"
     return (
-        Fact("what_if", "What If", change, None, None, "The change that was asked for."),
+        Fact("what_if", "What If", change, None, None, "The requested change."),
         Fact(
             "what_if_step_us",
-            "Then (est.)",
+            "New step time (est.)",
             (whole - saved) / NS_PER_US,
             "us",
             None,
-            f"How long the selected steps would take. {ASSUMES}",
+            f"Time that the selected steps would take. {ASSUMES}",
         ),
         Fact(
             "what_if_saved_us",
@@ -123,7 +123,7 @@ def evaluate_what_if(
             saved / NS_PER_US,
             "us",
             None,
-            f"How much shorter they would be. {ASSUMES}",
+            f"Time by which the selected steps would be shorter. {ASSUMES}",
         ),
         Fact(
             "what_if_saved_pct",
@@ -131,8 +131,8 @@ def evaluate_what_if(
             100 * saved / whole if whole else None,
             "pct",
             None,
-            "Saved over the selected steps.",
-            None if whole else "The selection holds no time.",
+            "Saved time as share of the selected steps.",
+            None if whole else "The selection is empty.",
         ),
     ), (Note("quality", "what_if_estimate", "info", ASSUMES),)
 
@@ -157,6 +157,6 @@ def _matching(
     if not wanted:
         have = ", ".join(each[:_SHOWN] for each in short_texts(trace, keys[:5], PART_TITLES))
         raise SelectionError(
-            f"what_if: nothing in these steps is called {row[:_SHOWN]!r}; most time have {have}"
+            f"what_if: these steps have no row {row[:_SHOWN]!r}; the rows with most time are {have}"
         )
     return (lambda path: np.isin(node_keys(trace, path.step_graph), wanted)), None

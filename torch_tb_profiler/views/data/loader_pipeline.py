@@ -12,12 +12,10 @@ from torch_tb_profiler.views.loader_diagnosis import phase_title
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
-NO_QUEUE = "No queue is behind this stage."
-NO_CPU = "CPU is sampled of a worker as a whole, not of its stages."
-NO_TIME = "Nothing measured it."
-NO_WORKERS = (
-    "Steps are no work on a batch; else the recording does not tell how many workers there are."
-)
+NO_QUEUE = "The stage has no output queue."
+NO_CPU = "CPU is sampled per worker, not per stage."
+NO_TIME = "Not measured."
+NO_WORKERS = "Steps are not loader work, or the number of workers was not recorded."
 
 
 def loader_pipeline_table(judged: Judged) -> Table:

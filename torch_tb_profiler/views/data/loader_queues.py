@@ -13,7 +13,7 @@ from torch_tb_profiler.views.loader_diagnosis import phase_title
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Line, Series, Table
 
-NO_QUEUE = "Batches were ready, though not the next one; or nothing is made ahead without workers."
+NO_QUEUE = "Batches were ready, but not the next one; or there are no workers to prefetch."
 
 _IS_WAITED = (pl.col("wait_us") > 0) & (
     pl.col("wait_us") >= pl.col("period_us") * (data_loading().waited_pct / 100)
@@ -50,7 +50,7 @@ def ready_series(batches: pl.DataFrame) -> dict[str, Series]:
         is_waited = rows.select(_IS_WAITED.alias("waited"))["waited"].to_list()
         if any(is_waited):
             lines.append(Line("Waited for", *_points(x, ready, is_waited)))
-        title = f"Batches ready when one was asked for: loader {loader}, {kind}"
+        title = f"Batches ready at each request: loader {loader}, {kind}"
         one = Series(title, "stair", x_title, None, "Batches", "count", tuple(lines))
         charts[f"ready_{kind}_{loader}"] = one
     return charts

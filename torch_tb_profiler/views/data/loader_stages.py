@@ -32,14 +32,14 @@ from torch_tb_profiler.views.schema import Table
 STAGES_OF_LOADER = tuple(name for name in STAGE_NAMES if name != "pipeline")
 
 NO_TIME = (
-    "Nothing measured it. Transforms: no call of a transform, target_transform or transforms of "
-    "the dataset was seen, so changing samples counts as fetch. Pinning: the loader does not pin. "
-    "Sending: the recording has no copies to a device."
+    "Not measured. Transform: no call of transform, target_transform or transforms of the "
+    "dataset was seen, so it is part of fetch. Pin: the loader does not pin memory. Transfer: no "
+    "copies to a device were recorded."
 )
-NO_WORK = "It is no work on a batch, or nothing measured that."
-NO_QUEUE = "Without workers nothing is made ahead, or the system cannot count what is ready."
-NO_CPU = "The CPU of workers was not sampled, or the program itself loads."
-NO_SETTING = "The recording does not tell the setting, or it means nothing without workers."
+NO_WORK = "Not loader work, or not measured."
+NO_QUEUE = "No workers prefetch, or the system cannot count the ready batches."
+NO_CPU = "The CPU of the workers was not sampled, or the program loads without workers."
+NO_SETTING = "The setting was not recorded, or does not apply without workers."
 
 Judged = list[tuple[Loading, Diagnosis]]
 
@@ -137,7 +137,7 @@ def loaders_table(judged: Judged) -> Table:
     frame = pl.DataFrame(rows, schema=LOADERS.polars_schema())
     reasons = dict.fromkeys((*settings, "workers"), NO_SETTING)
     reasons |= dict.fromkeys(("ready_pct", "empty_pct", "workers_busy_pct"), NO_QUEUE)
-    reasons |= {"cpu_pct": NO_CPU, "work_us": NO_TIME, "samples": "Not told of every batch."}
+    reasons |= {"cpu_pct": NO_CPU, "work_us": NO_TIME, "samples": "Not recorded for every batch."}
     return Table(LOADERS, frame, needed(frame, reasons))
 
 

@@ -23,16 +23,16 @@ def queue_notes(queues: pl.DataFrame) -> tuple[Note, ...]:
     device = empty_pct(queues.filter(queue="device"))
     if host is not None and host > limit:
         text = (
-            f"For {host:.0f} % of the batches nothing was ready behind the data pipeline: "
-            "preparing data is too slow. The pipeline's bottleneck says where."
+            f"No batch was ready at the end of the data pipeline for {host:.1f} % of the "
+            "batches: preparing data is too slow. The bottleneck of the pipeline shows where."
         )
         evidence = _evidence("Preparing data", host, limit)
         return (Note("advice", "data_processing_slow", "warning", text, evidence),)
     if host is not None and device is not None and device > 0:
         text = (
-            f"The queue on the device was empty for {device:.0f} % of the batches, though batches "
-            f"were ready on the host (none for {host:.0f} % of them): sending them is too slow. "
-            "Send fewer or smaller columns, and look whether others use the same link."
+            f"The device queue was empty for {device:.1f} % of the batches, the host queue only "
+            f"for {host:.1f} %: the transfer to the device is too slow. Send fewer or smaller "
+            "columns, and check whether the link is shared."
         )
         evidence = _evidence("Sending data", device, 0.0)
         return (Note("advice", "data_transfer_slow", "warning", text, evidence),)
@@ -58,13 +58,13 @@ def _bottleneck_note(pipeline: Pipeline, bottleneck: Bottleneck, *, is_felt: boo
         for part in (
             None
             if bottleneck.before_pct is None
-            else f"the queue before it is {bottleneck.before_pct:.0f} % full",
+            else f"its input queue is {bottleneck.before_pct:.0f} % full",
             None
             if bottleneck.behind_pct is None
-            else f"no queue behind {'it' if is_one else 'them'} is more than "
+            else f"no queue after {'it' if is_one else 'them'} is more than "
             f"{bottleneck.behind_pct:.0f} % full"
             if bottleneck.before_pct is None
-            else f"the one behind it {bottleneck.behind_pct:.0f} %",
+            else f"its output queue {bottleneck.behind_pct:.0f} %",
         )
         if part is not None
     )

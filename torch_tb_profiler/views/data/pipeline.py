@@ -17,10 +17,10 @@ MAX_LINES = 12
 
 _US_PER_MS = 1000
 
-NO_QUEUE = "No queue is behind this operation."
-NO_CPU = "The recording tells no CPU use of this operation."
-NO_TIME = "MindData tells how full queues are, not how long operations take."
-NO_BOTTLENECK = "The recording does not tell how full the queues were."
+NO_QUEUE = "The operation has no output queue."
+NO_CPU = "The CPU use of this operation was not recorded."
+NO_TIME = "MindData reports queue fill, not operation times."
+NO_BOTTLENECK = "The fill of the queues was not recorded."
 
 
 def pipeline_rows(trace: Trace) -> pl.DataFrame:

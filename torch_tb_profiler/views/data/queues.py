@@ -17,10 +17,10 @@ from torch_tb_profiler.views.schema import Line, Series, Table
 MAX_POINTS = 4000
 """A curve has no more points than a screen has room for: of longer ones each nth is shown."""
 
-NOT_OF_QUEUE = "The file has no value of this kind for the queue."
-NO_STEP_TIME = "The files of queues count batches; no step of the trace has that number."
-NO_WAIT = "The file tells that the queue was empty, not for how long the step waited."
-NO_QUEUE = "The timeline tells the wait, not what the queue held."
+NOT_OF_QUEUE = "The file has no such value for the queue."
+NO_STEP_TIME = "The queue files number batches; no step of the trace has that number."
+NO_WAIT = "The file reports that the queue was empty, not how long the step waited."
+NO_QUEUE = "The timeline holds the wait, not the queue."
 
 
 def queue_rows(trace: Trace) -> pl.DataFrame:

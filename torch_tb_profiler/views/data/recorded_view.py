@@ -67,8 +67,8 @@ def _facts(recorded: list[Loading]) -> tuple[Fact, ...]:
                 sum(each.waited for each in mine),
                 "count",
                 scope,
-                f"Of {sum(each.batches for each in mine)} batches those whose wait took 5 % or "
-                "more of the time until the next one was asked for.",
+                f"Of {sum(each.batches for each in mine):,} batches, those whose wait took 5 % "
+                "or more of the time until the next request.",
             ),
             Fact(
                 f"wait_pct{suffix}",
@@ -76,8 +76,8 @@ def _facts(recorded: list[Loading]) -> tuple[Fact, ...]:
                 wait_us / elapsed_us * 100 if elapsed_us else None,
                 "pct",
                 scope,
-                "Time the program waited for its data loaders ÷ time from batch to batch.",
-                None if elapsed_us else "The batches take no time.",
+                "Time that the program waited for its data loaders ÷ time from batch to batch.",
+                None if elapsed_us else "The batches have no duration.",
             ),
         ]
     return tuple(facts)

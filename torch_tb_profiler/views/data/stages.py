@@ -13,9 +13,9 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
 IN_TRACE = "timeline"
-NO_WORKERS = "Nothing recorded how many workers it had."
-NO_LOADER = "Only a recording of the loader itself tells it: torch-tb-profiler record."
-NO_SOURCE = "Nothing in the recording tells of it."
+NO_WORKERS = "The number of workers was not recorded."
+NO_LOADER = "Only torch-tb-profiler record records it."
+NO_SOURCE = "Not recorded."
 _OF_WORKERS = ("fetch", "transform", "collate")
 
 

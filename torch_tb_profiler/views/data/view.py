@@ -35,11 +35,11 @@ from torch_tb_profiler.views.schema import Fact, Note, Series, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
-    "The recording tells nothing of data loading: it holds no call of a data loader "
-    "(torch.utils.data.DataLoader marks its own), and no files of MindData."
+    "The recording holds no data loading: no call of a data loader (torch.utils.data.DataLoader "
+    "records its calls) and no MindData files."
 )
 
-NO_WAITS = "The recording tells of no queue before the model, and of no call of a data loader."
+NO_WAITS = "The recording holds no queue before the model and no call of a data loader."
 
 
 def data(trace: Trace, selection: Selection) -> View:
@@ -92,7 +92,10 @@ def _not_narrowed(
         return ()
     if recorded.height and can_narrow(trace, selection, recorded["step"].cast(pl.String)):
         return ()
-    text = "The selection does not narrow what the recording's own files tell of all steps."
+    text = (
+        "The selection does not apply to values that the recording's files hold for all steps "
+        "together."
+    )
     return (Note("quality", "recorded_not_narrowed", "info", text),)
 
 
@@ -105,8 +108,8 @@ def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tu
             waited.frame.height if is_known else None,
             "count",
             None,
-            "Steps for which the queue before the model was empty; with a timeline, in which a "
-            "data loader took a good part.",
+            "Steps whose queue before the model was empty; with a timeline, steps in which a "
+            "data loader took a large part.",
             None if is_known else NO_WAITS,
         )
     ]
@@ -119,8 +122,8 @@ def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tu
                 int(waits.wait_ns.sum()) / whole * 100 if whole else None,
                 "pct",
                 None,
-                "Share of the steps in which the program was in its data loader.",
-                None if whole else "The steps take no time.",
+                "Share of the step time spent in the data loader.",
+                None if whole else "The steps have no duration.",
             )
         )
     for name in ("host", "device"):
@@ -133,7 +136,7 @@ def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tu
                     share,
                     "pct",
                     None,
-                    f"Share of the batches for which the queue on the {name} was empty.",
+                    f"Share of the batches for which the {name} queue was empty.",
                 )
             )
     return tuple(facts)
@@ -151,7 +154,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="data",
     title="Data",
-    help="How is data loaded, and what waits for it?",
+    help="How is data loaded, and which steps wait for it?",
     scope="trace",
     tables=(STAGES, LOADERS, PIPELINE, QUEUE, WAITS),
     function=data,

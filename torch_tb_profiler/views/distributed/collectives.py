@@ -21,10 +21,10 @@ from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import schema_before, with_shares
 
 NO_BANDWIDTH = (
-    "Needs the size and duration of the calls; bus bandwidth also the number of ranks in the "
-    "group and a factor that NCCL tests define for the collective."
+    "Needs the size and duration of the calls; bus bandwidth also needs the number of ranks in "
+    "the group and the factor that nccl-tests defines for the collective."
 )
-ONE_RANK = "In a group of one rank nothing crosses a link."
+ONE_RANK = "A group of one rank transfers no data over links."
 
 _RECORD_KEY = ("worker", "record")
 

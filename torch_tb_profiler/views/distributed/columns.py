@@ -9,13 +9,13 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
 
 _STEP = Column(
-    "step", "Step", "string", None, "Number of the step; all is the mean over whole steps."
+    "step", "Step", "string", None, "Number of the step; all: the mean over whole steps."
 )
 
 OVERLAP = TableSpec(
     "overlap",
     "Computation and communication",
-    "Per step and worker, how its time divides; the four parts add up to the step.",
+    "Breakdown of the step time per step and worker; the four parts add up to the step.",
     (
         _STEP,
         WORKER,
@@ -24,9 +24,8 @@ OVERLAP = TableSpec(
             "Computation",
             "number",
             "us",
-            "Kernels other than communication ran and no communication did; on recordings "
-            "without such kernels operators of the host that neither communicate nor wait stand "
-            "for them.",
+            "Compute kernels ran and no communication did. Recordings without compute kernels "
+            "use host operators that neither communicate nor wait.",
             family="step",
         ),
         Column(
@@ -42,7 +41,7 @@ OVERLAP = TableSpec(
             "Communication",
             "number",
             "us",
-            "Communication ran and no computation did: its exposed part.",
+            "Exposed communication: communication ran and no computation did.",
             family="step",
         ),
         Column("other_us", "Other", "number", "us", "Neither ran.", family="step"),
@@ -52,8 +51,8 @@ OVERLAP = TableSpec(
 WAIT = TableSpec(
     "wait",
     "Transfer and wait",
-    "Per step and worker, how long its collectives lasted and how much of that was waiting for "
-    "other workers.",
+    "Duration of the collectives per step and worker, split into transfer and waiting for other "
+    "workers.",
     (
         _STEP,
         WORKER,
@@ -62,8 +61,8 @@ WAIT = TableSpec(
             "Transfer",
             "number",
             "us",
-            "Time in which data moved. Of each collective the shortest duration among its workers: "
-            "it ends for all together, so who arrives last does not wait.",
+            "Time in which data moved: the shortest duration of each collective among its "
+            "workers, because the worker that arrives last does not wait.",
             estimated=True,
             family="time",
         ),
@@ -72,7 +71,7 @@ WAIT = TableSpec(
             "Wait",
             "number",
             "us",
-            "The rest of the collectives' time: waiting for workers that arrived later.",
+            "Rest of the collectives' time: waiting for workers that arrived later.",
             estimated=True,
             family="time",
         ),
@@ -81,7 +80,8 @@ WAIT = TableSpec(
             "Unmatched",
             "integer",
             "count",
-            "Calls that no other worker of the run has; neither transfer nor wait counts them.",
+            "Calls without a counterpart on another worker of the run; not part of transfer and "
+            "wait.",
         ),
     ),
 )
@@ -92,15 +92,15 @@ COLLECTIVES = TableSpec(
     "One row per worker, collective and process group.",
     (
         WORKER,
-        Column("name", "Name", "string", None, "The collective as the backend calls it."),
+        Column("name", "Name", "string", None, "Name of the collective in the backend."),
         Column("group", "Group", "string", None, "Process group, with its description."),
-        Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
+        Column("calls", "Calls", "integer", "count", "Number of calls.", additive=True),
         Column(
             "total_bytes",
             "Total Size",
             "integer",
             "bytes",
-            "Bytes of the inputs of the Sized Calls.",
+            "Input bytes of the Sized Calls.",
             additive=True,
         ),
         Column("mean_bytes", "Mean Size", "number", "bytes", "Total Size divided by Sized Calls."),
@@ -109,7 +109,7 @@ COLLECTIVES = TableSpec(
             "Total Time",
             "number",
             "us",
-            "Time in which it ran; calls that run at the same time count once.",
+            "Time in which it ran; overlapping calls count once.",
             family="total",
         ),
         Column(
@@ -120,8 +120,8 @@ COLLECTIVES = TableSpec(
             "Transfer Time",
             "number",
             "us",
-            "Part of Total Time in which data moved, without waiting for other workers; of the "
-            "calls that could be matched.",
+            "Part of Total Time in which data moved, without waiting for other workers; matched "
+            "calls only.",
             estimated=True,
             family="total",
         ),
@@ -130,18 +130,18 @@ COLLECTIVES = TableSpec(
             "Mean Transfer Time",
             "number",
             "us",
-            "Transfer Time divided by the calls that could be matched.",
+            "Transfer Time divided by the matched calls.",
             estimated=True,
             family="call",
         ),
-        Column("collective", "Kind", "string", None, "The collective under its common name."),
+        Column("collective", "Kind", "string", None, "Common name of the collective."),
         Column("group_size", "Ranks", "integer", "count", "Ranks in the process group."),
         Column(
             "mean_call_us",
             "Mean Call",
             "number",
             "us",
-            "Mean duration of a call by itself, waiting included.",
+            "Mean duration of one call, including waiting.",
             family="call",
         ),
         Column(
@@ -149,7 +149,7 @@ COLLECTIVES = TableSpec(
             "Algorithm Bandwidth",
             "number",
             "gb_per_s",
-            "Size divided by duration, waiting included (NCCL tests' algbw).",
+            "Size divided by duration, including waiting (algbw of nccl-tests).",
             family="bandwidth",
         ),
         Column(
@@ -157,8 +157,8 @@ COLLECTIVES = TableSpec(
             "Bus Bandwidth",
             "number",
             "gb_per_s",
-            "Algorithm bandwidth times the factor of the collective (NCCL tests' busbw): "
-            "comparable with the speed of the links.",
+            "Algorithm bandwidth times the factor of the collective (busbw of nccl-tests): "
+            "comparable with the link speed.",
             family="bandwidth",
         ),
         Column(
@@ -175,7 +175,7 @@ COLLECTIVES = TableSpec(
             "Sized Calls",
             "integer",
             "count",
-            "Calls whose size the recording gives.",
+            "Calls with a recorded size.",
             additive=True,
         ),
         Column(
@@ -183,7 +183,7 @@ COLLECTIVES = TableSpec(
             "Untimed Calls",
             "integer",
             "count",
-            "Calls whose work on the device is not in the recording; they have no time.",
+            "Calls whose device work was not recorded, so they have no time.",
             additive=True,
         ),
         Column(
@@ -191,7 +191,8 @@ COLLECTIVES = TableSpec(
             "Unmatched Calls",
             "integer",
             "count",
-            "Calls whose transfer time is unknown: no other worker of the run has them.",
+            "Calls without a counterpart on another worker of the run, so their transfer time is "
+            "unknown.",
             additive=True,
         ),
         *share_columns("Total Time", "the sum of the Total Times of all rows"),
@@ -203,28 +204,27 @@ COLLECTIVES = TableSpec(
 DEVICES = TableSpec(
     "devices",
     "Devices",
-    "One row per device a worker used.",
+    "One row per device that a worker used.",
     (
         Column(
             "node",
             "Node",
             "string",
             None,
-            "Machine, as the recording says; where it does not, as the worker's name does.",
+            "Machine: as recorded, else from the worker's name.",
         ),
         Column(
             "process",
             "Process",
             "string",
             None,
-            "Rank of the process, as the recording says; where it does not, what the worker's name "
-            "says.",
+            "Rank of the process: as recorded, else from the worker's name.",
         ),
-        Column("gpu", "GPU", "integer", None, "Number of the device in its process."),
+        Column("gpu", "GPU", "integer", None, "Device number within the process."),
         Column("name", "Name", "string", None, "Model."),
         DEVICE_MEMORY,
         COMPUTE_CAPABILITY,
-        Column("worker", "Worker", "string", None, "The worker that used it."),
+        Column("worker", "Worker", "string", None, "Worker that used the device."),
     ),
     when_empty="No worker used a device, or devices were not profiled.",
 )
@@ -232,17 +232,24 @@ DEVICES = TableSpec(
 UNMATCHED = TableSpec(
     "unmatched",
     "Unmatched calls",
-    "Calls that could not be matched with calls of other workers; they have no transfer or wait.",
+    "Calls that could not be matched with calls of other workers; they have no transfer and wait "
+    "times.",
     (
         WORKER,
-        Column("step", "Step", "string", None, "Step it was made in."),
-        Column("name", "Name", "string", None, "The collective as the backend calls it."),
+        Column("step", "Step", "string", None, "Step of the call."),
+        Column("name", "Name", "string", None, "Name of the collective in the backend."),
         Column("group", "Group", "string", None, "Process group, with its description."),
         Column("sequence", "Sequence", "integer", None, "Sequence number within the group."),
-        Column("start_us", "Start", "number", "us", "Start of the call since the recording began."),
+        Column(
+            "start_us",
+            "Start",
+            "number",
+            "us",
+            "Start of the call since the start of the recording.",
+        ),
         Column("duration_us", "Duration", "number", "us", "Time in which it ran."),
-        Column("input_bytes", "Size", "integer", "bytes", "Bytes of its inputs."),
-        Column("reason", "Reason", "string", None, "Why it has no match."),
+        Column("input_bytes", "Size", "integer", "bytes", "Input bytes."),
+        Column("reason", "Reason", "string", None, "Why the call has no match."),
         *OTHER_NAMES,
     ),
     when_empty="Every call was matched with those of the other workers.",

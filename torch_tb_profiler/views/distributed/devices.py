@@ -18,8 +18,8 @@ _HOST_AND_PROCESS = re.compile(r"(?P<node>.+)_(?P<process>\d+)")
 """What torch's own ``tensorboard_trace_handler`` calls a worker."""
 
 _REASONS = {
-    "node": "The recording does not name its machine.",
-    "process": "The recording does not say which rank it is of.",
+    "node": "The machine was not recorded.",
+    "process": "The rank was not recorded.",
 }
 
 

@@ -48,8 +48,8 @@ def _rank_notes(workers: int, ranks: int | None) -> list[Note]:
             "quality",
             "ranks_missing",
             "warning",
-            f"{workers} of {ranks} ranks are here. Who arrives last is told among these; a rank "
-            "that is not here may be the one that all wait for.",
+            f"Recordings of {workers} of {ranks} ranks are loaded. Stragglers are detected among "
+            "these only; a missing rank may be the one that all wait for.",
             {"workers": workers, "ranks": ranks, "columns": list(_AMONG_WORKERS)},
         )
     ]
@@ -64,8 +64,8 @@ def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[
                 "quality",
                 "step_left_out",
                 "info",
-                "Left out of overlap and wait: last steps that the recording ended in, on "
-                f"{listed(list(left_out))}.",
+                f"The recording ended within the last step on {listed(list(left_out))}; overlap "
+                "and wait leave that step out.",
                 {"steps": left_out},
             )
         )
@@ -76,8 +76,8 @@ def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[
                 "quality",
                 "step_cut",
                 "info",
-                "Only a part of some steps is selected or was recorded; means leave them out where "
-                f"there are whole ones: on {listed(list(cut))}.",
+                f"Some steps are only partly selected or recorded on {listed(list(cut))}; means "
+                "use whole steps where there are any.",
                 {"steps": cut},
             )
         )
@@ -99,8 +99,8 @@ def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[
                 "quality",
                 "no_step_recorded",
                 "warning",
-                f"No step of the selection was recorded on {listed(empty)}, so overlap and wait "
-                "have no rows of it.",
+                f"No step of the selection was recorded on {listed(empty)}; overlap and wait "
+                "have no rows there.",
                 {"workers": empty},
             )
         )
@@ -118,9 +118,9 @@ def _time_notes(matching: Matching) -> list[Note]:
             "quality",
             "collective_untimed",
             "warning",
-            f"{untimed.height} of {matching.calls.height} calls only enqueue work that is not in "
-            f"the recording, so when they ran is unknown, on {listed(workers)}. What "
-            "communication takes there is more than shown.",
+            f"The device work of {untimed.height:,} of {matching.calls.height:,} calls was not "
+            f"recorded on {listed(workers)}, so when they ran is unknown. Communication takes "
+            "more time there than shown.",
             {
                 "count": untimed.height,
                 "workers": workers,
@@ -141,8 +141,8 @@ def _matching_notes(workers: int, matching: Matching) -> list[Note]:
                 "quality",
                 "collective_unmatched",
                 "info" if workers < 2 else "warning",
-                f"{unmatched.height} of {matching.calls.height} calls have no match, so no "
-                f"transfer and wait ({text}).",
+                f"{unmatched.height:,} of {matching.calls.height:,} calls have no match on "
+                f"another worker, so no transfer and wait times ({text}).",
                 {"count": unmatched.height, "reasons": reasons},
             )
         )
@@ -155,8 +155,9 @@ def _matching_notes(workers: int, matching: Matching) -> list[Note]:
                 "quality",
                 "collective_partial",
                 "warning",
-                f"Calls of groups with ranks whose recordings are not here: {short.height}. Where "
-                "such a rank arrived last, the transfer shown includes waiting for it.",
+                f"{short.height:,} calls belong to groups with ranks whose recordings are "
+                "missing. If such a rank arrived last, the transfer time shown includes waiting "
+                "for it.",
                 {"count": short.height},
             )
         )

@@ -19,10 +19,10 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec
 FIRST_ROWS = 2000
 """Rows that come with the view; more where the table itself is asked for."""
 
-_WORKER = Column("worker", "Worker", "string", None, "The worker whose file tells it.")
+_WORKER = Column("worker", "Worker", "string", None, "Worker whose file holds the row.")
 _STEP = Column("step", "Step", "string", None, "Number of the step.")
-_NAME = Column("name", "Name", "string", None, "The collective as the file calls it.")
-_GROUP = Column("group", "Group", "string", None, "Its group of processes.")
+_NAME = Column("name", "Name", "string", None, "Name of the collective in the file.")
+_GROUP = Column("group", "Group", "string", None, "Process group.")
 
 
 def _time(key: str, title: str, text: str) -> Column:
@@ -32,19 +32,19 @@ def _time(key: str, title: str, text: str) -> Column:
 RECORDED_COLLECTIVES = TableSpec(
     "recorded_collectives",
     "Collectives as recorded",
-    "One row per call of a collective or transfer, as a file of the worker tells it.",
+    "One row per call of a collective or transfer, as reported in a file of the worker.",
     (
         _WORKER,
         _STEP,
-        Column("kind", "Kind", "string", None, "collective, or p2p: from one rank to another."),
+        Column("kind", "Kind", "string", None, "collective or p2p (from one rank to another)."),
         _NAME,
         _GROUP,
-        Column("start_us", "Start", "number", "us", "When it began, on the clock of the file."),
-        _time("elapse_us", "Elapsed", "From its begin to its end."),
+        Column("start_us", "Start", "number", "us", "Start, on the clock of the file."),
+        _time("elapse_us", "Elapsed", "From start to end."),
         _time("transit_us", "Transit", "Time in which data moved."),
         _time("wait_us", "Wait", "Waiting for other ranks."),
         _time("synchronization_us", "Synchronization", "Waiting before the first data."),
-        _time("idle_us", "Idle", "Neither moving data nor waiting."),
+        _time("idle_us", "Idle", "Time neither moving data nor waiting."),
         SOURCE,
     ),
     sort="-elapse_us",
@@ -53,25 +53,25 @@ RECORDED_COLLECTIVES = TableSpec(
 LINKS = TableSpec(
     "links",
     "Links",
-    "One row per collective, pair of ranks and kind of link, as a file of the worker tells it.",
+    "One row per collective, pair of ranks and kind of link, as reported in a file of the worker.",
     (
         _WORKER,
         _STEP,
         _NAME,
         _GROUP,
-        Column("source_rank", "From", "integer", None, "Rank that sends; null: of all together."),
-        Column("destination_rank", "To", "integer", None, "Rank that receives."),
-        Column("transport", "Link", "string", None, "HCCS, PCIE, RDMA, SDMA: what data went over."),
+        Column("source_rank", "From", "integer", None, "Sending rank; null: all ranks together."),
+        Column("destination_rank", "To", "integer", None, "Receiving rank."),
+        Column("transport", "Link", "string", None, "Transport: HCCS, PCIE, RDMA or SDMA."),
         # Rows tell the same data by pair, by kind of link and as a total: a sum would be no size.
-        Column("size_bytes", "Size", "number", "bytes", "What was moved."),
-        Column("time_us", "Time", "number", "us", "Time that moving it took."),
+        Column("size_bytes", "Size", "number", "bytes", "Transferred data."),
+        Column("time_us", "Time", "number", "us", "Transfer time."),
         Column("bandwidth_gb_per_s", "Bandwidth", "number", "gb_per_s", "Size over Time."),
         Column(
             "large_packet_pct",
             "Large Packets",
             "number",
             "pct",
-            "Share of it that went in packets large enough for the link.",
+            "Share of the data sent in packets large enough for the link.",
         ),
         SOURCE,
     ),

@@ -22,12 +22,12 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 NO_TRANSFER = (
-    "Transfer and wait need the recordings of at least two workers of the group: none of these "
-    "calls could be matched."
+    "Transfer and wait need recordings of at least two workers of the group; none of these calls "
+    "was matched."
 )
 NEVER_TIMED = (
-    "The worker communicates, but no work of its collectives on the device is in the recording: "
-    "the host only enqueues it, so when it ran is unknown."
+    "The device work of this worker's collectives was not recorded: the host only enqueues it, "
+    "so when it ran is unknown."
 )
 OVERLAP_TIMES = [column.key for column in OVERLAP.columns if column.unit == "us"]
 

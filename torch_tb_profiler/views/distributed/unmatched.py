@@ -17,9 +17,9 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
 _REASONS = {
-    "step": "It was called outside every step.",
+    "step": "The call is outside all steps.",
     "group": NO_GROUP,
-    "sequence": "The recording numbers no collectives.",
+    "sequence": "Collectives have no recorded sequence numbers.",
     "input_bytes": NO_SIZE,
     "duration_us": UNTIMED,
 }

@@ -70,17 +70,15 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
 def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:
     calls = matching.calls
     return (
-        Fact(
-            "worker_count", "Workers", len(traces), "count", None, "Recordings that were compared."
-        ),
+        Fact("worker_count", "Workers", len(traces), "count", None, "Number of loaded recordings."),
         Fact(
             "world_size",
             "World size",
             ranks,
             "count",
             None,
-            "Ranks of the job, as the recordings say.",
-            None if ranks is not None else "The recordings do not say.",
+            "Ranks of the job, as recorded.",
+            None if ranks is not None else "The world size was not recorded.",
         ),
         Fact(
             "collective_calls",
@@ -88,7 +86,7 @@ def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -
             calls.height,
             "count",
             None,
-            "Calls of collectives and point-to-point transfers, of all workers.",
+            "Calls of collectives and point-to-point transfers on all workers.",
         ),
         Fact(
             "unmatched_calls",
@@ -96,7 +94,7 @@ def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -
             calls["match"].null_count(),
             "count",
             None,
-            "Calls that no other worker of the run has.",
+            "Calls without a counterpart on another worker of the run.",
         ),
     )
 
@@ -114,7 +112,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="distributed",
     title="Distributed",
-    help="Do the workers compute, communicate or wait for each other, and who holds them up?",
+    help="Do the workers compute, communicate or wait for each other, and which one is late?",
     scope="run",
     tables=(
         OVERLAP,

@@ -16,18 +16,19 @@ _TITLES = {
     "gpu_idle": "GPU Idle",
 }
 _MEANINGS = {
-    "cpu": "Time the host was in it or in anything below",
-    "gpu": "Time kernels, copies or sets launched in it or below ran, moments of several counted "
-    "once",
-    "cpu_overhead": "Part of the CPU time outside device API calls",
-    "gpu_idle": "Time between first start and last end of what one call of it launched in which "
-    "nothing launched in it ran",
+    "cpu": "Time that the host spent in the group or anything below it",
+    "gpu": "Time in which kernels, copies or sets launched in the group or below ran; overlaps "
+    "count once",
+    "cpu_overhead": "CPU time outside device API calls",
+    "gpu_idle": "Time between the first start and the last end of the device work of one "
+    "call in which "
+    "none of that work ran",
 }
 _OVER = {
     "total": "all iterations added up",
     "mean": "per iteration",
-    "min": "in the iteration with least (0 where it did not run in one)",
-    "max": "in the iteration with most",
+    "min": "in the iteration with the least (0 if it did not run in some iteration)",
+    "max": "in the iteration with the most",
 }
 
 
@@ -55,23 +56,24 @@ _SHARED = (
     _count(
         "operator_calls",
         "Operator Calls",
-        "Calls of operators in it or below that have no operator inside.",
+        "Calls of operators in the group or below that contain no other operator.",
     ),
     _count(
         "tensor_core_eligible_operators",
         "Eligible Operators",
-        "Operators in it or below that could use Tensor Cores; those of one name in one group are "
-        "one.",
+        "Operators in the group or below that could use Tensor Cores; equal names in one group "
+        "count once.",
     ),
     _count(
         "tensor_core_using_operators",
         "Using Operators",
-        "Operators in it or below that launched kernels using Tensor Cores, counted likewise.",
+        "Operators in the group or below that launched kernels using Tensor Cores; equal names "
+        "in one group count once.",
     ),
     *_times(),
     Column("name", "Group", "string", None, "Name of the module, the range or the frame."),
-    _count("calls", "Calls", "How often it was called in the iterations."),
-    _count("iterations", "Iterations", "In how many iterations it ran."),
+    _count("calls", "Calls", "Number of calls in the iterations."),
+    _count("iterations", "Iterations", "Number of iterations in which it ran."),
     Column(
         "gpu_pct",
         "GPU Share",
@@ -84,8 +86,8 @@ _SHARED = (
         "Kind",
         "string",
         None,
-        "group; outside: work in no module, range or frame, by the operator, the device call or "
-        "the kernel it is.",
+        "group; outside: work outside all modules, ranges and frames, by operator, device call "
+        "or kernel.",
     ),
 )
 
@@ -95,8 +97,8 @@ _SHOWN_FOLDED = ("cpu_mean_us", "gpu_mean_us", "name")
 GROUPS = TableSpec(
     name="groups",
     title="Groups",
-    help="One row per module, user range or frame of call stacks and place in the tree, times with "
-    "everything below, moments of several counted once. Work outside has rows of its own.",
+    help="One row per module, user range or call-stack frame and position in the tree; times "
+    "include everything below, overlaps count once. Work outside has separate rows.",
     columns=(
         Column("path", "Path", "string", None, "Names from the root; unique."),
         Column("parent", "Parent", "string", None, "Path of the row above.", hidden=True),
@@ -104,8 +106,8 @@ GROUPS = TableSpec(
         _count(
             "equal_siblings",
             "Equal Siblings",
-            "How many groups beside it, it included, have its class and the same structure below; "
-            "1 where it is the only one.",
+            "Number of siblings with the same class and the same structure below, including "
+            "itself.",
         ),
     ),
     tree=("path", "parent"),
@@ -115,42 +117,41 @@ GROUPS = TableSpec(
 FOLDED = TableSpec(
     name="folded_groups",
     title="Groups, equal siblings folded",
-    help="The same tree with equal siblings as one row, DecoderLayer ×24: times are those of all "
-    "members added up; and which member is furthest from the others.",
+    help="The same tree with equal siblings in one row (DecoderLayer ×24): times are sums over "
+    "all members. Shows which member is an outlier.",
     columns=(
         Column("path", "Path", "string", None, "Names from the root; unique."),
         Column("parent", "Parent", "string", None, "Path of the row above.", hidden=True),
         *(replace(column, hidden=column.key not in _SHOWN_FOLDED) for column in _SHARED),
-        _count("members", "Members", "How many groups of the unfolded tree it stands for."),
+        _count("members", "Members", "Number of groups of the unfolded tree in this row."),
         *(
             Column(
                 f"member_{figure}_us",
                 f"Member {figure.capitalize()}",
                 "number",
                 "us",
-                f"{text} the members' times per iteration: GPU time where the recording has any, "
-                "else CPU time.",
+                f"{text} the members' times per iteration: GPU time if recorded, else CPU time.",
                 family="member",
             )
             for figure, text in (
                 ("mean", "Mean of"),
-                ("min", "Least of"),
+                ("min", "Smallest of"),
                 ("max", "Largest of"),
             )
         ),
         Column(
             "odd_one",
-            "Odd One",
+            "Outlier",
             "string",
             None,
             "Path of the member whose time is furthest from the median of the others.",
         ),
         Column(
             "odd_one_pct",
-            "Odd One Off By",
+            "Outlier Deviation",
             "number",
             "pct",
-            "How far that member's time is from the median of the others; negative: it is faster.",
+            "Difference of that member's time from the median of the others; negative: faster.",
         ),
     ),
     tree=("path", "parent"),
@@ -160,12 +161,12 @@ FOLDED = TableSpec(
 HIERARCHIES = TableSpec(
     name="hierarchies",
     title="Hierarchies",
-    help="What the recording can be grouped by; a domain of user ranges is one of its own.",
+    help="Hierarchies by which the recording can be grouped; each domain of user ranges is one.",
     columns=(
         Column("hierarchy", "Hierarchy", "string", None, "Value of group_by."),
-        Column("domain", "Domain", "string", None, "Value of domain, of user ranges."),
+        Column("domain", "Domain", "string", None, "Value of domain (user ranges only)."),
         _count("calls", "Calls", "Calls of modules, ranges, or frames in the whole recording."),
-        Column("shown", "Shown", "boolean", None, "Whether the tables are of this one."),
+        Column("shown", "Shown", "boolean", None, "Whether the tables show this hierarchy."),
     ),
     is_summary=True,
 )

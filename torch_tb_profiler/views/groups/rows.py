@@ -37,9 +37,9 @@ from torch_tb_profiler.views.shares import of_whole
 MAX_ROWS = 5000
 """Of larger trees the rows with most time are shown, with all rows above them."""
 
-NO_API = "The recording holds no device API calls: which part of the CPU time they take is unknown."
-NO_RANGE = "The file does not tell what launched this work."
-NO_GPU = "The iterations hold no device work."
+NO_API = "The recording holds no device API calls, so their part of the CPU time is unknown."
+NO_RANGE = "The launch of this work was not recorded."
+NO_GPU = "No device work ran in the iterations."
 NO_ODD_ONE = "Fewer than three members ran, or all took the same time."
 
 

@@ -42,9 +42,9 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 _SEPARATORS: dict[Kind, str] = {"modules": "/", "ranges": "/", "call_stacks": ";"}
 _NOUNS: dict[Kind, str] = {
-    "modules": "module",
-    "ranges": "range of this domain",
-    "call_stacks": "frame",
+    "modules": "modules",
+    "ranges": "ranges of this domain",
+    "call_stacks": "frames",
 }
 NOTHING = "The recording holds no user ranges, no modules and no call stacks."
 
@@ -159,12 +159,12 @@ def _facts(node_measures: Measures, choice: _Choice) -> tuple[Fact, ...]:
     return (
         Fact(
             "gpu_time_outside_pct",
-            f"GPU time outside every {_NOUNS[choice.kind]}",
+            f"GPU time outside all {_NOUNS[choice.kind]}",
             share,
             "pct",
             None,
-            "Share of the durations of all kernels, copies and sets of the iterations that were "
-            "launched outside; the rows of kind outside say by what.",
+            "Share of the summed duration of all kernels, copies and sets of the iterations "
+            "launched outside; the rows of kind outside show by what.",
             None if share is not None else no_gpu or NO_GPU,
         ),
         Fact(
@@ -173,7 +173,7 @@ def _facts(node_measures: Measures, choice: _Choice) -> tuple[Fact, ...]:
             len(times.windows.names),
             "count",
             None,
-            "Over how many iterations the times are added up and the means are taken.",
+            "Number of iterations over which times are summed and averaged.",
         ),
     )
 
@@ -189,7 +189,7 @@ def _notes(node_measures: Measures, shown: int) -> tuple[Note, ...]:
                 "work_in_no_iteration",
                 "info",
                 f"{lost_ns / NS_PER_US:,.0f} µs of device work ({lost_ns / whole * 100:.1f} %) "
-                "were launched in none of these iterations and are in no row.",
+                "were launched outside these iterations and are in no row.",
                 {"device_us": lost_ns / NS_PER_US},
             )
         )
@@ -200,8 +200,8 @@ def _notes(node_measures: Measures, shown: int) -> tuple[Note, ...]:
                 "quality",
                 "groups_left_out",
                 "info",
-                f"The tree has {left_out:,} more groups: the {MAX_ROWS:,} with most time are "
-                "shown. What the others took is in the rows above them.",
+                f"The {MAX_ROWS:,} groups with most time are shown; the times of {left_out:,} "
+                "more are included in their parents.",
                 {"groups": left_out},
             )
         )
@@ -222,8 +222,8 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="groups",
     title="Groups",
-    help="What do modules, user ranges and call stacks take in each iteration, and which of equal "
-    "ones is odd?",
+    help="How much time do modules, user ranges and call stacks take in each iteration, and which "
+    "layer is an outlier among its siblings?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(GROUPS, FOLDED, FLAME, HIERARCHIES),

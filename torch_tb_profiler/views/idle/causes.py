@@ -20,12 +20,10 @@ from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Line, Series, Table
 
-NO_NUMBER = "The recording does not number its devices."
-NO_TIME = "The selection holds no time."
-NEVER_IDLE = "It is never idle in the selection."
-NO_COLLECTIONS = (
-    "The recording does not tell when garbage is collected; such time is among the other causes."
-)
+NO_NUMBER = "Device numbers were not recorded."
+NO_TIME = "The selection is empty."
+NEVER_IDLE = "The GPU is never idle in the selection."
+NO_COLLECTIONS = "Garbage collection was not recorded; its time is part of other causes."
 
 MAX_POINTS = 300
 """Steps of the curve; of more, several in a row are one."""
@@ -120,16 +118,16 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
                 100 * whole / time if time else None,
                 "pct",
                 scope,
-                "Share of the time of the selected steps in which it runs no kernel, copy or set.",
+                "Share of the selected steps' time in which the GPU runs no kernel, copy or set.",
                 no_time,
             ),
             Fact(
                 "main_cause",
-                "Mostly",
+                "Largest part",
                 text,
                 None,
                 scope,
-                "The cause of most of its idle time, and its share of that.",
+                "Cause of the largest part of the GPU's idle time, and its share.",
                 None if whole else NEVER_IDLE,
             ),
             Fact(
@@ -138,7 +136,7 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
                 exact_microseconds(whole),
                 "us",
                 scope,
-                "Time of the selected steps in which it runs no kernel, copy or set.",
+                "Time of the selected steps in which the GPU runs no kernel, copy or set.",
             ),
             Fact(
                 "busy_us",
@@ -146,8 +144,8 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
                 exact_microseconds(time - whole),
                 "us",
                 scope,
-                "Time of the selected steps in which it runs a kernel, copy or set: with the idle "
-                "time all of it.",
+                "Time of the selected steps in which the GPU runs a kernel, copy or set. Busy "
+                "and idle time add up to the selected time.",
             ),
         ]
     return tuple(facts)

@@ -33,11 +33,11 @@ MAX_GAPS = 200
 
 _REASONS = {
     "gpu": NO_NUMBER,
-    "host": "Nothing of the thread that launches the next work was recorded in that time.",
-    "before": "The step, or the recording, begins with it.",
-    "after": "The step, or the recording, ends with it.",
-    "operator": "No work of the step follows, or no operator launched it.",
-    "host_call": "No work of the step follows, or the recording does not tell its launch.",
+    "host": "No activity of the launching thread was recorded in the gap.",
+    "before": "The gap is at the start of the step or recording.",
+    "after": "The gap is at the end of the step or recording.",
+    "operator": "No work follows in the step, or no operator launched it.",
+    "host_call": "No work follows in the step, or its launch was not recorded.",
 }
 
 

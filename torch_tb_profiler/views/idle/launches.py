@@ -82,21 +82,21 @@ def launch_facts(
     return (
         Fact(
             "short_kernels_pct",
-            "Kernels Shorter than their Launch",
+            "Kernels faster than their launch call",
             None if reason or not count else 100 * int(short.sum()) / count,
             "pct",
             None,
-            "Share of all kernels that run for less time than the call takes that launched them. "
-            "Many of them: the host cannot keep the GPU busy.",
+            "Share of all kernels that run for less time than their launch call takes. If it is "
+            "high, the host cannot keep the GPU busy.",
             reason if reason or count else "The selection holds no kernel.",
         ),
         Fact(
             "short_kernels_time_pct",
-            "Their Time",
+            "Time of these kernels",
             None if reason or not time else 100 * int(calls.work_ns[short].sum()) / time,
             "pct",
             None,
-            "Their share of the summed duration of all kernels.",
+            "Share of the summed duration of all kernels.",
             reason if reason or time else "The selection holds no kernel.",
         ),
     )

@@ -26,7 +26,7 @@ MAX_POINTS = 1_000
 _WAITS = ("host_wait_us", "kernel_wait_us", "other_wait_us")
 _REASONS = {
     "gpu": NO_NUMBER,
-    "stream": "The recording does not number its streams.",
+    "stream": "Stream numbers were not recorded.",
     "queue_mean": NO_LAUNCHES,
     "queue_max": NO_LAUNCHES,
 }
@@ -113,7 +113,7 @@ def queue_series(trace: Trace, start_ns: Int64, end_ns: Int64) -> Series:
         "stair",
         "Time since the start of the recording",
         "us",
-        "Launched, not begun",
+        "Launched, not started",
         "count",
         tuple(line for line in lines if line.x),
     )

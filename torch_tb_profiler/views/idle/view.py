@@ -27,8 +27,7 @@ from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_HOST = (
-    "The recording holds nothing of the host: causes that only it could tell are 'nothing "
-    "launched'."
+    "The host was not recorded: idle time with host-side causes is shown as 'nothing launched'."
 )
 
 
@@ -81,7 +80,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="idle",
     title="Idle Time",
-    help="When did each GPU run nothing, and what was it waiting for?",
+    help="When was each GPU idle, and what was it waiting for?",
     scope="trace",
     tables=(CAUSES, GAPS, STREAMS, LAUNCHES),
     function=idle,

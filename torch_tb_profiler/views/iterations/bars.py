@@ -31,7 +31,7 @@ RESOURCE_KEYS = {resource: f"{resource.name.lower()}_us" for resource in Resourc
 MOST_BARS = 400
 """Bars of the series; of more iterations each bar is the mean of some that follow one another."""
 
-NO_TIME = "The iteration lasts 0."
+NO_TIME = "The iteration has no duration."
 
 _OF_DEVICE = (
     "kernels",

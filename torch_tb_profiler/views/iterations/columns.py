@@ -16,23 +16,23 @@ def _part(key: str, title: str, text: str) -> Column:
 ITERATIONS = TableSpec(
     "iterations",
     "Iterations",
-    "One row per iteration, in time order. Tensor Core Kernels to Other give each moment of it "
-    f"once ({_OF_GPUS}), so they add up to its duration.",
+    "One row per iteration, in time order. The columns Tensor Core Kernels to Other count each "
+    f"moment once ({_OF_GPUS}) and add up to the duration.",
     (
         ITERATION,
-        Column("start_us", "Start", "number", "us", "When it began, since the recording's time 0."),
+        Column("start_us", "Start", "number", "us", "Start, since the start of the recording."),
         _part(
             "duration_us",
             "Duration",
-            "Length of the iteration: its range on the host, stretched to the end of the device "
-            "work it launched and begun where the iteration before ended.",
+            "Length of the iteration: from the end of the previous iteration to the end of its "
+            "host range and of the device work it launched.",
         ),
         Column(
             "kernels",
             "Kernels",
             "integer",
             "count",
-            "Kernels that were launched in it; copies and sets are none.",
+            "Kernels launched in it, without copies and sets.",
             additive=True,
         ),
         Column(
@@ -40,7 +40,7 @@ ITERATIONS = TableSpec(
             "Kernels using Tensor Cores",
             "integer",
             "count",
-            "Those of them that are known to run on Tensor Cores (matrix units).",
+            "Kernels that are known to use Tensor Cores (matrix units).",
             additive=True,
         ),
         Column(
@@ -48,8 +48,8 @@ ITERATIONS = TableSpec(
             "GPU Time",
             "number",
             "us",
-            "Summed duration of the kernels, copies and sets that were launched in it, "
-            f"{_OF_GPUS}; what runs at the same time on several streams adds up.",
+            f"Summed duration of the kernels, copies and sets launched in it, {_OF_GPUS}; "
+            "concurrent streams add up.",
             family="gpu",
         ),
         Column(
@@ -57,7 +57,7 @@ ITERATIONS = TableSpec(
             "GPU Time Share",
             "number",
             "pct",
-            "GPU Time as share of Duration; above 100 where streams run at the same time.",
+            "GPU Time as share of Duration; above 100 % where streams run concurrently.",
         ),
         Column(
             "tensor_core_time_mean_us",
@@ -79,13 +79,13 @@ ITERATIONS = TableSpec(
             "Tensor Core Kernels",
             "A kernel known to use Tensor Cores ran on the GPU.",
         ),
-        _part("other_kernels_us", "Other Kernels", "Another kernel ran, and nothing above."),
-        _part("memory_us", "Memory", "The GPU copied or set memory, and nothing above happened."),
+        _part("other_kernels_us", "Other Kernels", "Another kernel ran, and none of the above."),
+        _part("memory_us", "Memory", "The GPU copied or set memory, and none of the above."),
         _part(
             "cpu_us",
             "CPU",
-            "The host was in an operator, a range, the data loader, a device API call or a "
-            "collective of its own, and nothing above happened.",
+            "The host was in an operator, a range, the data loader, a device API call or a host "
+            "collective, and none of the above.",
         ),
         _part("other_us", "Other", "None of the above."),
         Column("selected", "Selected", "boolean", None, "Whether it is in the selection."),
@@ -94,18 +94,18 @@ ITERATIONS = TableSpec(
             "Copies and Sets",
             "integer",
             "count",
-            "Copies and sets of device memory that were launched in it.",
+            "Copies and sets of device memory launched in it.",
             additive=True,
         ),
     ),
-    when_empty="The recording holds nothing that could be an iteration.",
+    when_empty="The recording holds no iterations.",
 )
 
 KEY_NODES = TableSpec(
     "key_nodes",
     "Key nodes",
-    "What could cut the recording into iterations, best first: one row per operator, range, data "
-    "loader, optimizer step or outermost module that was called more than once.",
+    "Candidates that split the recording into iterations, best first: one row per operator, "
+    "range, data loader, optimizer step or outermost module that is called more than once.",
     (
         Column(
             "name",
@@ -113,35 +113,35 @@ KEY_NODES = TableSpec(
             "string",
             None,
             "Its name; * stands for numbers that differ between calls. iterations_by=name:<name> "
-            "cuts at its ends, iterations_by=start:<name> at its starts.",
+            "splits at its ends, iterations_by=start:<name> at its starts.",
         ),
         Column(
             "kind",
             "Kind",
             "string",
             None,
-            "What it is: operator, range, step, data loader, optimizer or module.",
+            "operator, range, step, data loader, optimizer or module.",
         ),
         Column(
             "calls",
             "Calls",
             "integer",
             "count",
-            "How often it was called, without calls inside calls of it.",
+            "Number of calls, without recursive ones.",
         ),
         Column(
             "first_start_us",
             "First Start",
             "number",
             "us",
-            "When it was first called, since the recording's time 0.",
+            "Start of the first call, since the start of the recording.",
         ),
         Column(
             "interval_mean_us",
             "Mean Interval",
             "number",
             "us",
-            "Mean time between one end of it and the next, in the same process.",
+            "Mean time from one end to the next, in the same process.",
             family="interval",
         ),
         Column(
@@ -149,7 +149,7 @@ KEY_NODES = TableSpec(
             "Standard Deviation",
             "number",
             "us",
-            "Root of the mean squared difference of these times from their mean.",
+            "Standard deviation of these times.",
             family="interval",
         ),
         Column(
@@ -157,12 +157,12 @@ KEY_NODES = TableSpec(
             "Score",
             "number",
             None,
-            "How good it is, 0 to 100: called more than once, evenly, over the whole recording, "
-            "early in the interval, as often as other things, and not inside another one called as "
+            "Suitability, 0 to 100: called evenly over the whole recording, early in the "
+            "interval, as often as other candidates, and not nested in another one called as "
             "often.",
         ),
-        Column("reason", "Reason", "string", None, "What its score is made of, in words."),
+        Column("reason", "Reason", "string", None, "Reasons for the score."),
     ),
     sort="-score,first_start_us",
-    when_empty="Nothing in the recording was called more than once and at most 100 000 times.",
+    when_empty="No operator, range or module was called more than once and at most 100,000 times.",
 )

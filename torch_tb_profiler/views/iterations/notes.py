@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.analysis.steps.iterations.steady import Steadiness
 from torch_tb_profiler.views.schema import Fact, Note
 
-NO_VARIATION = "Fewer than two iterations are selected from end to end."
+NO_VARIATION = "Fewer than two whole iterations are selected."
 NOT_NEEDED = "The selected iterations do not vary much."
 NONE_STEADIER = "No range of the selected iterations is steady."
 
@@ -25,7 +25,7 @@ def steady_facts(steady: Steadiness) -> tuple[Fact, ...]:
             varies,
             "pct",
             None,
-            "Standard deviation of the lengths of the selected iterations ÷ their mean.",
+            "Standard deviation of the selected iterations' lengths ÷ their mean.",
             NO_VARIATION if varies is None else None,
         ),
         Fact(
@@ -34,17 +34,25 @@ def steady_facts(steady: Steadiness) -> tuple[Fact, ...]:
             steady.first,
             None,
             None,
-            "First iteration of the longest range that varies clearly less than the selected ones.",
+            "First iteration of the longest range that varies clearly less than the selection.",
             why,
         ),
-        Fact("steady_last", "Last steady iteration", steady.last, None, None, "Its last.", why),
+        Fact(
+            "steady_last",
+            "Last steady iteration",
+            steady.last,
+            None,
+            None,
+            "Last iteration of that range.",
+            why,
+        ),
         Fact(
             "steady_variation_pct",
             "Variation of the steady range",
             less,
             "pct",
             None,
-            "Standard deviation of the lengths of its iterations ÷ their mean.",
+            "Standard deviation of that range's iteration lengths ÷ their mean.",
             why,
         ),
     )
@@ -59,10 +67,10 @@ def steady_note(steady: Steadiness) -> tuple[Note, ...]:
             kind="quality",
             code="steady_range",
             severity="info",
-            text=f"The selected iterations vary by {100 * steady.variation:.0f} % of their mean "
-            f"length. Iterations {steady.first} to {steady.last} vary by "
-            f"{100 * steady.steady_variation:.1f} %: the longest range that varies by at most "
-            f"{100 * (steady.most or 0):.1f} %.",
+            text=f"The lengths of the selected iterations vary by {100 * steady.variation:.1f} % "
+            f"of their mean. Suggested range: iterations {steady.first}–{steady.last}, which "
+            f"vary by {100 * steady.steady_variation:.1f} % (the longest range with at most "
+            f"{100 * (steady.most or 0):.1f} %).",
             evidence={
                 "steps": f"{steady.first}:{steady.last}",
                 "iterations": steady.iterations,

@@ -70,8 +70,8 @@ def _key_nodes_table(trace: Trace) -> Table:
     return Table(KEY_NODES, shown)
 
 
-NO_EVENTS = "The recording holds no events, and thus no iterations."
-STEPS_IN_FILES = "What its files tell of steps is in the view of phases."
+NO_EVENTS = "The recording holds no events and so no iterations."
+STEPS_IN_FILES = "The steps reported in its files are in the view Phases."
 
 
 def _missing(trace: Trace) -> str | None:
@@ -84,7 +84,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="iterations",
     title="Iterations",
-    help="How long does each iteration take, what is it spent on, and which are alike?",
+    help="How long does each iteration take, where does its time go, and how steady are they?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(ITERATIONS, ITERATION_OPERATORS, ITERATION_KERNELS, KEY_NODES),

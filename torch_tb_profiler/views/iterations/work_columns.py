@@ -11,7 +11,7 @@ OPERATOR_ID = Column(
     "Operator Id",
     "string",
     None,
-    "Type, direction and number of the operator: the same at every opening of the file.",
+    "Type, direction and number of the operator: a stable id within the file.",
     hidden=True,
 )
 DIRECTION = Column(
@@ -19,9 +19,9 @@ DIRECTION = Column(
     "Direction",
     "string",
     None,
-    "forward or backward, where the recording tells.",
+    "forward or backward, where known.",
 )
-TYPE = Column("type", "Type", "string", None, "Kind of operator, told from its name.")
+TYPE = Column("type", "Type", "string", None, "Kind of operator, derived from its name.")
 DTYPE = Column(
     "dtype",
     "Data Type",
@@ -37,8 +37,8 @@ INPUT_SHAPES = Column(
 ITERATION_OPERATORS = TableSpec(
     "iteration_operators",
     "Operators of iterations",
-    "One row per operator of an iteration, by iteration and time: of the chosen iteration, else of "
-    "all that are selected. Operators inside operators have rows of their own.",
+    "One row per operator and iteration, in time order: of the chosen iteration, else of all "
+    "selected ones. Nested operators have separate rows.",
     (
         ITERATION,
         OPERATOR_ID,
@@ -50,14 +50,14 @@ ITERATION_OPERATORS = TableSpec(
             "Start",
             "number",
             "us",
-            "Start of its first call in the iteration, since the recording's time 0.",
+            "Start of its first call in the iteration, since the start of the recording.",
         ),
         Column(
             "duration_us",
             "Duration",
             "number",
             "us",
-            "Time of its calls in the iteration on the host.",
+            "Host time of its calls in the iteration.",
             family="duration",
         ),
         Column(
@@ -65,15 +65,14 @@ ITERATION_OPERATORS = TableSpec(
             "Kernels",
             "integer",
             "count",
-            "Kernels launched inside it, operators inside included; copies and sets are none.",
+            "Kernels launched by it and nested operators, without copies and sets.",
         ),
         Column(
             "gpu_time_us",
             "GPU Time",
             "number",
             "us",
-            "Summed duration of the kernels, copies and sets launched inside it, operators inside "
-            "included.",
+            "Summed duration of the kernels, copies and sets launched by it and nested operators.",
             family="duration",
         ),
         Column(
@@ -81,7 +80,7 @@ ITERATION_OPERATORS = TableSpec(
             "Tensor Core Time",
             "number",
             "us",
-            "The part of it in kernels known to use Tensor Cores (matrix units).",
+            "Part of GPU Time in kernels that are known to use Tensor Cores (matrix units).",
             family="duration",
         ),
         DTYPE,
@@ -91,7 +90,7 @@ ITERATION_OPERATORS = TableSpec(
             "Call Stack",
             "string",
             None,
-            "Where in the source its first call was made; the innermost frame comes first.",
+            "Call stack of its first call, innermost frame first.",
             hidden=True,
         ),
         Column(
@@ -99,33 +98,35 @@ ITERATION_OPERATORS = TableSpec(
             "Path",
             "string",
             None,
-            "Names of the modules, ranges and operators around it; (2), (3) are repetitions.",
+            "Enclosing modules, ranges and operators; (2), (3) mark repetitions.",
             hidden=True,
         ),
-        Column("calls", "Calls", "integer", "count", "Its calls in the iteration.", additive=True),
+        Column(
+            "calls", "Calls", "integer", "count", "Number of calls in the iteration.", additive=True
+        ),
     ),
-    when_empty="No operator ran in these iterations, or operators were not profiled.",
+    when_empty="No operator ran in these iterations, or operators were not recorded.",
 )
 
 ITERATION_KERNELS = TableSpec(
     "iteration_kernels",
     "Kernels of iterations",
-    "One row per kernel, copy and set, by iteration and time: of the chosen iteration, else of all "
-    "that are selected; of the chosen operator, else of all.",
+    "One row per kernel, copy and set, by iteration and time: of the chosen iteration, else of "
+    "all selected ones; of the chosen operator, else of all.",
     (
         ITERATION,
         OPERATOR_ID,
-        Column("operator", "Operator", "string", None, "The innermost operator that launched it."),
+        Column("operator", "Operator", "string", None, "Innermost operator that launched it."),
         DIRECTION,
         TYPE,
         Column("kernel", "Kernel", "string", None, "Name of the kernel, copy or set."),
-        Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
+        Column("gpu", "GPU", "integer", None, "Device number, as in the program."),
         Column(
             "gpu_start_us",
             "GPU Start",
             "number",
             "us",
-            "When it began on the device, since the recording's time 0.",
+            "Start on the device, since the start of the recording.",
             family="start",
         ),
         Column(
@@ -142,7 +143,7 @@ ITERATION_KERNELS = TableSpec(
             "API Start",
             "number",
             "us",
-            "When the host call that launched it began, since the recording's time 0.",
+            "Start of the launching host call, since the start of the recording.",
             family="start",
         ),
         Column(
@@ -150,7 +151,8 @@ ITERATION_KERNELS = TableSpec(
             "API Time",
             "number",
             "us",
-            "Duration of that call; one that launched several is there in the row of each.",
+            "Duration of the launching host call; if it launched several kernels, it is repeated "
+            "in each row.",
             family="duration",
         ),
         Column(
@@ -158,10 +160,10 @@ ITERATION_KERNELS = TableSpec(
             "Tensor Cores Used",
             "boolean",
             None,
-            "Whether the kernel runs on Tensor Cores (matrix units), told from its name.",
+            "Whether the kernel uses Tensor Cores (matrix units), derived from its name.",
         ),
-        Column("grid", "Grid", "string", None, "Blocks of the launch in x, y, z."),
-        Column("block", "Block", "string", None, "Threads of a block in x, y, z."),
+        Column("grid", "Grid", "string", None, "Thread blocks of the launch in x, y, z."),
+        Column("block", "Block", "string", None, "Threads per block in x, y, z."),
         DTYPE,
         INPUT_SHAPES,
         Column(
@@ -169,11 +171,11 @@ ITERATION_KERNELS = TableSpec(
             "Concrete Inputs",
             "string",
             None,
-            "Values of the operator's inputs that are no tensors.",
+            "Values of the operator's non-tensor inputs.",
             hidden=True,
         ),
         *OTHER_NAMES,
     ),
-    when_empty="No device work was launched in these iterations, devices were not profiled, or the "
-    "file does not tell what launched their work.",
+    when_empty="No device work was launched in these iterations, or devices or launches were not "
+    "recorded.",
 )

@@ -39,14 +39,14 @@ from torch_tb_profiler.views.schema import Table, TableSpec
 FIRST_ROWS = 500
 """Rows of an answer about all tables."""
 
-NO_ARGUMENTS = "No inputs are recorded of these operators."
-NO_STACK = "No call stack is recorded here."
-NO_TYPE = "No rule knows what kind of operator it is."
-NO_DIRECTION = "The recording does not tell whether it is forward or backward."
-NO_LAUNCH = "The recording does not hold the host call that launched it."
-NO_RULE = "No rule knows whether this kernel uses Tensor Cores."
-NO_LAUNCH_SIZE = "The profiler did not record the launch configuration."
-NO_DEVICE = "The recording does not number its device."
+NO_ARGUMENTS = "The inputs of these operators were not recorded."
+NO_STACK = "No call stack was recorded."
+NO_TYPE = "The kind of this operator is not known."
+NO_DIRECTION = "Whether it is forward or backward is not known."
+NO_LAUNCH = "The launching host call was not recorded."
+NO_RULE = "Whether this kernel uses Tensor Cores is not known."
+NO_LAUNCH_SIZE = "The launch configuration was not recorded."
+NO_DEVICE = "The device number was not recorded."
 NO_OPERATOR = "No operator launched it."
 
 _REASONS = {

@@ -28,11 +28,11 @@ MAX_MARKS = 200
 
 CATEGORIES = TableSpec(
     name="peak_categories",
-    title="What the peak is made of",
-    help="What held the memory of a device when the most was allocated, by what it is for; the "
-    "rows of one device add up to the peak.",
+    title="Peak memory by category",
+    help="Memory of each device at its allocated peak, by category; the rows of one device add up "
+    "to the peak.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
         Column(
             "category",
             "Category",
@@ -41,18 +41,18 @@ CATEGORIES = TableSpec(
             "parameter, gradient, optimizer_state, activation, input, temporary or unknown.",
             estimated=True,
         ),
-        Column("size_bytes", "Size", "integer", "bytes", "Bytes alive.", family="size"),
+        Column("size_bytes", "Size", "integer", "bytes", "Live bytes.", family="size"),
         Column(
             "earlier_bytes",
             "Before the Recording",
             "integer",
             "bytes",
-            "Part of it that was allocated before the recording: its category follows from the "
-            "sizes of gradients.",
+            "Part allocated before the recording; its category is inferred from the sizes of the "
+            "gradients.",
             estimated=True,
             family="size",
         ),
-        Column("share_pct", "Share", "number", "pct", "Share of what is allocated at the peak."),
+        Column("share_pct", "Share", "number", "pct", "Share of the memory allocated at the peak."),
     ),
     sort="device,-size_bytes",
 )

@@ -22,13 +22,13 @@ PEAKS = TableSpec(
     title="Peak memory",
     help="One row per device with memory records.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
         Column(
             "peak_allocated_bytes",
             "Peak Allocated",
             "integer",
             "bytes",
-            "Largest total of live allocations, as the allocator counted it.",
+            "Largest total of live allocations, as reported by the allocator.",
             family="memory",
         ),
         Column(
@@ -36,7 +36,7 @@ PEAKS = TableSpec(
             "Peak Reserved",
             "integer",
             "bytes",
-            "Largest total the allocator held from the device, used or not.",
+            "Largest total that the allocator reserved from the device, in use or cached.",
             family="memory",
         ),
         Column(
@@ -51,7 +51,7 @@ PEAKS = TableSpec(
             "Device Memory",
             "integer",
             "bytes",
-            "Memory of the device, as the trace declares it.",
+            "Total memory of the device, as recorded.",
             family="memory",
         ),
     ),

@@ -17,7 +17,7 @@ ALLOCATION = Column(
     "Allocated",
     "number",
     "us",
-    "Time of the allocation since the start of the recording; null if it lies before.",
+    "Time of the allocation since the start of the recording; null if it was allocated before.",
     family="moment",
 )
 RELEASE = Column(
@@ -25,23 +25,24 @@ RELEASE = Column(
     "Released",
     "number",
     "us",
-    "Time of the release likewise; null if the recording holds none.",
+    "Time of the release since the start of the recording; null if none was recorded.",
     family="moment",
 )
 
 EVENTS = TableSpec(
     name="memory_events",
     title="Memory events",
-    help="One row per allocation with its release, and per release whose allocation lies before "
-    "the recording. Rows of a selection have at least one of the two inside.",
+    help="One row per allocation with its release, and one per release of a block that was "
+    "allocated before the recording. A selection shows the blocks that are allocated or "
+    "released in it.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
         Column(
             "name",
             "Operator",
             "string",
             None,
-            "Operator that allocated it; before a bare aten::empty stands what called that.",
+            "Operator that allocated it; a bare aten::empty is preceded by its caller.",
         ),
         Column("size_bytes", "Size", "integer", "bytes", "Size of the block."),
         ALLOCATION,

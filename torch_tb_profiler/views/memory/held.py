@@ -17,54 +17,64 @@ from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, Fact, Note, TableSpec
 
-FEW_PASSES = "It takes at least four forward passes (of steps) to tell growth from a beginning."
+FEW_PASSES = "At least four forward passes (of steps) are needed to tell growth from warm-up."
 
 HELD = TableSpec(
     name="held",
-    title="Held over several passes",
-    help="Blocks that were allocated after the first forward pass began and are alive at the "
-    "starts of two or more later ones, by who allocated them. What grows with every pass is the "
-    "candidate for a leak; the state of an optimizer is held on purpose.",
+    title="Memory held across passes",
+    help="Blocks that were allocated after the first forward pass began and are still live at the "
+    "start of two or more later ones, by the operator that allocated them. Memory that grows "
+    "with every pass is a leak candidate; optimizer state is held on purpose.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
-        Column("name", "Operator", "string", None, "Operator that allocated them."),
-        Column("module", "Module", "string", None, "Path of the module that allocated them."),
-        Column("category", "Category", "string", None, "What they are likely for.", estimated=True),
-        Column("blocks", "Blocks", "integer", "count", "Blocks that are held.", additive=True),
-        Column("size_bytes", "Size", "integer", "bytes", "Their bytes.", additive=True),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
+        Column("name", "Operator", "string", None, "Operator that allocated the blocks."),
+        Column("module", "Module", "string", None, "Path of the module that allocated the blocks."),
+        Column("category", "Category", "string", None, "Likely use of the memory.", estimated=True),
+        Column("blocks", "Blocks", "integer", "count", "Number of held blocks.", additive=True),
+        Column(
+            "size_bytes", "Size", "integer", "bytes", "Total size of these blocks.", additive=True
+        ),
         Column(
             "unreleased_blocks",
             "Not Released",
             "integer",
             "count",
-            "Those of them whose release the recording does not hold.",
+            "Held blocks without a recorded release.",
             additive=True,
         ),
         Column(
             "made_in_passes",
-            "Made in Passes",
+            "Allocated in Passes",
             "integer",
             "count",
-            "In how many different passes they were allocated: 1 is made once and kept.",
+            "Number of different passes in which the blocks were allocated; 1: allocated once "
+            "and retained.",
         ),
-        Column("held_passes", "Held over", "number", "count", "Mean of the passes they live over."),
+        Column(
+            "held_passes",
+            "Held over",
+            "number",
+            "count",
+            "Mean number of passes that a block outlives.",
+        ),
         Column(
             "grows",
             "Grows",
             "boolean",
             None,
-            "Yes where blocks of two or more passes stay unreleased: more with every pass.",
+            "Yes where blocks of two or more passes are never released, so the memory grows with "
+            "every pass.",
         ),
         Column(
             "growth_per_pass_bytes",
             "Growth per Pass",
             "number",
             "bytes",
-            "Unreleased bytes of the row over the passes from the first it was allocated in.",
+            "Unreleased bytes of the row ÷ passes since its first allocation.",
         ),
     ),
     sort="-growth_per_pass_bytes,-size_bytes",
-    when_empty="No block outlives two passes, or the recording has too few passes to tell.",
+    when_empty="No block outlives two passes, or the recording holds too few passes.",
 )
 
 
@@ -137,8 +147,8 @@ def growth_facts(trace: Trace, peaks: list[int | None]) -> tuple[list[Fact], lis
         has_enough_passes = len(held) >= least.least_passes
         slope = _slope(held) if has_enough_passes else None
         text = (
-            "Slope of what is allocated at the starts of forward passes, the first left out "
-            "(least squares). 0 is a program that keeps nothing."
+            "Slope of the allocated memory at the starts of forward passes, without the first "
+            "(least squares). 0: memory does not grow."
         )
         reason = None if has_enough_passes else FEW_PASSES
         facts.append(
@@ -169,9 +179,10 @@ def _slope(held: Float64) -> float:
 
 def _growth_note(device: str, grown: int, passes_seen: int, slope: float) -> Note:
     text = (
-        f"{device}: {grown:,} bytes more are allocated after {passes_seen - 1} passes, "
-        f"{slope:,.0f} with each. Table 'held' names what stays: results kept with their graph "
-        "(use .detach() or .item()), lists that grow, caches."
+        f"{device}: allocated memory grows by {grown:,} bytes over {passes_seen - 1} passes, "
+        f"{slope:,.0f} per pass. The table 'Memory held across passes' names the operators. "
+        "Usual causes: results that keep their autograd graph (use .detach() or .item()), "
+        "growing lists, caches."
     )
     evidence: dict[str, object] = {"device": device, "grown_bytes": grown, "passes": passes_seen}
     return Note("advice", "memory_growth", "warning", text, evidence)

@@ -17,15 +17,15 @@ from torch_tb_profiler.views.schema import Fact, Note
 _TITLES = {
     "parameter": "parameters",
     "gradient": "gradients",
-    "optimizer_state": "the state of the optimizer",
-    "activation": "activations (results of the forward pass, kept for the backward pass)",
+    "optimizer_state": "optimizer state",
+    "activation": "activations (saved by the forward pass for the backward pass)",
     "input": "inputs",
     "temporary": "temporaries",
-    "unknown": "of unknown use",
+    "unknown": "memory of unknown use",
     "earlier": "memory from before the recording",
 }
-NO_PHASES = "Nothing in the recording tells phases of steps."
-NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
+NO_PHASES = "The recording holds no data from which the phases of steps follow."
+NO_RESERVED = "The trace holds no reserved totals of this device."
 
 
 def peak_phase(trace: Trace, points: Curve) -> str | None:
@@ -61,7 +61,7 @@ def peak_details(
                 phase,
                 None,
                 device.label,
-                "Phase of the step in which the most was allocated.",
+                "Phase of the step at the allocated peak.",
                 None if phase is not None else NO_PHASES,
             )
         )
@@ -84,7 +84,7 @@ def _fragmentation_facts(device: MemoryDevice, points: Curve, peak: int) -> list
                 "peak_fragmentation_bytes",
                 "Fragmentation at the Peak",
                 at_peak,
-                "Reserved less allocated when the most was allocated: cached, or in pieces too "
+                "Reserved minus allocated memory at the allocated peak: cached, or in pieces too "
                 "small to use.",
                 NO_RESERVED,
             ),
@@ -92,7 +92,7 @@ def _fragmentation_facts(device: MemoryDevice, points: Curve, peak: int) -> list
                 "max_fragmentation_bytes",
                 "Largest Fragmentation",
                 largest,
-                "Largest reserved less allocated in the selection.",
+                "Largest difference of reserved and allocated memory in the selection.",
                 NO_RESERVED,
             ),
         )

@@ -28,18 +28,18 @@ EARLIER = "before the recording"
 
 LIVE_BLOCKS = TableSpec(
     name="alive",
-    title="Alive at a moment",
-    help="One row per block of memory that is alive at the chosen moment (at_us), or when the most "
-    "was allocated on its device. The rows of a device add up to its curve at that moment.",
+    title="Live allocations at a moment",
+    help="One row per memory block that is live at the chosen moment (at_us), or at the peak of "
+    "its device. The rows of a device add up to its memory curve at that moment.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
         Column(
             "name",
             "Operator",
             "string",
             None,
-            "Operator that allocated it; 'before the recording' is what the allocator held beyond "
-            "the blocks that were recorded.",
+            "Operator that allocated it; 'before the recording' is memory that the allocator "
+            "held already when the recording began.",
         ),
         Column("module", "Module", "string", None, "Path of the module that allocated it."),
         Column(
@@ -55,8 +55,9 @@ LIVE_BLOCKS = TableSpec(
             "Category",
             "string",
             None,
-            "What it is for: parameter, gradient, optimizer_state, activation, input, temporary, "
-            "unknown. Told by when it was allocated and released, not by the recording itself.",
+            "Use of the memory: parameter, gradient, optimizer_state, activation, input, "
+            "temporary, unknown. Inferred from the times of allocation and release; it is not "
+            "recorded.",
             estimated=True,
         ),
         Column("size_bytes", "Size", "integer", "bytes", "Size of the block.", additive=True),
@@ -65,23 +66,23 @@ LIVE_BLOCKS = TableSpec(
             "Size Estimated",
             "boolean",
             None,
-            "Yes where the size is not that of a recorded allocation but follows from others.",
+            "Yes where the size is derived from other records instead of a recorded allocation.",
         ),
         Column(
             "shape",
             "Shape",
             "string",
             None,
-            "Shape of the tensor of exactly this size that an operator took next.",
+            "Shape of the first tensor of exactly this size that an operator used afterwards.",
             estimated=True,
         ),
-        Column("dtype", "Type", "string", None, "Its element type.", estimated=True),
+        Column("dtype", "Type", "string", None, "Element type of that tensor.", estimated=True),
         ALLOCATION,
         RELEASE,
         Column("lifetime_us", "Lifetime", "number", "us", "From allocation to release."),
     ),
     sort="-size_bytes",
-    when_empty="Nothing is known to be alive at that moment.",
+    when_empty="No live allocation is known at that moment.",
 )
 
 
@@ -106,16 +107,17 @@ def moment_facts(
         if record is None:
             continue
         moment = int(records.time_ns[record]) if time_ns is None else time_ns
-        which = "the peak: choose another with at_us" if time_ns is None else "as chosen (at_us)"
+        which = "the peak; choose another with at_us" if time_ns is None else "chosen with at_us"
         total = total_after(records, index, record)
         facts += [
             Fact(
                 "alive_at_us",
-                "Alive at",
+                "Moment shown",
                 (moment - origin_ns) / NS_PER_US,
                 "us",
                 device.label,
-                f"Moment of the table 'alive', since the start of the recording; {which}.",
+                "Moment of the table of live allocations, since the start of the recording: "
+                f"{which}.",
             ),
             Fact(
                 "alive_bytes",
@@ -123,8 +125,10 @@ def moment_facts(
                 total,
                 "bytes",
                 device.label,
-                "What the allocator says is allocated at that moment.",
-                None if total is not None else "The trace gives no totals of this device.",
+                "Total that the allocator reports at that moment.",
+                None
+                if total is not None
+                else "The trace holds no allocator totals of this device.",
             ),
         ]
     return facts

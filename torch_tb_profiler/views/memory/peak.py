@@ -15,11 +15,11 @@ EARLIER = "<allocated before the recording>"
 
 COMPOSITION = TableSpec(
     name="peak_composition",
-    title="Alive at the peak",
-    help="What held the memory of a device when the most was allocated; the rows of one device "
-    "and grouping add up to the peak.",
+    title="Live allocations at the peak",
+    help="Live allocations of each device at its allocated peak; the rows of one device and "
+    "grouping add up to the peak.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
         Column("grouping", "Grouping", "string", None, "'operator' or 'module'."),
         Column(
             "name",
@@ -29,9 +29,9 @@ COMPOSITION = TableSpec(
             "Operator or module path that allocated it; '(backward)' marks memory allocated "
             "while the gradients of a module were computed.",
         ),
-        Column("size_bytes", "Size", "integer", "bytes", "Bytes alive."),
-        Column("allocation_count", "Allocations", "integer", "count", "Allocations alive."),
-        Column("share_pct", "Share", "number", "pct", "Share of what is allocated at the peak."),
+        Column("size_bytes", "Size", "integer", "bytes", "Live bytes."),
+        Column("allocation_count", "Allocations", "integer", "count", "Live allocations."),
+        Column("share_pct", "Share", "number", "pct", "Share of the memory allocated at the peak."),
     ),
     sort="device,-grouping,-size_bytes",
 )
@@ -94,8 +94,8 @@ def composition_notes(
         excess = int(live_bytes.get(device, 0)) - total
         if excess > 0:
             text = (
-                f"{device}: what is alive at the peak adds up to {excess} bytes more than the "
-                "allocator's total, because releases are missing in the recording."
+                f"{device}: live allocations at the peak add up to {excess:,} bytes more than "
+                "the allocator's total, because releases are missing in the recording."
             )
             evidence: dict[str, object] = {"device": device, "excess_bytes": excess}
             notes.append(Note("quality", "peak_composition_excess", "info", text, evidence))

@@ -32,30 +32,35 @@ def _count(key: str, title: str, text: str, *, additive: bool = False) -> Column
 STATISTICS = TableSpec(
     name="memory_stats",
     title="Memory by operator",
-    help="One row per device and operator that allocated or released memory on it; what happened "
-    "outside of operators is a row too, so that the self columns add up to all of it.",
+    help="One row per device and operator that allocated or released memory on it. Memory events "
+    "outside operators have a row too, so that the self columns add up to the total.",
     columns=(
-        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("device", "Device", "string", None, "Device that holds the memory."),
         Column("name", "Operator", "string", None, "Name of the operator."),
-        _count("calls", "Calls", "Calls of the operator, also those that touched no memory."),
+        _count("calls", "Calls", "Calls of the operator, including those without memory events."),
         _bytes(
             "alive_bytes",
-            "Still Alive",
-            "Allocated by the operator itself in the selection, and not released by its end.",
+            "Still Allocated",
+            "Allocated by the operator itself in the selection and not released by the end of it.",
             additive=True,
         ),
         _bytes(
             "size_increase_bytes",
             "Size Increase",
-            "Allocated less released during the operator, operators it calls included.",
+            "Allocated minus released bytes during the operator, including the operators it calls.",
         ),
         _bytes(
             "self_size_increase_bytes",
             "Self Size Increase",
-            "Allocated less released by the operator itself, whoever allocated what it releases.",
+            "Allocated minus released bytes of the operator itself, whichever operator allocated "
+            "the released blocks.",
             additive=True,
         ),
-        _count("allocation_count", "Allocations", "Allocations, operators it calls included."),
+        _count(
+            "allocation_count",
+            "Allocations",
+            "Allocations, including those of the operators it calls.",
+        ),
         _count(
             "self_allocation_count",
             "Self Allocations",
@@ -65,12 +70,13 @@ STATISTICS = TableSpec(
         _bytes(
             "allocation_bytes",
             "Allocation Size",
-            "Allocated bytes, operators it calls included; releases are not taken off.",
+            "Allocated bytes, including those of the operators it calls; releases are not "
+            "subtracted.",
         ),
         _bytes(
             "self_allocation_bytes",
             "Self Allocation Size",
-            "Bytes allocated by the operator itself; releases are not taken off.",
+            "Bytes allocated by the operator itself; releases are not subtracted.",
             additive=True,
         ),
         *share_columns("Self Allocation Size", "all bytes allocated on the device"),

@@ -45,18 +45,23 @@ from torch_tb_profiler.views.schema import Fact, Note, Series, Table, TableSpec,
 from torch_tb_profiler.views.shares import with_shares
 from torch_tb_profiler.views.spec import ViewSpec
 
-NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
-NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
+NO_TOTALS = (
+    "The trace holds no allocator totals (torch before 1.10 wrote only the size of each event)."
+)
+NO_ADDRESSES = (
+    "The trace holds no addresses (torch before 1.10), so releases cannot be paired with "
+    "allocations."
+)
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
-NO_EVENTS = "No memory event of this device lies in the selection or before it."
+NO_EVENTS = "This device has no memory event in the selection or before it."
 NO_ALLOCATION = "Nothing was allocated on this device in the selection."
-NO_OPERATOR = "What happens outside of operators has no calls."
-NO_SHARED_TOTALS = "Nothing counts how much memory the processes share."
-NO_SHAPE = "No operator took a tensor of exactly this size while the block was alive."
-NO_END = "The recording does not hold when this memory was allocated, or released."
-NO_CAPACITY = "The trace does not declare the memory of this device."
+NO_OPERATOR = "Memory events outside operators have no calls."
+NO_SHARED_TOTALS = "No counter reports how much memory the processes share."
+NO_SHAPE = "No operator used a tensor of exactly this size while the block was live."
+NO_END = "The allocation or the release of this memory was not recorded."
+NO_CAPACITY = "The memory of this device is not recorded."
 EARLIER_BLOCK = "The block was allocated before the recording."
-EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
+EARLIER_COUNT = "The number of blocks allocated before the recording is unknown."
 
 
 def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) -> View:
@@ -141,7 +146,7 @@ def _live_blocks_reasons(trace: Trace) -> dict[str, str]:
     no_shape = missing_reason(trace, "input_shapes", NO_SHAPE)
     return {
         "module": EARLIER_BLOCK,
-        "phase": f"{EARLIER_BLOCK} Or nothing in the recording tells phases.",
+        "phase": f"{EARLIER_BLOCK} Or the phases of the steps are not known.",
         "shape": no_shape,
         "dtype": no_shape,
         "allocation_us": EARLIER_BLOCK,
@@ -212,7 +217,8 @@ def _address_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
                 "quality",
                 "no_addresses",
                 "info",
-                f"No events and no peak composition. {NO_ADDRESSES}",
+                "The tables of memory events and of live allocations at the peak are empty. "
+                f"{NO_ADDRESSES}",
             )
         ]
     size, pairs = records.size_bytes, records.pairs
@@ -220,12 +226,12 @@ def _address_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
     reused = int((chosen & pairs.reused).sum())
     notes: list[Note] = []
     if lone:
-        text = f"{lone} releases free memory that was allocated before the recording."
+        text = f"{lone:,} releases free memory that was allocated before the recording."
         notes.append(Note("quality", "release_without_allocation", "info", text, {"count": lone}))
     if reused:
         text = (
-            f"{reused} allocations were never seen released, yet their addresses were "
-            "allocated again; they count as alive until then."
+            f"{reused:,} allocations have no recorded release, but their addresses were "
+            "allocated again; they count as live until then."
         )
         notes.append(Note("quality", "address_reused", "info", text, {"count": reused}))
     return notes
@@ -239,12 +245,13 @@ def _total_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
     notes: list[Note] = []
     if shared:
         text = (
-            f"{shared} memory events are of memory that processes share (batches from loader "
-            f"workers). The allocator's totals leave it out, so it is a device here: {SHARED}."
+            f"{shared:,} memory events concern memory that processes share (batches from loader "
+            "workers). The allocator's totals do not include it, so it is shown as a device of "
+            f"its own: {SHARED}."
         )
         notes.append(Note("quality", "shared_memory", "info", text, {"count": shared}))
     if without:
-        text = f"{without} memory events tell no totals; the curve leaves them out."
+        text = f"{without:,} memory events carry no running total and are not in the chart."
         notes.append(Note("quality", "no_totals", "info", text, {"count": without}))
     return notes
 
@@ -266,8 +273,8 @@ def _oom(trace: Trace) -> list[Note]:
         return []
     largest = int(np.max(np.abs(events["bytes"].fill_null(0).to_numpy())))
     text = (
-        f"The allocator ran out of memory {events.height} times in this recording; the largest "
-        f"request was {largest} bytes."
+        f"The allocator ran out of memory {events.height:,} times in this recording; the largest "
+        f"request was {largest:,} bytes."
     )
     evidence: dict[str, object] = {"count": events.height, "largest_bytes": largest}
     return [Note("quality", "out_of_memory", "warning", text, evidence)]
@@ -282,7 +289,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="memory",
     title="Memory",
-    help="Which operators and modules allocate the memory, and what is alive at the peak?",
+    help="Which operators and modules allocate the memory, and what holds it at the peak?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION, LIVE_BLOCKS, CATEGORIES, HELD),

@@ -29,10 +29,10 @@ from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-NO_FRAMES = "The recording holds no Python frames, thus no modules."
-NO_CALL = "No call of it is in the selection."
+NO_FRAMES = "The recording holds no Python frames, so modules are unknown."
+NO_CALL = "It is not called in the selection."
 NO_TIME = "No device work is in the selection."
-NO_MODULE = "This row is device work that is of no module."
+NO_MODULE = "This row is device work outside all modules."
 
 OUTSIDE = "(outside every module)"
 OF_EVERY_ROW = {"path", "name", "parent", "module_id", "device_total_us", "device_self_us", "kind"}
@@ -66,14 +66,14 @@ _COLUMNS = (
         "Operators",
         "integer",
         "count",
-        "Operators the module called itself: not in a submodule, not in another operator.",
+        "Operators called by the module itself: not inside a submodule or another operator.",
         additive=True,
     ),
     _time("host_total_us", "Host Total", "Duration of all forward calls."),
     _time(
         "host_self_us",
         "Host Self",
-        "Host total without submodules, operators and device calls inside: Python's own time.",
+        "Host total without submodules, operators and device calls: Python's own time.",
     ),
     _time(
         "device_total_us",
@@ -105,7 +105,7 @@ _COLUMNS = (
         "Recomputations",
         "integer",
         "count",
-        "Calls that ran again in the backward pass (activation checkpointing). They are no "
+        "Calls that ran again in the backward pass (activation checkpointing); not counted as "
         "occurrences.",
         additive=True,
     ),
@@ -126,16 +126,16 @@ _COLUMNS = (
         "Kind",
         "string",
         None,
-        "module; outside: device work launched outside every module (by an optimizer, say); "
-        "unlinked: device work whose launch the recording does not tell.",
+        "module; outside: device work launched outside all modules (such as by an optimizer); "
+        "unlinked: device work with no launch recorded.",
     ),
 )
 
 MODULES = TableSpec(
     name="modules",
     title="Modules",
-    help="One row per module and place in the tree; calls of the same module there are summed. "
-    "Device work that is of no module has rows of its own.",
+    help="One row per module and position in the tree; calls of the same module there are summed. "
+    "Device work outside all modules has separate rows.",
     columns=_COLUMNS,
     tree=("path", "parent"),
 )
@@ -143,7 +143,7 @@ MODULES = TableSpec(
 RANGES = TableSpec(
     name="lightning_ranges",
     title="Lightning ranges",
-    help="One row per PyTorch Lightning profiler range and place in their nesting.",
+    help="One row per PyTorch Lightning profiler range and position in their nesting.",
     columns=_COLUMNS,
     tree=("path", "parent"),
 )
@@ -181,13 +181,13 @@ def _coverage_fact(coverage: ModuleCoverage, unknown: str | None) -> Fact:
     share = coverage.inside_pct if unknown is None else None
     return Fact(
         "module_device_time_pct",
-        "Device time of modules",
+        "Device time in modules",
         share,
         "pct",
         None,
         "Share of the duration of all kernels, copies and sets in the selection that modules "
-        "launched, forward, recomputed or backward; the rest has the rows of kind outside and "
-        "unlinked.",
+        "launched, in forward, recomputed or backward calls; the rest is in the rows of kind "
+        "outside and unlinked.",
         None if share is not None else unknown or NO_TIME,
     )
 
@@ -249,8 +249,8 @@ def _notes(trace: Trace, tree: ModuleTree) -> tuple[Note, ...]:
             "quality",
             "backward_without_module",
             "info",
-            f"{lost} backward nodes ({lost_ns / NS_PER_US:,.0f} µs of host time) belong to no "
-            "module: their forward operator is unknown or ran outside every module.",
+            f"{lost:,} backward nodes ({lost_ns / NS_PER_US:,.0f} µs of host time) belong to no "
+            "module: their forward operator is unknown or ran outside all modules.",
             {"nodes": lost, "host_us": lost_ns / NS_PER_US},
         ),
     )
@@ -262,7 +262,7 @@ def _missing(trace: Trace) -> str | None:
     if is_lightning(trace):
         return "The Lightning recording holds no [pl][module] ranges."
     if "python_frames_left_out" in trace.quality.counts:
-        return "Python frames, and modules with them, were left out while reading, as was asked."
+        return "Python frames, and with them modules, were skipped while reading, as requested."
     if trace.python.height == 0:
         own = recorded_reason(trace, "modules", "python")
         return own or missing_reason(trace, "modules", NO_FRAMES)

@@ -13,8 +13,8 @@ from torch_tb_profiler.views.schema import Table, TableSpec
 EVENT_TYPES = TableSpec(
     "event_types",
     "Event types",
-    "One row per type of event, as the recording calls it. Types overlap (a kernel launch lies in "
-    "an operator), so rows do not add up.",
+    "One row per event type of the recording. Types overlap (a kernel launch is inside an "
+    "operator), so rows do not add up.",
     summed_rows.EVENT_TYPE_COLUMNS,
     sort="-side,-time_us,type",
     is_summary=True,

@@ -13,7 +13,7 @@ from torch_tb_profiler.views.schema import Table, TableSpec
 MEMORY_OPERATIONS = TableSpec(
     "memory_operations",
     "Memory operations",
-    "One row per kind of copy or set and the call of the host that asked for it.",
+    "One row per kind of copy or set and the host call that requested it.",
     summed_rows.MEMORY_OPERATION_COLUMNS,
     sort="-gpu_total_us,-cpu_total_us,name,host_call",
     is_summary=True,

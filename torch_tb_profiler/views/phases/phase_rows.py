@@ -26,22 +26,25 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 STEP = "step"
-NOT_CALLED = "Other is what the phases leave; a phase without a stretch has none of these."
-NO_STEPS = "No step lies in the selection."
+NOT_CALLED = (
+    "Other is the rest of the steps and has no calls; phases that do not occur have no values."
+)
+NO_STEPS = "The selection holds no step."
 
 PHASES = TableSpec(
     "phases",
     "Phases",
-    "The steps, and what the host did in them: every moment is of one phase, so the phases add up "
-    "to the steps. Device work has the phase of its launch.",
+    "The steps and their phases on the host: every moment belongs to one phase, so the phases "
+    "add up to the steps. Device work has the phase of its launch.",
     (
-        Column("phase", "Phase", "string", None, "Step, or phase of the steps."),
+        Column("phase", "Phase", "string", None, "step, or a phase of the steps."),
         Column(
             "calls",
             "Calls",
             "integer",
             "count",
-            "Steps; of a phase its stretches, null for other, which is what they leave.",
+            "Number of steps, or of occurrences of the phase; null for other, which is the rest "
+            "of the steps.",
         ),
         *call_columns("the time of the steps"),
         Column(
@@ -49,8 +52,8 @@ PHASES = TableSpec(
             "GPU Busy",
             "number",
             "us",
-            "Time in which at least one kernel, copy or set that was launched in the phase ran; "
-            "GPUs add up.",
+            "Time in which at least one kernel, copy or set launched in the phase ran; summed "
+            "over GPUs.",
         ),
     ),
 )
@@ -157,7 +160,7 @@ def _reasons(trace: Trace, steps: HostSteps, unknown: Mapping[Phase, str]) -> di
         of_phases = distinct.pop()
     else:
         names = ", ".join(phase.name.lower() for phase in unknown)
-        of_phases = f"Nothing in the recording tells of {names}." if names else ""
+        of_phases = f"The recording holds no data on {names}." if names else ""
     of_times = time_reasons(trace)
     if "gpu_total_us" in of_times:
         of_times["gpu_busy_us"] = of_times["gpu_total_us"]

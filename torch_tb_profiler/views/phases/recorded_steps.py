@@ -19,13 +19,13 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
 from torch_tb_profiler.views.schema import Column, Line, Series, Table, TableSpec
 
-NOT_OURS = "The events of the recording hold no such step, or it is not selected."
-NO_PASS = "Or nothing of a forward or backward pass lies in it."
-NO_STEP = "The file tells it of the whole recording."
+NOT_OURS = "The events hold no such step, or it is not selected."
+NO_PASS = "Or the step has no forward or backward pass."
+NO_STEP = "The file reports the whole recording only."
 
 _OF_PASSES = ("own_interval_us", "own_forward_backward_us", "own_tail_us")
 
-_STEP = Column("step", "Step", "string", None, "Number of the step; null: of the whole recording.")
+_STEP = Column("step", "Step", "string", None, "Number of the step; null: the whole recording.")
 
 
 def _time(key: str, title: str, text: str) -> Column:
@@ -35,8 +35,8 @@ def _time(key: str, title: str, text: str) -> Column:
 RECORDED_STEPS = TableSpec(
     "recorded_steps",
     "Steps as recorded",
-    "One row per step and device, as torch_npu's analysis sums it, with our own figures of the "
-    "same step: they are counted from the events.",
+    "One row per step and device as reported by torch_npu's analysis, with values computed from "
+    "the events for comparison.",
     (
         _STEP,
         Column("device", "Device", "integer", None, "Number of the device."),
@@ -44,31 +44,40 @@ RECORDED_STEPS = TableSpec(
         _time(
             "communication_not_overlapped_us",
             "Communication Exposed",
-            "Communication while nothing computed.",
+            "Communication not overlapped with computation.",
         ),
-        _time("overlapped_us", "Overlapped", "Communication while something computed."),
+        _time("overlapped_us", "Overlapped", "Communication overlapped with computation."),
         _time("communication_us", "Communication", "Time in which communication ran."),
-        _time("free_us", "Free", "Time in which neither ran."),
-        _time("stage_us", "Stage", "Length of the step, or of the stage of a pipeline."),
-        _time("bubble_us", "Bubble", "Waiting for other stages of a pipeline."),
+        _time("free_us", "Free", "Time without computation and communication."),
+        _time("stage_us", "Stage", "Length of the step, or of the pipeline stage."),
+        _time("bubble_us", "Bubble", "Waiting for other pipeline stages."),
         _time(
             "communication_not_overlapped_without_receive_us",
             "Exposed without Receive",
-            "Communication Exposed without receiving from other stages.",
+            "Communication Exposed, without receiving from other stages.",
         ),
         _time("preparing_us", "Preparing", "From the start of the step to its first task."),
         SOURCE,
-        _time("own_computing_us", "Computing (ours)", "Computation, from the events."),
+        _time(
+            "own_computing_us",
+            "Computing (from Events)",
+            "Computation time, computed from the events.",
+        ),
         _time(
             "own_communication_not_overlapped_us",
-            "Communication Exposed (ours)",
-            "Communication without computation, from the events.",
+            "Communication Exposed (from Events)",
+            "Communication without computation, computed from the events.",
         ),
-        _time("own_overlapped_us", "Overlapped (ours)", "Both at once, from the events."),
+        _time(
+            "own_overlapped_us",
+            "Overlapped (from Events)",
+            "Computation and communication together, computed from the events.",
+        ),
         _time(
             "own_free_us",
-            "Free (ours)",
-            "Neither, from the events, in our step: from its begin on the host, Preparing too.",
+            "Free (from Events)",
+            "Neither computation nor communication, computed from the events; the step begins on "
+            "the host, so Preparing is included.",
         ),
     ),
 )
@@ -76,27 +85,40 @@ RECORDED_STEPS = TableSpec(
 RECORDED_STEP_TRACE = TableSpec(
     "recorded_step_trace",
     "Step trace as recorded",
-    "One row per step, as a file of MindSpore tells it, with our own figures of the same step.",
+    "One row per step as reported by MindSpore, with values computed from the events for "
+    "comparison.",
     (
         _STEP,
         _time("total_us", "Total", "Length of the step."),
         _time(
-            "interval_us", "Interval", "From the end of the last step to the first forward work."
+            "interval_us",
+            "Interval",
+            "From the end of the previous step to the first forward work.",
         ),
         _time(
-            "forward_backward_us", "Forward and Backward", "From there to the last backward work."
+            "forward_backward_us",
+            "Forward and Backward",
+            "From the first forward work to the last backward work.",
         ),
-        _time("tail_us", "Tail", "From there to the end of the step."),
-        _time("communication_us", "Communication", "Collectives of gradients, overlaps once."),
+        _time("tail_us", "Tail", "From the last backward work to the end of the step."),
+        _time("communication_us", "Communication", "Gradient collectives; overlaps count once."),
         SOURCE,
-        _time("own_total_us", "Total (ours)", "Length of the step, from the events."),
-        _time("own_interval_us", "Interval (ours)", "As in the table above, from the events."),
+        _time(
+            "own_total_us", "Total (from Events)", "Length of the step, computed from the events."
+        ),
+        _time(
+            "own_interval_us",
+            "Interval (from Events)",
+            "As in the step trace, computed from the events.",
+        ),
         _time(
             "own_forward_backward_us",
-            "Forward and Backward (ours)",
-            "Forward and backward together, from the events.",
+            "Forward and Backward (from Events)",
+            "Forward and backward together, computed from the events.",
         ),
-        _time("own_tail_us", "Tail (ours)", "As in the table above, from the events."),
+        _time(
+            "own_tail_us", "Tail (from Events)", "As in the step trace, computed from the events."
+        ),
     ),
 )
 

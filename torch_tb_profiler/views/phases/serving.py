@@ -16,31 +16,31 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
-NOT_NAMED = "The names of the server's ranges do not tell it."
+NOT_NAMED = "The names of the server's ranges do not contain it."
 _HELPS = {
-    "context_requests": ("Prompt Requests", "Requests whose prompt was worked on."),
-    "context_tokens": ("Prompt Tokens", "Tokens of prompts that were computed in one window."),
-    "generation_requests": ("Generating Requests", "Requests that generated."),
-    "generation_tokens": ("Generated Tokens", "Tokens computed for these in one window."),
+    "context_requests": ("Prompt Requests", "Requests in prefill."),
+    "context_tokens": ("Prompt Tokens", "Prompt tokens computed in one window."),
+    "generation_requests": ("Generating Requests", "Requests in decode."),
+    "generation_tokens": ("Generated Tokens", "Tokens generated in one window."),
 }
 
 SERVING_WINDOWS = TableSpec(
     "serving_windows",
     "Serving windows",
-    "Iterations of a server's scheduler by kind, requests and tokens, as the ranges of vLLM and "
-    "SGLang name them; alike ones are one row.",
+    "Scheduler iterations of a server by kind, requests and tokens, from the range names of vLLM "
+    "and SGLang; equal ones share a row.",
     (
-        Column("kind", "Kind", "string", None, "prefill, decode, or both in one: mixed."),
+        Column("kind", "Kind", "string", None, "prefill, decode, or mixed (both)."),
         Column("batch", "Batch", "integer", "count", "Requests in one window."),
         Column("tokens", "Tokens", "integer", "count", "Tokens computed in one window."),
-        Column("calls", "Calls", "integer", "count", "Windows of the kind.", additive=True),
+        Column("calls", "Calls", "integer", "count", "Number of windows.", additive=True),
         *(column for column in call_columns("") if not column.key.endswith("_pct")),
         *(Column(key, title, "integer", "count", text) for key, (title, text) in _HELPS.items()),
-        Column("server", "Server", "string", None, "Whose names they are."),
+        Column("server", "Server", "string", None, "Server that named the ranges."),
     ),
     sort="kind,batch,tokens",
     is_summary=True,
-    when_empty="The recording has no ranges of a server's scheduler in the selection.",
+    when_empty="The selection holds no scheduler ranges of a server.",
 )
 
 

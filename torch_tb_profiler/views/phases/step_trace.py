@@ -21,47 +21,47 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
 
 MEAN = "mean"
-NO_TIME = "The step takes no time."
-NOT_IN_STEP = "Nothing of a forward or backward pass lies in this step."
+NO_TIME = "The step has no duration."
+NOT_IN_STEP = "The step has no forward or backward pass."
 
 _PARTS: tuple[tuple[str, str, str], ...] = (
     (
         "interval_us",
         "Interval",
-        "From the beginning of the step (the end of the last one's work) to its first forward "
-        "work: loading data, copying it to the device. Also what lies between a pass and the next "
-        "one, where a step has several.",
+        "From the start of the step (the end of the previous step's work) to its first forward "
+        "work: loading data and copying it to the device. Also the time between passes if a step "
+        "has several.",
     ),
     (
         "forward_us",
         "Forward",
-        "From the first forward work to the first backward work; without a backward pass to the "
-        "last forward work.",
+        "From the first forward work to the first backward work, or to the last forward work if "
+        "there is no backward pass.",
     ),
     ("backward_us", "Backward", "From the first backward work to the end of the last."),
     (
         "communication_us",
         "Communication",
-        "Collectives inside forward and backward; part of those.",
+        "Collectives during forward and backward; part of both.",
     ),
     (
         "communication_hidden_us",
         "Communication Hidden",
-        "Of these, the time in which the worker computed too.",
+        "Part of Communication that overlaps with computation.",
     ),
     (
         "communication_exposed_us",
         "Communication Exposed",
-        "Of these, the time in which it did not.",
+        "Part of Communication without computation.",
     ),
     (
         "tail_us",
         "Tail",
-        "From the end of the last pass to the end of the step: what is left of gradient "
-        "reduction, and the optimizer.",
+        "From the end of the last pass to the end of the step: the rest of gradient reduction, "
+        "and the optimizer.",
     ),
     ("total_us", "Total", "Length of the step: interval, forward, backward and tail add up to it."),
-    ("communication_tail_us", "Communication in Tail", "Collectives in the tail; part of it."),
+    ("communication_tail_us", "Communication in Tail", "Collectives during the tail; part of it."),
 )
 
 _SHARED = (
@@ -104,10 +104,16 @@ def _share_key(key: str) -> str:
 STEP_TRACE = TableSpec(
     "step_trace",
     "Step trace",
-    "One row per step and one for their mean. Of recordings with device work the parts are told "
-    "by when it ran, of others by the host.",
+    "One row per step and one for their mean. The parts follow the device work if there is any, "
+    "else the host.",
     (
-        Column("step", "Step", "string", None, f"Number; {MEAN}: of whole steps with a pass."),
+        Column(
+            "step",
+            "Step",
+            "string",
+            None,
+            f"Number of the step; {MEAN}: the mean over whole steps with a pass.",
+        ),
         *_columns_of_times(),
         *_columns_of_shares(),
     ),
@@ -206,6 +212,6 @@ def side_fact(parts: StepTrace) -> Fact:
         None,
         None,
         "The parts of the step trace begin and end with the device work launched in forward and "
-        "backward passes, in steps stretched to the end of their device work; where nothing ran on "
-        "a device, with what the host did.",
+        "backward passes; steps extend to the end of their device work. Without device work the "
+        "host activity counts.",
     )

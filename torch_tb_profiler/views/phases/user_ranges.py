@@ -17,7 +17,7 @@ USER_RANGES = TableSpec(
     summed_rows.USER_RANGE_COLUMNS,
     sort="-cpu_total_us,name,thread",
     is_summary=True,
-    when_empty="The selection holds no range beside steps, data loading, optimizers and passes, "
+    when_empty="The selection holds no ranges besides steps, data loading, optimizers and passes, "
     "which are event types.",
     two_sided=True,
 )

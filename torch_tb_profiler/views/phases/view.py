@@ -60,7 +60,7 @@ _MISSING = {
     Phase.DATALOADER: "no range of a data loader",
     Phase.FORWARD: "no call of a module, no operator of a backward pass and no range of a forward "
     "pass",
-    Phase.BACKWARD: "no autograd node and no range of a backward pass (inference?)",
+    Phase.BACKWARD: "no autograd node and no range of a backward pass (it may be inference)",
     Phase.OPTIMIZER: "no range of an optimizer",
 }
 
@@ -137,19 +137,19 @@ def _source_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
         sources = marks(trace).sources_of(phase)
         texts = [f"{SOURCE_TITLES[source]} ({count:,})" for source, count in sources.items()]
         if phase is Phase.FORWARD and _is_before_backward(trace):
-            texts.append("what comes before the backward pass")
+            texts.append("time before the backward pass")
         how, name = given.get(phase, ("", None))
         if name is not None:
-            texts.append(f"{how} {name}, as was asked")
+            texts.append(f"{how} {name}, as requested")
         facts.append(
             Fact(
                 f"{phase.name.lower()}_found_by",
-                f"{title} found by",
+                f"{title} detected by",
                 ", ".join(texts) or None,
                 None,
                 None,
-                f"What in the recording tells where {title.lower()} begins and ends, and how many "
-                "slices do.",
+                f"Source of the boundaries of {title.lower()} in the recording, and the number "
+                "of slices.",
                 unknown.get(phase),
             )
         )
@@ -164,7 +164,8 @@ def _notes(trace: Trace, selection: Selection, work: PhaseWork) -> tuple[Note, .
                 "quality",
                 "phase_not_narrowing",
                 "info",
-                f"The phase {selection.phase} does not narrow phases and step trace.",
+                f"Phases and step trace show all phases; the phase {selection.phase} restricts "
+                "the other tables only.",
                 {"phase": selection.phase},
             )
         )
@@ -176,8 +177,8 @@ def _notes(trace: Trace, selection: Selection, work: PhaseWork) -> tuple[Note, .
                 "quality",
                 "work_without_phase",
                 "info",
-                f"{len(lost):,} kernels, copies and sets ({lost_us:,.0f} µs) are of no phase: what "
-                "launched them is not known. They are in the row of the step only.",
+                f"{len(lost):,} kernels, copies and sets ({lost_us:,.0f} µs) have no phase "
+                "because their launch is not known. They are in the row of the step only.",
                 {"count": len(lost), "device_us": lost_us, "columns": ["gpu_total_us"]},
             )
         )
@@ -196,7 +197,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="phases",
     title="Phases",
-    help="What were the steps for: loading data, forward, backward, optimizer?",
+    help="How do the steps divide into data loading, forward, backward and optimizer?",
     scope="trace",
     parameters=PARAMETERS,
     tables=(

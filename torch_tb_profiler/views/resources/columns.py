@@ -6,38 +6,40 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 
 SUMMARY = TableSpec(
     "summary",
-    "What was measured",
-    "One row per metric and source: samples that the recorder took beside the events, and counters "
-    "of the recording that tell of use.",
+    "Measurements",
+    "One row per metric and source: samples taken by the recorder, and utilization counters of "
+    "the trace.",
     (
-        Column("metric", "Metric", "string", None, "What was measured, as the recording calls it."),
-        Column("source", "Source", "string", None, "Of what: the host, a GPU, a process."),
-        Column("mean", "Mean", "number", None, "Mean of the samples of the selection."),
-        Column("min", "Min", "number", None, "The lowest of them."),
-        Column("max", "Max", "number", None, "The highest of them."),
-        Column("unit", "Unit", "string", None, "What the numbers of the row count."),
+        Column("metric", "Metric", "string", None, "Name of the metric in the recording."),
+        Column(
+            "source", "Source", "string", None, "What it measures: the host, a GPU or a process."
+        ),
+        Column("mean", "Mean", "number", None, "Mean of the samples in the selection."),
+        Column("min", "Min", "number", None, "Lowest sample."),
+        Column("max", "Max", "number", None, "Highest sample."),
+        Column("unit", "Unit", "string", None, "Unit of the row."),
         Column(
             "samples",
             "Samples",
             "integer",
             "count",
-            "How many were taken in the selection; null of a mean that the recorder made itself.",
+            "Number of samples in the selection; null for a mean computed by the recorder.",
         ),
-        Column("about", "About", "string", None, "What the metric means, where that is known."),
+        Column("about", "About", "string", None, "Meaning of the metric, where known."),
     ),
-    when_empty="No sample lies in the selection.",
+    when_empty="The selection holds no sample.",
 )
 
 STEPS = TableSpec(
     "resource_steps",
     "Steps",
-    "Where the steps of the selection lie on the axis of the curves: of many every nth, those of "
-    "several processes from the first start to the last end.",
+    "Positions of the selected steps on the time axis. Of many steps every nth; of several "
+    "processes from the first start to the last end.",
     (
         Column("step", "Step", "string", None, "Number of the step."),
-        Column("start_us", "Start", "number", "us", "When it began on the host."),
-        Column("end_us", "End", "number", "us", "When it ended on the host."),
+        Column("start_us", "Start", "number", "us", "Start on the host."),
+        Column("end_us", "End", "number", "us", "End on the host."),
     ),
     is_summary=True,
-    when_empty="The recording names no steps.",
+    when_empty="The recording has no steps.",
 )

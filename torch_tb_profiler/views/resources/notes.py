@@ -11,7 +11,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
 from torch_tb_profiler.views.schema import Note
 
-NOTHING = "The recording holds no samples of the host or of devices, and no counter of their use."
+NOTHING = "The recording holds no samples of the host or devices, and no utilization counters."
 SAMPLED: dict[Capability, tuple[str, str]] = {
     "host_samples": (HOST, "host and processes"),
     "gpu_samples": (DEVICES, "GPUs"),
@@ -35,7 +35,10 @@ def not_sampled(trace: Trace, series: Sequence[SampleSeries]) -> list[Note]:
     for what, (kind, source) in SAMPLED.items():
         reason = recorded_reason(trace, what)
         if reason is not None:
-            text = f"{'Not all' if kind in kinds else 'Nothing'} was sampled of {source}: {reason}"
+            text = (
+                f"{'Not all metrics were' if kind in kinds else 'Nothing was'} sampled for "
+                f"{source}: {reason}"
+            )
             notes.append(Note("quality", f"{what}_missing", "info", text))
     return notes
 
@@ -45,5 +48,5 @@ def series_left_out(trace: Trace) -> list[Note]:
     count = samples(trace).left_out
     if not count:
         return []
-    text = f"{count} metrics are left out: the recording has more than {MAX_SERIES}."
+    text = f"{count:,} metrics are not shown: the recording has more than {MAX_SERIES}."
     return [Note("quality", "samples_left_out", "info", text, {"count": count})]

@@ -72,8 +72,8 @@ def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Se
     if not left_out:
         return charts, []
     text = (
-        f"{left_out} curves are not drawn here, those that vary least: the table has their means, "
-        "the timeline all of their values."
+        f"The {left_out} curves that vary least are not drawn. The table has their means, the "
+        "timeline all their values."
     )
     return charts, [Note("quality", "curves_left_out", "info", text, {"count": left_out})]
 

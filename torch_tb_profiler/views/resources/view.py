@@ -40,8 +40,8 @@ from torch_tb_profiler.views.spec import ViewSpec
 TABLE_UNITS: dict[str, tuple[float, str]] = {"bytes": (2**20, "MiB"), "bytes/s": (1e6, "MB/s")}
 """Units whose numbers are too long to read, and what the table counts in."""
 
-ONE_VALUE = "The recorder tells one value for the whole recording."
-OWN_CLOCK = "The samples have a clock of their own: 0 is their first."
+ONE_VALUE = "The recorder reports one value for the whole recording."
+OWN_CLOCK = "The samples use a separate clock that starts at the first sample."
 
 
 def resources(trace: Trace, selection: Selection) -> View:
@@ -112,7 +112,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="resources",
     title="Resources",
-    help="How much of the host's cores and of the devices was used over time?",
+    help="How busy were the host's cores and the devices over time?",
     scope="trace",
     tables=(SUMMARY, STEPS),
     function=resources,

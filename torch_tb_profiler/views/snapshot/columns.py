@@ -7,26 +7,27 @@ from __future__ import annotations
 
 from torch_tb_profiler.views.schema import Column, TableSpec
 
-_DEVICE = Column("device", "Device", "string", None, "Whose memory it is.")
+_DEVICE = Column("device", "Device", "string", None, "Device that holds the memory.")
 _SEGMENT = Column("segment", "Segment", "integer", None, "Number of the segment in the snapshot.")
-_ADDRESS = Column("address", "Address", "string", None, "Where it begins, as a hexadecimal number.")
+_ADDRESS = Column("address", "Address", "string", None, "First address, as a hexadecimal number.")
 _FRAME = Column(
     "frame",
     "Allocated in",
     "string",
     None,
-    "The innermost line of Python that asked for it and is not of PyTorch itself, with its "
-    "function.",
+    "Innermost Python frame outside PyTorch of the allocation: file, line and function.",
 )
 _STACK = Column(
     "call_stack",
     "Call Stack",
     "string",
     None,
-    "The lines of Python that asked for it, innermost first.",
+    "Python frames of the allocation, innermost first.",
     hidden=True,
 )
-_SHARE = Column("pct", "Share", "number", "pct", "Its share of all of the device at that moment.")
+_SHARE = Column(
+    "pct", "Share", "number", "pct", "Share of the device's allocated memory at that moment."
+)
 
 
 def _bytes(key: str, title: str, help: str, *, additive: bool = False) -> Column:
@@ -36,43 +37,43 @@ def _bytes(key: str, title: str, help: str, *, additive: bool = False) -> Column
 DEVICES = TableSpec(
     "devices",
     "Memory per device",
-    "One row per device: what its allocator held when the snapshot was taken, and the most it had.",
+    "One row per device: the allocator's memory when the snapshot was taken, and its peaks.",
     (
         _DEVICE,
-        _bytes("reserved_bytes", "Reserved", "What the allocator held from the device."),
-        _bytes("allocated_bytes", "Allocated", "What blocks in use took of that."),
+        _bytes("reserved_bytes", "Reserved", "Memory that the allocator reserved from the device."),
+        _bytes("allocated_bytes", "Allocated", "Memory of the blocks in use."),
         _bytes(
             "pending_free_bytes",
             "Pending Free",
-            "What was given back and waits until another stream no longer uses it.",
+            "Memory that was freed but waits until another stream no longer uses it.",
         ),
-        _bytes("inactive_bytes", "Free", "What was reserved and in no block that is in use."),
+        _bytes("inactive_bytes", "Free", "Reserved memory that no block in use occupies."),
         _bytes(
             "largest_free_bytes",
             "Largest Free",
-            "The largest free piece: what is larger needs new memory of the device.",
+            "Largest free block: a larger allocation needs new memory from the device.",
         ),
         Column(
             "fragmentation_pct",
             "Fragmentation",
             "number",
             "pct",
-            "Free memory as share of what is reserved.",
+            "Free memory as share of the reserved memory.",
         ),
         _bytes(
             "rounding_bytes",
             "Rounding",
-            "What blocks in use are larger than was asked for.",
+            "Bytes by which blocks in use exceed the requested sizes.",
         ),
-        Column("segments", "Segments", "integer", "count", "Pieces that the device gave."),
+        Column("segments", "Segments", "integer", "count", "Segments reserved from the device."),
         Column("blocks", "Blocks", "integer", "count", "Blocks in use."),
         _bytes(
             "peak_allocated_bytes",
             "Peak Allocated",
-            "The most that was in use after an event. PyTorch's events tell what was asked for, "
-            "not the size of the block.",
+            "Most memory in use after an event. PyTorch's events give the requested size, not "
+            "that of the block.",
         ),
-        _bytes("peak_reserved_bytes", "Peak Reserved", "The most that was reserved after one."),
+        _bytes("peak_reserved_bytes", "Peak Reserved", "Most memory reserved after an event."),
         Column(
             "peak_us",
             "Peak Time",
@@ -88,28 +89,37 @@ DEVICES = TableSpec(
 SEGMENTS = TableSpec(
     "segments",
     "Segments",
-    "One row per segment, a piece that the device gave to the allocator, as the snapshot ends.",
+    "One row per segment (memory reserved from the device) at the end of the snapshot.",
     (
         _SEGMENT,
         _DEVICE,
         _ADDRESS,
-        Column("type", "Type", "string", None, "For small blocks (up to 1 MiB) or large ones."),
-        Column("stream", "Stream", "integer", None, "The stream whose work may use it."),
+        Column(
+            "type",
+            "Type",
+            "string",
+            None,
+            "small: for blocks of up to 1 MiB; large: for larger ones.",
+        ),
+        Column("stream", "Stream", "integer", None, "Stream that may use the segment."),
         Column(
             "pool",
             "Pool",
             "string",
             None,
-            "Its pool: (0, 0) is the usual one, others are of CUDA graphs.",
+            "Memory pool: (0, 0) is the default one, others belong to CUDA graphs.",
         ),
-        Column("is_expandable", "Expandable", "boolean", None, "Whether it can grow."),
-        _bytes("total_bytes", "Size", "How large it is.", additive=True),
-        _bytes("allocated_bytes", "Allocated", "What blocks in use take of it.", additive=True),
+        Column("is_expandable", "Expandable", "boolean", None, "Whether the segment can grow."),
+        _bytes("total_bytes", "Size", "Size in bytes.", additive=True),
+        _bytes("allocated_bytes", "Allocated", "Memory of its blocks in use.", additive=True),
         _bytes(
-            "pending_free_bytes", "Pending Free", "What waits for another stream.", additive=True
+            "pending_free_bytes",
+            "Pending Free",
+            "Memory that was freed but waits for another stream.",
+            additive=True,
         ),
-        _bytes("free_bytes", "Free", "What is in no block that is in use.", additive=True),
-        _bytes("largest_free_bytes", "Largest Free", "The largest free piece of it."),
+        _bytes("free_bytes", "Free", "Memory that no block in use occupies.", additive=True),
+        _bytes("largest_free_bytes", "Largest Free", "Largest free block of the segment."),
         Column("used_pct", "Used", "number", "pct", "Allocated as share of its size."),
         Column("blocks", "Blocks", "integer", "count", "Blocks in use.", additive=True),
         _FRAME,
@@ -122,8 +132,8 @@ SEGMENTS = TableSpec(
 BLOCKS = TableSpec(
     "blocks",
     "Blocks",
-    "One row per block of a segment, in use or free, as the snapshot ends: with their offsets they "
-    "are the map of the memory.",
+    "One row per block of a segment, in use or free, at the end of the snapshot; the offsets "
+    "make the memory map.",
     (
         _SEGMENT,
         _DEVICE,
@@ -133,18 +143,18 @@ BLOCKS = TableSpec(
             "Offset",
             "integer",
             "bytes",
-            "Where it begins in its segment.",
+            "Offset in its segment.",
             family="memory",
         ),
-        _bytes("size_bytes", "Size", "How large it is.", additive=True),
-        _bytes("requested_bytes", "Requested", "What was asked for.", additive=True),
+        _bytes("size_bytes", "Size", "Size in bytes.", additive=True),
+        _bytes("requested_bytes", "Requested", "Requested size.", additive=True),
         Column(
             "state",
             "State",
             "string",
             None,
-            "active_allocated: in use; active_pending_free: given back, but another stream may "
-            "still use it; inactive: free.",
+            "active_allocated: in use; active_pending_free: freed, but another stream may still "
+            "use it; inactive: free.",
         ),
         Column(
             "allocation_us",
@@ -162,8 +172,8 @@ BLOCKS = TableSpec(
 
 BY_STACK = TableSpec(
     "by_stack",
-    "Who holds memory",
-    "One row per call stack and moment: what it had allocated that was in use then.",
+    "Memory by call stack",
+    "One row per call stack and moment: memory allocated there and in use at that moment.",
     (
         _DEVICE,
         Column(
@@ -171,28 +181,28 @@ BY_STACK = TableSpec(
             "Moment",
             "string",
             None,
-            "peak: when the most was in use; oom: when an allocation last failed; end: when the "
-            "snapshot was taken; chosen: the moment of at_us.",
+            "peak: most memory in use; oom: last failed allocation; end: the snapshot was taken; "
+            "chosen: the moment of at_us.",
         ),
         _FRAME,
-        _bytes("size_bytes", "Size", "What was in use, as events tell sizes.", additive=True),
+        _bytes("size_bytes", "Size", "Memory in use, with the sizes of the events.", additive=True),
         _SHARE,
         Column("blocks", "Blocks", "integer", "count", "Blocks in use.", additive=True),
         _STACK,
     ),
     sort="device,-moment,-size_bytes,frame",
-    when_empty="Nothing was in use.",
+    when_empty="No memory was in use.",
 )
 
 LIVE_BLOCKS = TableSpec(
     "alive_blocks",
     "In use at a moment",
-    "One row per block that was in use at the chosen moment (at_us), or at the peak of its device; "
-    "the largest ones.",
+    "One row per block in use at the chosen moment (at_us), or at the peak of its device; the "
+    "largest ones.",
     (
         _DEVICE,
         _ADDRESS,
-        _bytes("size_bytes", "Size", "How large it is.", additive=True),
+        _bytes("size_bytes", "Size", "Size in bytes.", additive=True),
         Column(
             "allocation_us",
             "Allocated",
@@ -202,36 +212,43 @@ LIVE_BLOCKS = TableSpec(
             family="moment",
         ),
         Column(
-            "release_us", "Released", "number", "us", "When it was given back.", family="moment"
+            "release_us",
+            "Released",
+            "number",
+            "us",
+            "When it was freed, since the start of the recording.",
+            family="moment",
         ),
         _FRAME,
         _STACK,
     ),
     sort="-size_bytes,device,address",
-    when_empty="Nothing was in use at that moment.",
+    when_empty="No memory was in use at that moment.",
 )
 
 HISTORY = TableSpec(
     "history",
     "History",
-    "One row per event of the allocator, in order.",
+    "One row per event of the allocator, in time order.",
     (
         Column("event", "Event", "integer", None, "Its number."),
         _DEVICE,
-        Column("time_us", "Time", "number", "us", "When, since the start of the recording."),
+        Column("time_us", "Time", "number", "us", "Time since the start of the recording."),
         Column(
             "action",
             "Action",
             "string",
             None,
-            "alloc, free_requested, free_completed: of blocks; segment_alloc, segment_free, "
-            "segment_map, segment_unmap: of memory of the device; oom: an allocation failed.",
+            "alloc, free_requested, free_completed: blocks; segment_alloc, segment_free, "
+            "segment_map, segment_unmap: device memory; oom: an allocation failed.",
         ),
         _ADDRESS,
-        Column("size_bytes", "Size", "integer", "bytes", "Of the block, or of what was asked for."),
+        Column(
+            "size_bytes", "Size", "integer", "bytes", "Size of the block, or of the failed request."
+        ),
         Column("stream", "Stream", "integer", None, "Stream of the block.", hidden=True),
-        _bytes("allocated_bytes", "Allocated", "What is in use afterwards."),
-        _bytes("reserved_bytes", "Reserved", "What is reserved afterwards."),
+        _bytes("allocated_bytes", "Allocated", "Memory in use after the event."),
+        _bytes("reserved_bytes", "Reserved", "Memory reserved after the event."),
         _FRAME,
         _STACK,
     ),
@@ -242,15 +259,15 @@ HISTORY = TableSpec(
 
 SETTINGS = TableSpec(
     "settings",
-    "Settings of the allocator",
-    "One row per setting (PYTORCH_CUDA_ALLOC_CONF), as the snapshot has them.",
+    "Allocator settings",
+    "One row per setting (PYTORCH_CUDA_ALLOC_CONF) recorded in the snapshot.",
     (
         Column("setting", "Setting", "string", None, "Its name."),
         Column("value", "Value", "string", None, "Its value."),
     ),
     sort="setting",
     is_summary=True,
-    when_empty="The snapshot does not say them.",
+    when_empty="The snapshot holds no settings.",
 )
 
 TABLES = (DEVICES, BY_STACK, SEGMENTS, LIVE_BLOCKS, BLOCKS, HISTORY, SETTINGS)

@@ -52,18 +52,18 @@ def _oom_facts(failed: dict[str, int | None], device: str, start_ns: int) -> lis
     return [
         Fact("oom_us", "Ran out of memory at", (time_ns - start_ns) / NS_PER_US, "us", device,
              "When an allocation last failed, since the start of the recording."),
-        Fact("oom_requested_bytes", "Asked for", failed["size_bytes"], "bytes", device,
-             "What that allocation asked for.", _missing_reason(failed["size_bytes"])),
+        Fact("oom_requested_bytes", "Requested", failed["size_bytes"], "bytes", device,
+             "Size of the failed allocation.", _missing_reason(failed["size_bytes"])),
         Fact("oom_free_bytes", "Free on the device", failed["device_free_bytes"], "bytes", device,
-             "What the device had left at that moment.",
+             "Free memory of the device at that moment.",
              _missing_reason(failed["device_free_bytes"])),
-        Fact("oom_unused_bytes", "Reserved, not used", unused, "bytes", device,
-             "What the allocator held at that moment and no block used."),
+        Fact("oom_unused_bytes", "Reserved but unused", unused, "bytes", device,
+             "Memory reserved by the allocator at that moment and not in use."),
     ]  # fmt: skip
 
 
 def _missing_reason(value: int | None) -> str | None:
-    return None if value is not None else "The snapshot does not tell it."
+    return None if value is not None else "Not in the snapshot."
 
 
 def _unused(failed: dict[str, int | None]) -> int:
@@ -83,8 +83,7 @@ def snapshot_notes(trace: Trace) -> list[Note]:
         size = int(lifetimes(trace).size_bytes[older].sum())
         text = (
             f"{int(older.sum()):,} blocks ({_size(size)}) were allocated before the first event "
-            "that the snapshot holds: recording began later, or its ring of max_entries events was "
-            "full."
+            "in the snapshot: recording began later, or the ring of max_entries events was full."
         )
         evidence: dict[str, object] = {"count": int(np.count_nonzero(older)), "bytes": size}
         notes.append(Note("quality", "snapshot_begins_late", "info", text, evidence))
@@ -99,22 +98,24 @@ def _oom_note(trace: Trace, device: str, failed: dict[str, int | None], count: i
         (pl.col("setting") == EXPANDABLE) & (pl.col("value") == "True")
     ).height
     text = (
-        f"{device} ran out of memory {'once' if count == 1 else f'{count} times'}; the last time "
-        f"{_size(requested)} were asked for, with "
-        f"{_size(failed['allocated_bytes'] or 0)} in use and "
-        f"{_size(unused)} reserved but unused."
+        f"{device} ran out of memory {'once' if count == 1 else f'{count} times'}; the last "
+        f"request was for {_size(requested)}, with {_size(failed['allocated_bytes'] or 0)} in "
+        f"use and {_size(unused)} reserved but unused."
     )
     if unused < requested:
         text += (
-            " All that was unused would not have been enough: the table 'Who holds "
-            "memory' tells who held how much at that moment."
+            " The unused memory would not have been enough even in one piece: the table 'Memory "
+            "by call stack' shows who held the memory at that moment."
         )
     elif is_expandable:
-        text += " It would have been enough in one piece: fewer sizes of blocks leave fewer gaps."
+        text += (
+            " The unused memory is fragmented: in one piece it would have been enough. Fewer "
+            "different block sizes leave fewer gaps."
+        )
     else:
         text += (
-            " It would have been enough in one piece: PYTORCH_CUDA_ALLOC_CONF="
-            "expandable_segments:True lets segments grow instead."
+            " The unused memory is fragmented: in one piece it would have been enough. "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead."
         )
     evidence: dict[str, object] = {
         "device": device, "count": count, "requested_bytes": requested, "unused_bytes": unused,

@@ -13,12 +13,12 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 NO_STACK = (
-    "No call stack was recorded (_record_memory_history(context=…, stacks=…) records them), or it "
-    "holds no frame."
+    "No call stack was recorded (_record_memory_history(context=…, stacks=…) records them), or "
+    "it has no frame."
 )
-NOT_IN_SNAPSHOT = "The snapshot does not tell it."
-BEFORE = "It was allocated before the first event of the snapshot."
-STILL = "It was still in use when the snapshot was taken."
+NOT_IN_SNAPSHOT = "Not in the snapshot."
+BEFORE = "The block was allocated before the first event of the snapshot."
+STILL = "The block was still in use when the snapshot was taken."
 
 DEVICE = (
     pl.when(pl.col("device") == HOST)

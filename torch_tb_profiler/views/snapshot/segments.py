@@ -20,7 +20,7 @@ from torch_tb_profiler.views.snapshot.rows import (
 )
 
 NO_EVENTS = "The snapshot holds no event of this device."
-FREE = "Only blocks in use have it."
+FREE = "Only blocks in use have this value."
 MAX_BLOCKS = 20_000
 """Blocks that a table holds at first; the rest is made when it is asked for itself."""
 

@@ -25,7 +25,7 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 ISSUES = frozenset({"truncated", "snapshot_without_times", "snapshot_stacks_left_out"})
 NO_SNAPSHOT = (
-    "The recording is no memory snapshot. One is written by torch.cuda.memory._dump_snapshot(PATH) "
+    "The recording is not a memory snapshot. torch.cuda.memory._dump_snapshot(PATH) writes one "
     "after torch.cuda.memory._record_memory_history()."
 )
 
@@ -62,7 +62,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="snapshot",
     title="Memory Snapshot",
-    help="What does the allocator hold, who asked for it, and why did an allocation fail?",
+    help="What does the allocator hold, which code allocated it, and why did an allocation fail?",
     scope="trace",
     parameters=PARAMETERS,
     tables=TABLES,
