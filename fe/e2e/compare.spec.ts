@@ -142,7 +142,7 @@ test("another device is said first, takes the confidence away, and the step lead
   onDevice(logdir, "after", "NVIDIA A100", 180, 4);
   const server = await serve(logdir);
   await page.goto(`${server.url}#run=after&view=compare&baseline_run=before`);
-  const around = page.getByRole("region", { name: "Surroundings" });
+  const around = page.getByRole("region", { name: "Environment" });
   await expect(around.locator(".warning").first()).toContainText("Tesla V100 against NVIDIA A100");
   await expect(around.locator(".warning").nth(1)).toContainText("ranks differ: 8 against 4");
   await expect(around.getByText("Times cannot be compared."), "said once").toHaveCount(1);
@@ -171,5 +171,5 @@ test("another device is said first, takes the confidence away, and the step lead
 test("a trace compared with itself differs in nothing", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small&view=compare&baseline_run=h100_bert_small`);
   await expect(page.getByRole("note").filter({ hasText: "Nothing differs" })).toBeVisible();
-  await expect(page.getByRole("region", { name: "Surroundings" })).toContainText("Nothing that is known differs");
+  await expect(page.getByRole("region", { name: "Environment" })).toContainText("Nothing that is known differs");
 });

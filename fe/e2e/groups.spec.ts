@@ -10,7 +10,7 @@ test("groups: hierarchy and domain, equal siblings folded, the operators of one 
   await expect(page.locator('[data-fact="gpu_time_outside_pct"]')).toHaveText("0 %");
   await page.getByRole("button", { name: "Equal siblings folded" }).click();
   await expect(table.getByTitle("BertLayer ×4", { exact: true })).toBeVisible();
-  await expect(await header(table, "Odd One Off By")).toBeVisible();
+  await expect(await header(table, "Outlier Deviation")).toBeVisible();
   await page.reload();
   await expect(table.getByTitle("BertLayer_0", { exact: true })).toHaveCount(0);
   await table.getByTitle("BertLayer ×4", { exact: true }).click();

@@ -4,7 +4,7 @@ import { expect, test } from "./fixtures";
 
 test("a click on the curve and a typed time list what is alive then", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
-  const alive = card(page, "Alive at a moment");
+  const alive = card(page, "Live allocations at a moment");
   await expect(alive.getByText("the peak")).toBeVisible();
   await expect(alive.getByText(/allocated$/)).toHaveText("1.657 MiB allocated");
   await page.getByRole("img", { name: /Memory by category/ }).click({ position: { x: 500, y: 150 } });

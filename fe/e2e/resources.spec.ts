@@ -12,7 +12,7 @@ test("curves, tables and files of resources and efficiency", async ({ guarded: p
   const server = await serve(RECORDING);
   await page.goto(`${server.url}#worker=rank0&view=resources`);
   await expect(await drawnChart(page, "Host: use")).toBeVisible();
-  await expect(card(page, "What was measured").getByRole("row", { name: /CPU user host/ })).toContainText("20");
+  await expect(card(page, "Measurements").getByRole("row", { name: /CPU user host/ })).toContainText("20");
   expect(await faults(page), "resources").toEqual([]);
   await page.getByRole("link", { name: "Efficiency" }).click();
   await expect(page.locator('[data-fact="mfu_pct"]')).toHaveText("3.8 %");

@@ -12,7 +12,7 @@ test("memory: curve, peak, composition, a range as selection", async ({ guarded:
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
   await expect(await drawnChart(page, "Memory over time")).toBeVisible();
   await expect(page.locator('[data-fact="peak_allocated_bytes"]')).toHaveText("1.657 MiB");
-  for (const title of ["Memory by operator", "Memory events", "Peak memory", "Alive at the peak"]) {
+  for (const title of ["Memory by operator", "Memory events", "Peak memory", "Live allocations at the peak"]) {
     await expect(card(page, title)).toBeVisible();
   }
 });
@@ -22,7 +22,7 @@ test("memory: what was alive at the peak by module is in the address", async ({ 
   await page.getByRole("button", { name: "By module" }).click();
   await page.reload();
   await expect(page.getByRole("button", { name: "By module" })).toHaveAttribute("aria-pressed", "true");
-  await expect(card(page, "Alive at the peak")).toContainText("SmallResNet_0");
+  await expect(card(page, "Live allocations at the peak")).toContainText("SmallResNet_0");
 });
 
 test("a selection beside the recording is said in every view, with a way back", async ({ guarded: page, standalone }) => {

@@ -190,14 +190,14 @@ function Composition({ context }: { readonly context: ViewContext }) {
     kind: "bar",
     horizontal: true,
     categories: top.map(({ row }) => textOf(shown, row, "name")),
-    lines: [{ name: "Alive at the peak", values: top.map(({ value }) => value) }],
+    lines: [{ name: "Live allocations at the peak", values: top.map(({ value }) => value) }],
     categoryTitle: "",
-    value: { title: "Alive at the peak", unit: "bytes" },
+    value: { title: "Live allocations at the peak", unit: "bytes" },
   };
   return (
     <div className="chart-row even" data-table="peak_composition">
       <Chart
-        title={`Alive at the peak of ${device ?? ""}`}
+        title={`Live allocations at the peak of ${device ?? ""}`}
         help={table.help}
         chart={chart}
         fileName={fileName("peak")}

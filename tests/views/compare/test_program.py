@@ -29,7 +29,7 @@ def test_what_nobody_recorded_is_no_row() -> None:
         ("switches", {"tf32_matmul": True, "gradcheck": False}, {"tf32_matmul": False},
          ("TF32 matmul", "none on")),
         ("compilation", {"compile_mode": ""}, {"compile_mode": "max-autotune"},
-         ("nothing compiled", "max-autotune")),
+         ("not used", "max-autotune")),
         ("parameters", {"parameters": 1000}, {"parameters": 2_000_000}, ("1,000", "2,000,000")),
         ("optimizer", {"optimizer": "AdamW", "optimizer_foreach": True},
          {"optimizer": "AdamW", "optimizer_fused": True}, ("AdamW, foreach", "AdamW, fused")),

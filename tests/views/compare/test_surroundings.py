@@ -129,7 +129,7 @@ def _all_reduce(group_size: int | None, **header: Any) -> Trace:
 
 
 JOB_OF_8 = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
-ALONE = "1 (neither a job nor a collective is recorded)"
+ALONE = "1 (no distributed job or collective recorded)"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_unknown_is_never_the_same() -> None:
     assert warnings(view) == []
     one = around(compare(training(), ALL, sides[0], ALL))["batch"]
     assert (one["baseline"], one["candidate"], one["same"]) == ("32", None, None)
-    assert one["reason"].startswith("Candidate: no shapes")
+    assert one["reason"].startswith("Candidate: input shapes")
 
 
 def test_a_processor_against_a_device() -> None:

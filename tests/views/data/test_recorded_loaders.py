@@ -97,7 +97,7 @@ def test_a_loader_in_the_process_and_its_evaluation() -> None:
     pipeline = view.tables["pipeline"]
     workers = {row["type"]: row["workers"] for row in rows(view, "pipeline")}
     assert (workers["fetch"], workers["steps"]) == (1, None)
-    assert "no work on a batch" in pipeline.null_reasons["workers"]
+    assert "not loader work" in pipeline.null_reasons["workers"]
     assert fetch["busy_pct"] == pytest.approx(40, rel=0.05)
     assert wait["busy_pct"] == pytest.approx(80, rel=0.05)
     assert stages["training", "pin"]["time_total_us"] is None

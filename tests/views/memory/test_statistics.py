@@ -87,7 +87,7 @@ def test_what_is_kept_is_what_is_alive_not_what_others_release() -> None:
         ("aten::mm", 9000, 1000, 9),
         (UNKNOWN, -8000, 0, None),
     ]
-    assert "outside of operators" in table.null_reasons["calls"]
+    assert "outside operators" in table.null_reasons["calls"]
 
 
 def test_recursion_counts_once() -> None:

@@ -267,7 +267,7 @@ def test_device_work_of_no_module_has_rows() -> None:
         (OUTSIDE, "outside", 15, 15, None, None),
         (UNKNOWN_LAUNCH, "unlinked", 15, 15, None, None),
     ]
-    assert "no module" in table.null_reasons["occurrences"]
+    assert "outside all modules" in table.null_reasons["occurrences"]
     assert [(fact.key, fact.value) for fact in view.facts] == [("module_device_time_pct", 50)]
     late = modules(t.trace(events), Selection(start_ns=90_000))
     assert late.tables["modules"].frame.select(keys).rows() == [

@@ -254,7 +254,7 @@ def test_a_forward_pass_that_only_its_backward_pass_tells_of_is_shown() -> None:
     trace = t.trace([*events, t.op("ReluBackward0", 100, 50)])
     view = phases(trace, Selection())
     facts = {fact.key: fact.value for fact in view.facts}
-    assert facts["forward_found_by"] == "what comes before the backward pass"
+    assert facts["forward_found_by"] == "time before the backward pass"
     got = {name: row["cpu_total_us"] for name, row in rows(trace, "phases").items()}
     assert (got["forward"], got["backward"], got["other"]) == (40, 60, 300)
     assert rows(trace, "step_trace")["1"]["forward_us"] == 40

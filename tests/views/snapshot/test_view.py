@@ -86,7 +86,7 @@ def test_who_holds_memory_is_the_program() -> None:
     [
         (2**40, {}, "would not have been enough"),
         (8 * KIB, {}, "expandable_segments:True"),
-        (8 * KIB, {"expandable_segments": True}, "fewer sizes of blocks"),
+        (8 * KIB, {"expandable_segments": True}, "Fewer different block sizes"),
     ],
 )
 def test_why_memory_ran_out(asked: int, settings: dict[str, Any], says: str) -> None:

@@ -16,8 +16,8 @@ NOTHING_COMPILED = "not used"
 NOT_SET = "not set"
 
 SWITCHES = {
-    "tf32_matmul": "TF32 in products",
-    "tf32_cudnn": "TF32 in convolutions",
+    "tf32_matmul": "TF32 matmul",
+    "tf32_cudnn": "TF32 convolutions",
     "deterministic_algorithms": "deterministic algorithms",
     "cudnn_deterministic": "deterministic cuDNN",
     "anomaly_mode": "anomaly detection",
