@@ -25,13 +25,13 @@ def found(rows: list[tuple[int, str, int | None, float | None]]) -> list[tuple[i
     ("device", "operations", "why", "advice"),
     [
         # 60 of 64 before Shuffle (4), 10 of 64 behind it.
-        (0, [4], "the queue before it is 94 % full and the one behind it 16 %", "Shuffle has one"),
+        (0, [4], "its input queue is 94 % full and its output queue 16 %", "Shuffle has one"),
         # 60 of 64 behind both readers, 10 of 64 behind Shuffle (1).
-        (1, [1], "the queue before it is 94 % full and the one behind it 16 %", "Shuffle has one"),
+        (1, [1], "its input queue is 94 % full and its output queue 16 %", "Shuffle has one"),
         # 60 of 64 everywhere: the last operation.
-        (2, [0], "the queue before it is 94 % full", "Give batch more workers"),
+        (2, [0], "its input queue is 94 % full", "Give batch more workers"),
         # 10 of 64 everywhere: the first operations.
-        (3, [2, 3], "no queue behind them is more than 16 % full", "Reading is slow"),
+        (3, [2, 3], "no queue after them is more than 16 % full", "Reading is slow"),
     ],
 )
 def test_recorded_pipelines(device: int, operations: list[int], why: str, advice: str) -> None:

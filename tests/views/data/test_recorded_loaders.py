@@ -117,7 +117,7 @@ def test_a_loader_in_the_process_and_its_evaluation() -> None:
     note = next(note for note in view.notes if note.code == "data_loading_bottleneck")
     assert note.severity == "warning"
     for part in (
-        "waited for 24.0 ms of", "20 of 20 batches", "DataLoader(num_workers=", "reading samples",
+        "waited 24.0 ms of", "20 of 20 batches", "DataLoader(num_workers=", "reading samples",
         "12.0 ms (50 %)", "estimated",
     ):  # fmt: skip
         assert part in note.text

@@ -55,7 +55,7 @@ def test_nccl_without_kernels_has_no_time_and_no_bandwidth() -> None:
     assert "enqueues" in found.tables["collectives"].null_reasons["bus_bandwidth_gb_per_s"]
     assert "enqueues" in found.tables["overlap"].null_reasons["communication_us"]
     (note,) = [note for note in found.notes if note.code == "collective_untimed"]
-    assert note.text.startswith("2 of 2 calls only enqueue work")
+    assert note.text.startswith("The device work of 2 of 2 calls was not recorded")
     assert note.evidence["workers"] == ["a", "b"]
 
 
@@ -142,7 +142,7 @@ def test_who_waits_in_a_receive_is_the_schedules() -> None:
     ]
     alone = view({"a": trace(first[:1]), "b": trace(second[:1])})
     assert rows(alone, "stragglers", "collectives", "delay_us") == [(0, None)] * 2
-    assert "sends and receives" in alone.tables["stragglers"].null_reasons["delay_us"]
+    assert "Sends and receives" in alone.tables["stragglers"].null_reasons["delay_us"]
 
 
 def test_ranks_stand_in_order_of_their_numbers() -> None:

@@ -122,7 +122,7 @@ def test_ranks_that_are_not_here_are_said_first() -> None:
     two = {f"rank{number}": trace(rank(50 * number), **job) for number in range(2)}
     note = view(two).notes[0]
     assert (note.code, note.severity) == ("ranks_missing", "warning")
-    assert note.text.startswith("2 of 8 ranks are here.")
+    assert note.text.startswith("Recordings of 2 of 8 ranks are loaded.")
     columns = set(cast(list[str], note.evidence["columns"]))
     assert columns < {key for table in view(two).tables.values() for key in table.frame.columns}
     alone = {"rank0": trace(rank(0), **job)}

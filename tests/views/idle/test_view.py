@@ -93,7 +93,7 @@ def test_collections_that_nobody_recorded_are_null() -> None:
     causes = idle(two_steps(), Selection()).tables["causes"]
     row = causes.frame.filter(gpu=0, cause="garbage_collection").row(0, named=True)
     assert (row["total_us"], row["gaps"]) == (None, None)
-    assert "garbage" in causes.null_reasons["total_us"]
+    assert "Garbage" in causes.null_reasons["total_us"]
 
 
 def test_without_device_work_it_says_why() -> None:

@@ -39,7 +39,7 @@ def test_the_steady_range_is_proposed_with_its_evidence() -> None:
     (note,) = view.notes
     assert note.code == "steady_range"
     assert note.evidence["steps"] == "1:4"
-    assert "Iterations 1 to 4 vary by 0.0 %" in note.text
+    assert "iterations 1–4, which vary by 0.0 %" in note.text
 
 
 @pytest.mark.parametrize(

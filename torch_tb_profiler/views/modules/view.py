@@ -22,8 +22,7 @@ from torch_tb_profiler.analysis.recording.module_tree import ModuleTree, is_ligh
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.flame_bars import flame_table
-from torch_tb_profiler.views.modules.flame import FLAME
+from torch_tb_profiler.views.flame_bars import flame_columns, flame_table
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
@@ -137,6 +136,14 @@ MODULES = TableSpec(
     help="One row per module and position in the tree; calls of the same module there are summed. "
     "Device work outside all modules has separate rows.",
     columns=_COLUMNS,
+    tree=("path", "parent"),
+)
+
+FLAME = TableSpec(
+    name="module_flame",
+    title="Module flame graph",
+    help="One bar per module of the tree, widths being forward time, laid out left to right.",
+    columns=flame_columns("module"),
     tree=("path", "parent"),
 )
 

@@ -30,12 +30,8 @@ from torch_tb_profiler.analysis.steps.phases.times import (
 )
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views import summed_rows
 from torch_tb_profiler.views.phases import PARAMETERS
-from torch_tb_profiler.views.phases.event_types import EVENT_TYPES, event_types_table
-from torch_tb_profiler.views.phases.memory_operations import (
-    MEMORY_OPERATIONS,
-    memory_operations_table,
-)
 from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
 from torch_tb_profiler.views.phases.recorded_steps import (
     RECORDED_STEP_TRACE,
@@ -50,7 +46,7 @@ from torch_tb_profiler.views.phases.step_trace import (
     step_trace_series,
     step_trace_table,
 )
-from torch_tb_profiler.views.phases.user_ranges import USER_RANGES, user_ranges_table
+from torch_tb_profiler.views.phases.summaries import EVENT_TYPES, MEMORY_OPERATIONS, USER_RANGES
 from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.recorded import recorded_frame
 from torch_tb_profiler.views.schema import Fact, Note, View
@@ -82,9 +78,9 @@ def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
     tables = [
         phases_table(trace, steps, calls, work, unknown),
         step_table,
-        event_types_table(trace, selection),
-        memory_operations_table(trace, selection),
-        user_ranges_table(trace, selection, domain),
+        summed_rows.event_types_table(EVENT_TYPES, trace, selection),
+        summed_rows.memory_operations_table(MEMORY_OPERATIONS, trace, selection),
+        summed_rows.user_ranges_table(USER_RANGES, trace, selection, domain=domain),
     ]
     if len(serving_ranges(trace)):
         tables.append(serving_table(trace, selection))
