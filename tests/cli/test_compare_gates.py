@@ -53,7 +53,7 @@ def slower(tmp_path: Path) -> Path:
         ("average_step.nothing>+5%", ["no measure 'nothing'", "measures: total_us"]),
         ("steps_.total_us>+5%", ["no table 'steps_'", "tables: average_step"]),
         ("operators[colour=red].calls>+0", ["no column"]),
-        ("operators.calls>+5ms", ["calls has no unit 'ms'", "it takes % or none"]),
+        ("operators.calls>+5ms", ["calls has no unit 'ms'", "use % or none"]),
         ("operators.calls>+0@95", ["remove the part after @"]),
         ("average_step.total_us>+5%@100", ["@99.9"]),
     ],
