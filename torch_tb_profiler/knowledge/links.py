@@ -38,7 +38,7 @@ class LinkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkRates:
     """What a GPU can send, or get, at most: 10^9 bytes per second in one direction.
 
     Attributes:
@@ -66,15 +66,15 @@ def pcie_gb_per_s(generation: int, lanes: int) -> float:
 
 
 @lru_cache(maxsize=1024)
-def links(device_name: str) -> Links | None:
+def links(device_name: str) -> LinkRates | None:
     """The links of the GPU a trace calls ``device_name``; None for an unknown model."""
     for entry in link_file().links:
         if re.search(entry.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
             if entry.pcie is None:
                 name = None if entry.host is None else "NVLink-C2C"
-                return Links(entry.host, name, entry.peer, entry.source)
+                return LinkRates(entry.host, name, entry.peer, entry.source)
             host = pcie_gb_per_s(entry.pcie, entry.lanes)
-            return Links(host, f"PCIe {entry.pcie}.0 x{entry.lanes}", entry.peer, entry.source)
+            return LinkRates(host, f"PCIe {entry.pcie}.0 x{entry.lanes}", entry.peer, entry.source)
     return None
 
 

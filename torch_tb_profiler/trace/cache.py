@@ -76,7 +76,9 @@ def load_trace(folder: Path) -> Trace:
             meta=meta_from(manifest["meta"]),
             strings=frames.pop(_STRINGS)[_STRINGS].to_numpy().astype(np.object_),
             quality=_quality(**manifest["quality"]),
-            side={name: _load_side(folder, name, of) for name, of in manifest["side"].items()},
+            side={
+                name: _load_side(folder, name, entry) for name, entry in manifest["side"].items()
+            },
             **frames,
         )
     except BrokenCacheError:

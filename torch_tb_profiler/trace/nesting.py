@@ -19,7 +19,7 @@ from torch_tb_profiler.trace.ordering import OrderedSlices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class NestedSpans:
     """Input of :func:`nest`: rows ordered by (track, start, longer first), without negative
     durations."""
 
@@ -100,7 +100,11 @@ class _Extents:
 
 
 def nest(
-    slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int, *, is_searchable: bool = True
+    slices: OrderedSlices | NestedSpans,
+    ids: Int64,
+    tolerance_ns: int,
+    *,
+    is_searchable: bool = True,
 ) -> Forest:
     """Nest the slices ``ids`` (ascending) on their tracks; see the module docstring for the rules.
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import traces as t
 from tests.views.memory.test_view import STATISTICS, UNKNOWN
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.pairs import NEVER, pair
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views.memory.curve import downsampled
@@ -60,7 +60,7 @@ def test_pairing_equals_replaying_record_by_record(rows: list[tuple[int, int, in
 def test_thinning_keeps_ends_and_peaks(rows: list[tuple[int, int]]) -> None:
     time = np.cumsum([gap for gap, _ in rows])
     value = np.array([v for _, v in rows], np.int64)
-    kept = downsampled(Curve(np.arange(len(rows)), time, value, value // 2), limit=20)
+    kept = downsampled(MemoryCurve(np.arange(len(rows)), time, value, value // 2), limit=20)
     assert len(kept) <= max(20, min(len(rows), 20))
     assert kept.tolist() == sorted(set(kept.tolist()))
     assert {0, len(rows) - 1} <= set(kept.tolist())

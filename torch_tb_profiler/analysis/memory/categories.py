@@ -41,7 +41,7 @@ CATEGORY_NAMES = tuple(category.name.lower() for category in MemoryCategory)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class MemoryBlocks:
     """What is told of each memory record; of releases nothing (-1).
 
     Attributes:
@@ -60,7 +60,7 @@ class Blocks:
 
 
 @per_trace
-def memory_blocks(trace: Trace) -> Blocks:
+def memory_blocks(trace: Trace) -> MemoryBlocks:
     """What is told of the memory records of a trace; made once."""
     records = memory_records(trace)
     count = len(records.time_ns)
@@ -84,7 +84,7 @@ def memory_blocks(trace: Trace) -> Blocks:
         phase[rows] = moments.phases(own_phase[rows])
         over[rows], allocated_in_pass[rows] = moments.passed, moments.begun
         category[rows] = _categories(moments, phase[rows], is_weight[rows], in_operator[rows])
-    return Blocks(category, phase, end, over, allocated_in_pass)
+    return MemoryBlocks(category, phase, end, over, allocated_in_pass)
 
 
 def _without_phases(in_operator: Bools) -> Int8:

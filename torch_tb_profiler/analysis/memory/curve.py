@@ -12,7 +12,7 @@ from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class MemoryCurve:
     """Totals of one device over time; each value holds until the next.
 
     Attributes:
@@ -39,7 +39,7 @@ class Curve:
         return int(np.argmax(self.allocated_bytes)) if len(self.record) else None
 
 
-def curve(records: MemoryRecords, device: int, chosen: Bools, stretches: Intervals) -> Curve:
+def curve(records: MemoryRecords, device: int, chosen: Bools, stretches: Intervals) -> MemoryCurve:
     """The course of one device over the chosen records, in each of ``stretches`` (the selection's
     time) from the value it had before. Where no record is chosen, that value holds to the end."""
     rows = np.flatnonzero((records.device == device) & records.has_totals)
@@ -56,4 +56,4 @@ def curve(records: MemoryRecords, device: int, chosen: Bools, stretches: Interva
         at, picked = np.append(at, end[held[-1]]), np.append(picked, picked[-1])
     order = np.argsort(at, kind="stable")
     at, rows = at[order], rows[picked[order]]
-    return Curve(rows, at, records.allocated_bytes[rows], records.reserved_bytes[rows])
+    return MemoryCurve(rows, at, records.allocated_bytes[rows], records.reserved_bytes[rows])

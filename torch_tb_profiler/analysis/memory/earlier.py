@@ -73,8 +73,8 @@ def earlier(trace: Trace) -> list[Earlier]:
         return results
     category = memory_blocks(trace).category
 
-    def seen(of: MemoryCategory) -> Int64:
-        rows = np.flatnonzero(category == of)
+    def seen(wanted: MemoryCategory) -> Int64:
+        rows = np.flatnonzero(category == wanted)
         sums = np.zeros(len(records.devices), np.int64)
         np.add.at(sums, records.device[rows], records.size_bytes[rows])
         return sums

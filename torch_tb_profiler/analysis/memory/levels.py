@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.earlier import Earlier, earlier
 from torch_tb_profiler.analysis.memory.pairs import NEVER
 from torch_tb_profiler.analysis.memory.records import memory_records
@@ -79,7 +79,7 @@ def category_levels(known: Int64, total: Int64, before: Earlier) -> Int64:
     return levels
 
 
-def levels_at(trace: Trace, device: int, points: Curve, drawn: Int64) -> tuple[Int64, Int64]:
+def levels_at(trace: Trace, device: int, points: MemoryCurve, drawn: Int64) -> tuple[Int64, Int64]:
     """Bytes by category at some points of a curve, with and without what was there before the
     recording: ``[category, point]``."""
     known = known_levels(trace, device, points.record[drawn])

@@ -40,7 +40,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operands:
+class OperandTensors:
     """The tensors that operators took.
 
     Attributes:
@@ -57,7 +57,7 @@ class Operands:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class OperandBlocks:
     """Blocks whose tensors are asked for; aligned.
 
     Attributes:
@@ -74,7 +74,7 @@ class Blocks:
 
 
 @per_trace
-def operands(trace: Trace) -> Operands:
+def operands(trace: Trace) -> OperandTensors:
     """The operands of a trace; made once. Empty where neither shapes nor types are recorded."""
     arguments = trace.operators
     shapes, types = (indices(arguments[key]) for key in ("input_shape_code", "input_type_code"))
@@ -92,7 +92,7 @@ def operands(trace: Trace) -> Operands:
     tensor = flat[np.repeat(first[kind], count) + within]
     time = np.repeat(trace.slices["start_ns"].to_numpy()[slices], count)
     sizes = np.array([one.size_bytes or 0 for one in read.tensors], np.int64)[tensor]
-    return Operands(
+    return OperandTensors(
         read.tensors,
         _by_size(sizes, time, tensor),
         _by_size(rounded(sizes), time, tensor),
@@ -166,7 +166,7 @@ def rounded(size_bytes: Int64) -> Int64:
     return up
 
 
-def tensor_of_blocks(taken: Taken, blocks: Blocks) -> Int64:
+def tensor_of_blocks(taken: Taken, blocks: OperandBlocks) -> Int64:
     """Per block the tensor it is taken to be, -1 where no operator took one of its size: the first
     that was taken while it is alive, else the last that the operator around its allocation was
     given."""

@@ -7,7 +7,7 @@ import numpy as np
 from torch_tb_profiler.importers.nsys.distinct import distinct
 from torch_tb_profiler.importers.nsys.nvtx import NvtxEvents
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
-from torch_tb_profiler.trace.nesting import Spans, nest
+from torch_tb_profiler.trace.nesting import NestedSpans, nest
 
 
 def innermost_open(
@@ -23,7 +23,7 @@ def innermost_open(
     track = number.astype(np.int32)
     range_track, query_track = track[: len(thread)], track[len(thread) :]
     order = np.lexsort((-(end_ns - start_ns), start_ns, range_track))
-    spans = Spans(range_track[order], start_ns[order], np.maximum(end_ns, start_ns)[order])
+    spans = NestedSpans(range_track[order], start_ns[order], np.maximum(end_ns, start_ns)[order])
     row = nest(spans, np.arange(len(order)), 0).innermost(query_track, at_ns)
     return np.append(order, -1)[row]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from torch_tb_profiler.knowledge.demangling import demangled, identifiers
 from torch_tb_profiler.knowledge.kernel_names.plain import cut, plain_name
-from torch_tb_profiler.knowledge.kernel_names.reading import NameReader
+from torch_tb_profiler.knowledge.kernel_names.reading import KernelNameReader
 from torch_tb_profiler.knowledge.kernel_names.rules import rules
 from torch_tb_profiler.knowledge.kernel_names.telling_apart import told_apart
 from torch_tb_profiler.knowledge.kernel_names.writing import Writer
@@ -46,7 +46,7 @@ def _short_form(name: str) -> str:
         return NO_NAME
     if COPIES.match(text) or not _is_cpp(text):
         return plain_name(text)
-    name_read = NameReader(text).function()
+    name_read = KernelNameReader(text).function()
     return Writer(rules()).function(name_read) if name_read.parts else plain_name(text)
 
 

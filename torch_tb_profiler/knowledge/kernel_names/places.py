@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torch_tb_profiler.knowledge.kernel_names.reading import Name, NameReader, is_number
+from torch_tb_profiler.knowledge.kernel_names.reading import KernelNameReader, ParsedName, is_number
 from torch_tb_profiler.knowledge.kernel_names.rules import rules
 
 MAX_PLACES = 300
@@ -23,7 +23,7 @@ def places(text: str) -> Places:
     parameters."""
     found: Places = {}
     if "<" in text or "(" in text:
-        name = NameReader(text, parameters=True).function()
+        name = KernelNameReader(text, parameters=True).function()
         _add_arguments(name, "", found)
         _add_parameters(name, "", found)
     else:
@@ -31,7 +31,7 @@ def places(text: str) -> Places:
     return found
 
 
-def _add_arguments(name: Name, place: str, found: Places) -> None:
+def _add_arguments(name: ParsedName, place: str, found: Places) -> None:
     """Places count from the last part on, for namespaces come and go."""
     if len(found) >= MAX_PLACES:
         return
@@ -53,7 +53,7 @@ def _add_arguments(name: Name, place: str, found: Places) -> None:
         found[f"{place}*"] = name.behind
 
 
-def _add_parameters(name: Name, place: str, found: Places) -> None:
+def _add_parameters(name: ParsedName, place: str, found: Places) -> None:
     for number, part in enumerate(reversed(name.parts)):
         for at, parameter in enumerate(part.parameters or []):
             _add_arguments(parameter, f"{place}.{number}({at}", found)
@@ -61,7 +61,7 @@ def _add_parameters(name: Name, place: str, found: Places) -> None:
             _add_parameters(argument, f"{place}.{number}<{at}", found)
 
 
-def _value(name: Name) -> str:
+def _value(name: ParsedName) -> str:
     text = name.parts[-1].text.rstrip("uUlL")
     return {"0": "false", "1": "true"}.get(text, text) if "bool" in name.before else text
 

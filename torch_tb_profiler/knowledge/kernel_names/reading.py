@@ -43,13 +43,13 @@ class Part:
     """
 
     text: str
-    arguments: list[Name] | None = None
-    parameters: list[Name] | None = None
+    arguments: list[ParsedName] | None = None
+    parameters: list[ParsedName] | None = None
     number: str = ""
 
 
 @dataclass(slots=True)
-class Name:
+class ParsedName:
     """A function, type or value.
 
     Attributes:
@@ -63,7 +63,7 @@ class Name:
     behind: str = ""
 
 
-class NameReader:
+class KernelNameReader:
     """Reads one name; of functions the parameters only if asked to."""
 
     def __init__(self, text: str, *, parameters: bool = False) -> None:
@@ -72,13 +72,13 @@ class NameReader:
         self._at = 0
         self._open: list[str] = []
 
-    def function(self) -> Name:
+    def function(self) -> ParsedName:
         """The whole text as one name."""
         return self._name()
 
-    def _name(self) -> Name:
+    def _name(self) -> ParsedName:
         """A name up to a comma, a bracket that closes what is open, or the end."""
-        name, tokens = Name(), self._tokens
+        name, tokens = ParsedName(), self._tokens
         is_open = bool(self._open)
         closing = self._open[-1] if is_open else ""
         joined = False  # whether the next word goes on the path
@@ -111,14 +111,14 @@ class NameReader:
                 joined = False
         return name
 
-    def _word(self, name: Name, part: Part, joined: bool) -> None:
+    def _word(self, name: ParsedName, part: Part, joined: bool) -> None:
         if joined or not name.parts:
             name.parts.append(part)
         else:
             name.before.append(name.parts[-1].text)
             name.parts = [part]
 
-    def _bracket(self, name: Name, token: str, joined: bool) -> None:
+    def _bracket(self, name: ParsedName, token: str, joined: bool) -> None:
         if token == "<":
             before = self._tokens[self._at - 2] if self._at > 1 else ""
             if name.parts and not joined and is_word(before) and not is_number(before):
@@ -144,13 +144,13 @@ class NameReader:
         part.number = next(filter(is_number, behind), "")
         return part
 
-    def _list(self, closing: str) -> list[Name]:
+    def _list(self, closing: str) -> list[ParsedName]:
         """Names with commas between, up to ``closing``, which is read too; an outer bracket that
         closes ends the list before it."""
         if len(self._open) >= MAX_DEPTH:
             self._skip(next(key for key, value in CLOSING.items() if value == closing))
             return []
-        names: list[Name] = []
+        names: list[ParsedName] = []
         self._open.append(closing)
         while self._at < len(self._tokens):
             name = self._name()

@@ -11,7 +11,7 @@ from torch_tb_profiler.knowledge.kernel_names.plain import (
     cut,
     plain_name,
 )
-from torch_tb_profiler.knowledge.kernel_names.reading import ANONYMOUS, Name, Part, is_number
+from torch_tb_profiler.knowledge.kernel_names.reading import ANONYMOUS, ParsedName, Part, is_number
 from torch_tb_profiler.knowledge.kernel_names.rules import ArgumentPattern, Rules
 
 MAX_NESTED = 3
@@ -43,7 +43,7 @@ class Writer:
         self._rules = rules
         self._file = rules.file
 
-    def function(self, name: Name, depth: int = 0) -> str:
+    def function(self, name: ParsedName, depth: int = 0) -> str:
         """The short form of a kernel's name."""
         if any(part.text == "{lambda}" for part in name.parts):
             return cut(self.argument(name, 0) or "lambda")
@@ -64,7 +64,7 @@ class Writer:
             given = [name for name in given if self._is_class(name)]
         return _fitting(heads, (self._arguments(given, depth) for depth in range(MAX_NESTED + 1)))
 
-    def argument(self, name: Name, depth: int) -> str | None:
+    def argument(self, name: ParsedName, depth: int) -> str | None:
         """The short form of a template argument; None for one that tells nothing.
 
         Args:
@@ -101,7 +101,7 @@ class Writer:
             inside = [each for each in inside if not is_number(each)]
         return _written(text, inside, ", ") + name.behind.replace("&", "")
 
-    def type_name(self, name: Name) -> str | None:
+    def type_name(self, name: ParsedName) -> str | None:
         """The short form of an element type, of pointers too; None of what is none."""
         last = name.parts[-1].text
         words = [*(word for word in name.before if word in BUILTIN), last]
@@ -114,7 +114,7 @@ class Writer:
             short = text
         return None if short is None else short + name.behind.replace("&", "")
 
-    def _heads(self, name: Name) -> list[str]:
+    def _heads(self, name: ParsedName) -> list[str]:
         """How the function may be called, the longest first."""
         part = name.parts[-1]
         around = [each.text for each in name.parts[:-1] if not UNNAMED.search(each.text)]
@@ -130,7 +130,7 @@ class Writer:
             short = text.removesuffix("_kernel")
         return ["::".join([*kept, text]), text, *([short] if short else [])]
 
-    def _arguments(self, given: list[Name], depth: int) -> list[str]:
+    def _arguments(self, given: list[ParsedName], depth: int) -> list[str]:
         """The arguments that tell something: of neighbours of the same type one, and no false
         behind the last that is not."""
         texts: list[str] = []
@@ -148,7 +148,7 @@ class Writer:
             texts.pop()
         return texts
 
-    def _is_class(self, name: Name) -> bool:
+    def _is_class(self, name: ParsedName) -> bool:
         return (
             bool(name.parts)
             and not is_number(name.parts[-1].text)
@@ -157,7 +157,7 @@ class Writer:
             and self.type_name(name) is None
         )
 
-    def _home(self, name: Name, depth: int) -> str | None:
+    def _home(self, name: ParsedName, depth: int) -> str | None:
         """Of a lambda: the function it is in, and what it takes."""
         last = name.parts[-1]
         homes = [part for part in name.parts if part.text not in ("{lambda}", "operator()")]
@@ -199,12 +199,12 @@ class Writer:
                 return text.removesuffix(ending)
         return text
 
-    def _tile(self, given: list[Name]) -> str | None:
+    def _tile(self, given: list[ParsedName]) -> str | None:
         """``128x64`` of the numbers; None where there are none."""
         sides = [side for side in map(self._side, given) if side is not None]
         return "x".join(sides[:MAX_SIDES]) or None
 
-    def _side(self, name: Name) -> str | None:
+    def _side(self, name: ParsedName) -> str | None:
         if not name.parts:
             return None
         part = name.parts[-1]
@@ -257,7 +257,7 @@ class Writer:
             texts += [each for each in self._deep(part) if not each[0].isdigit()][:1]
         return texts
 
-    def _at(self, given: list[Name], place: str) -> str | None:
+    def _at(self, given: list[ParsedName], place: str) -> str | None:
         """The number at a place like ``0.2``."""
         steps = [int(step) for step in place.split(".")]
         for step in steps[:-1]:
@@ -270,7 +270,7 @@ class Writer:
         return _number(found) if found.parts and is_number(found.parts[-1].text) else None
 
 
-def _number(name: Name) -> str:
+def _number(name: ParsedName) -> str:
     text = name.parts[-1].text.rstrip("uUlL")
     if "bool" in name.before:
         return "true" if text == "1" else "false"
@@ -281,7 +281,7 @@ def _is_big(side: str) -> bool:
     return side.isdigit() and len(side) < 10 and int(side) >= MIN_TILE
 
 
-def _walked(given: list[Name]) -> Iterator[Name]:
+def _walked(given: list[ParsedName]) -> Iterator[ParsedName]:
     """The arguments and theirs, from left to right."""
     left, waiting = MAX_WALKED, list(reversed(given))
     while waiting and left:

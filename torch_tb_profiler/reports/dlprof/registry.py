@@ -26,7 +26,7 @@ OPERATORS, TYPES, ITERATIONS, ARGUMENTS, GROUPS, OVERVIEW = (
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class ViewNeed:
     """A view that reports are made of, as it is asked.
 
     Attributes:
@@ -42,13 +42,13 @@ class Need:
     of_domain: bool = False
 
 
-NEEDS: dict[str, Need] = {
-    OPERATORS: Need("operators", "path"),
-    TYPES: Need(),
-    ITERATIONS: Need("iteration_kernels"),
-    ARGUMENTS: Need("iteration_operators", view=ITERATIONS),
-    GROUPS: Need(of_domain=True),
-    OVERVIEW: Need(),
+NEEDS: dict[str, ViewNeed] = {
+    OPERATORS: ViewNeed("operators", "path"),
+    TYPES: ViewNeed(),
+    ITERATIONS: ViewNeed("iteration_kernels"),
+    ARGUMENTS: ViewNeed("iteration_operators", view=ITERATIONS),
+    GROUPS: ViewNeed(of_domain=True),
+    OVERVIEW: ViewNeed(),
 }
 """How each view is asked."""
 

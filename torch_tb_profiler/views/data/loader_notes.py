@@ -7,7 +7,7 @@ from torch_tb_profiler.analysis.steps.data_loading.diagnosis import (
     MODEL,
     Diagnosis,
 )
-from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, StageTimes
+from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, StageSummary
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.knowledge.data_loading import data_loading, loader_advice
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -26,7 +26,7 @@ def loader_notes(judged: Judged) -> tuple[Note, ...]:
 
 
 def transfer_notes(
-    judged: Judged, sent: StageTimes | None, windows: StepWindows
+    judged: Judged, sent: StageSummary | None, windows: StepWindows
 ) -> tuple[Note, ...]:
     """What to do about copies to the device that take a good part of the steps on the timeline,
     where the loader of training does not pin."""

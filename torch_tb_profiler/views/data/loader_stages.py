@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.steps.data_loading.diagnosis import (
 from torch_tb_profiler.analysis.steps.data_loading.summary import (
     IN_WORKER,
     Loading,
-    StageTimes,
+    StageSummary,
     times_of,
 )
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
@@ -44,7 +44,7 @@ NO_SETTING = "The setting was not recorded, or does not apply without workers."
 Judged = list[tuple[Loading, Diagnosis]]
 
 
-def transfers(trace: Trace, selection: Selection) -> StageTimes | None:
+def transfers(trace: Trace, selection: Selection) -> StageSummary | None:
     """Copies to devices in a selection; None where there are none.
 
     Raises:
@@ -65,7 +65,7 @@ def is_slow(result: Diagnosis, stage: str) -> bool:
     return stage == (PIN if result.kind == PIN else result.stage)
 
 
-def loader_stages_table(trace: Trace, judged: Judged, sent: StageTimes | None) -> Table:
+def loader_stages_table(trace: Trace, judged: Judged, sent: StageSummary | None) -> Table:
     """A row per stage of each loader; ``sent``: copies to devices, those of training."""
     source = source_of(trace)
     rows = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES, Measured, NodeTimes
+from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES, NodeMeasure, NodeTimes
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.groups.columns import FIGURES
@@ -31,14 +31,14 @@ def figures(times: NodeTimes, of_node: Int64, count: int) -> pl.DataFrame:
     return pl.DataFrame([*columns, present])
 
 
-def totals_ns(measure: Measured, of_node: Int64, count: int) -> Int64:
+def totals_ns(measure: NodeMeasure, of_node: Int64, count: int) -> Int64:
     """Per row the time in all iterations."""
     total = np.zeros(count, np.int64)
     np.add.at(total, of_node[measure.node], measure.ns)
     return total
 
 
-def _pairs(measure: Measured, of_node: Int64, iterations: int) -> tuple[Int64, Int64]:
+def _pairs(measure: NodeMeasure, of_node: Int64, iterations: int) -> tuple[Int64, Int64]:
     """Row and iteration as one key, each once and ascending, and the time there."""
     keys, pair = np.unique(
         of_node[measure.node] * iterations + measure.iteration, return_inverse=True

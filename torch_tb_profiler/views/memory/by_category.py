@@ -10,7 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.levels import levels_at
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
@@ -58,7 +58,7 @@ CATEGORIES = TableSpec(
 )
 
 
-def categories_frame(trace: Trace, curves: list[Curve]) -> pl.DataFrame:
+def categories_frame(trace: Trace, curves: list[MemoryCurve]) -> pl.DataFrame:
     """The rows of :data:`CATEGORIES` for the peak of each device's curve."""
     records = memory_records(trace)
     rows: list[tuple[str, str, int, int, float | None]] = []
@@ -77,7 +77,7 @@ def categories_frame(trace: Trace, curves: list[Curve]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=CATEGORIES.polars_schema(), orient="row")
 
 
-def category_series(trace: Trace, curves: list[Curve], stretches: Intervals) -> Series | None:
+def category_series(trace: Trace, curves: list[MemoryCurve], stretches: Intervals) -> Series | None:
     """The chart of levels by category, with where passes of the selected time (``stretches``)
     begin and end; None without levels."""
     records, origin = memory_records(trace), trace.meta.start_ns
@@ -134,7 +134,7 @@ def _series(title: str, y_title: str, lines: list[Line]) -> Series:
 
 
 def fragmentation_series(
-    records: MemoryRecords, curves: list[Curve], origin_ns: int
+    records: MemoryRecords, curves: list[MemoryCurve], origin_ns: int
 ) -> Series | None:
     """The chart of what allocators reserve beyond what is allocated; None where none says so."""
     lines: list[Line] = []
@@ -143,7 +143,7 @@ def fragmentation_series(
         if not (gap != ABSENT).any():
             continue
         # What is thinned keeps the largest of what is looked at: here the gap.
-        drawn = downsampled(Curve(points.record, points.time_ns, gap, gap), MAX_POINTS)
+        drawn = downsampled(MemoryCurve(points.record, points.time_ns, gap, gap), MAX_POINTS)
         x = ((points.time_ns[drawn] - origin_ns) / NS_PER_US).tolist()
         lines.append(Line(device.label, x, _known(gap[drawn])))
     if not lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.records import MemoryDevice
 from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.trace.columns import ABSENT, Int64
@@ -58,7 +58,7 @@ PEAKS = TableSpec(
 )
 
 
-def downsampled(points: Curve, limit: int = MAX_POINTS) -> Int64:
+def downsampled(points: MemoryCurve, limit: int = MAX_POINTS) -> Int64:
     """Which points to draw, ascending: all of at most ``limit``; else of each of equally long
     stretches of time the first and last, the lowest and highest allocated, the highest reserved.
     """
@@ -80,7 +80,9 @@ def downsampled(points: Curve, limit: int = MAX_POINTS) -> Int64:
     return np.unique(np.concatenate(selected))
 
 
-def curve_series(devices: list[MemoryDevice], curves: list[Curve], origin_ns: int) -> Series | None:
+def curve_series(
+    devices: list[MemoryDevice], curves: list[MemoryCurve], origin_ns: int
+) -> Series | None:
     """The chart of all curves; None when no record tells a total."""
     lines: list[Line] = []
     for device, points in zip(devices, curves, strict=True):
@@ -110,7 +112,7 @@ def curve_series(devices: list[MemoryDevice], curves: list[Curve], origin_ns: in
 
 
 def peaks_frame(
-    trace: Trace, devices: list[MemoryDevice], curves: list[Curve], origin_ns: int
+    trace: Trace, devices: list[MemoryDevice], curves: list[MemoryCurve], origin_ns: int
 ) -> pl.DataFrame:
     """The rows of :data:`PEAKS`."""
     memory = dict(trace.devices.select("device", "memory_bytes").iter_rows())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryDevice, memory_records
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
@@ -28,7 +28,7 @@ NO_PHASES = "The recording holds no data from which the phases of steps follow."
 NO_RESERVED = "The trace holds no reserved totals of this device."
 
 
-def peak_phase(trace: Trace, points: Curve) -> str | None:
+def peak_phase(trace: Trace, points: MemoryCurve) -> str | None:
     """The phase in which the peak of a curve is reached, None where nothing tells."""
     peak, of_process = points.peak(), passes(trace).get(-1)
     if peak is None or of_process is None:
@@ -38,7 +38,7 @@ def peak_phase(trace: Trace, points: Curve) -> str | None:
 
 
 def peak_details(
-    trace: Trace, curves: list[Curve], categories: pl.DataFrame
+    trace: Trace, curves: list[MemoryCurve], categories: pl.DataFrame
 ) -> tuple[list[Fact], list[Note]]:
     """Facts about the peak of each device, and what can be done about the largest part of it.
 
@@ -72,7 +72,7 @@ def peak_details(
     return facts, notes
 
 
-def _fragmentation_facts(device: MemoryDevice, points: Curve, peak: int) -> list[Fact]:
+def _fragmentation_facts(device: MemoryDevice, points: MemoryCurve, peak: int) -> list[Fact]:
     gap = points.fragmentation_bytes
     known = gap[gap != ABSENT]
     at_peak = None if gap[peak] == ABSENT else int(gap[peak])
@@ -133,7 +133,7 @@ def _parts(categories: pl.DataFrame) -> list[tuple[str, int]]:
     return parts
 
 
-def _fragmented(device: MemoryDevice, points: Curve) -> list[Note]:
+def _fragmented(device: MemoryDevice, points: MemoryCurve) -> list[Note]:
     """Whether what is reserved at its largest is much more than was ever allocated."""
     knowledge = memory_file().advice
     reserved = int(points.reserved_bytes.max())

@@ -10,10 +10,10 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.earlier import earlier
 from torch_tb_profiler.analysis.memory.live_allocations import last_record, live_after, total_after
-from torch_tb_profiler.analysis.memory.operands import Blocks, operands, tensor_of_blocks
+from torch_tb_profiler.analysis.memory.operands import OperandBlocks, operands, tensor_of_blocks
 from torch_tb_profiler.analysis.memory.passes import root_operators
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
@@ -86,7 +86,9 @@ LIVE_BLOCKS = TableSpec(
 )
 
 
-def moments(records: MemoryRecords, curves: list[Curve], time_ns: int | None) -> list[int | None]:
+def moments(
+    records: MemoryRecords, curves: list[MemoryCurve], time_ns: int | None
+) -> list[int | None]:
     """Per device the record right after which memory is looked at: that of the chosen time (-1
     before all), else of the peak of its curve; None where there is no curve."""
     if time_ns is not None:
@@ -201,7 +203,7 @@ def _tensors(trace: Trace, records: MemoryRecords, rows: Int64) -> tuple[pl.Seri
     root = gather(root_operators(trace), records.operator[rows])
     start, end = records.time_ns[rows], memory_blocks(trace).end_ns[rows]
     begun = np.where(root >= 0, gather(starts, root), start)
-    wanted = Blocks(records.size_bytes[rows], start, end, begun)
+    wanted = OperandBlocks(records.size_bytes[rows], start, end, begun)
     of_host = np.array([one.type == CPU_TYPE for one in records.devices], np.bool_)
     tensor = np.where(
         of_host[records.device[rows]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.live_allocations import live_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import Int64
@@ -39,7 +39,7 @@ COMPOSITION = TableSpec(
 _Row = tuple[str, str, str, int, int | None, float | None]
 
 
-def composition_frame(records: MemoryRecords, curves: list[Curve]) -> pl.DataFrame:
+def composition_frame(records: MemoryRecords, curves: list[MemoryCurve]) -> pl.DataFrame:
     """The rows of :data:`COMPOSITION` for the peak of each device's curve."""
     rows: list[_Row] = []
     for index, points in enumerate(curves):

@@ -12,7 +12,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.memory.chosen_moment import chosen_moment
-from torch_tb_profiler.analysis.memory.curve import Curve, curve
+from torch_tb_profiler.analysis.memory.curve import MemoryCurve, curve
 from torch_tb_profiler.analysis.memory.records import SHARED, MemoryRecords, memory_records
 from torch_tb_profiler.analysis.memory.selected import selected_records, selected_time
 from torch_tb_profiler.analysis.selection import Selection
@@ -127,7 +127,7 @@ def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) 
     )
 
 
-def _series(trace: Trace, curves: list[Curve], stretches: Intervals) -> dict[str, Series]:
+def _series(trace: Trace, curves: list[MemoryCurve], stretches: Intervals) -> dict[str, Series]:
     records, origin_ns = memory_records(trace), trace.meta.start_ns
     candidates = {
         "memory_curve": curve_series(records.devices, curves, origin_ns),
@@ -137,7 +137,7 @@ def _series(trace: Trace, curves: list[Curve], stretches: Intervals) -> dict[str
     return {name: series for name, series in candidates.items() if series is not None}
 
 
-def _peak_bytes(points: Curve) -> int | None:
+def _peak_bytes(points: MemoryCurve) -> int | None:
     peak = points.peak()
     return None if peak is None else int(points.allocated_bytes[peak])
 
@@ -174,7 +174,7 @@ def _no_peak(records: MemoryRecords, device: int) -> str:
     return NO_EVENTS if records.has_totals[records.device == device].any() else NO_TOTALS
 
 
-def _peak_reasons(records: MemoryRecords, curves: list[Curve]) -> dict[str, str]:
+def _peak_reasons(records: MemoryRecords, curves: list[MemoryCurve]) -> dict[str, str]:
     without = [index for index, points in enumerate(curves) if points.peak() is None]
     unknown = " ".join(sorted({_no_peak(records, index) for index in without}))
     return {
@@ -196,7 +196,7 @@ def _origin_fact(origin_ns: int) -> Fact:
     )
 
 
-def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
+def _peak_facts(records: MemoryRecords, curves: list[MemoryCurve]) -> list[Fact]:
     facts: list[Fact] = []
     for index, (device, points) in enumerate(zip(records.devices, curves, strict=True)):
         peak = points.peak()
@@ -257,7 +257,7 @@ def _total_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
 
 
 def _composition_notes(
-    records: MemoryRecords, curves: list[Curve], composition: pl.DataFrame
+    records: MemoryRecords, curves: list[MemoryCurve], composition: pl.DataFrame
 ) -> list[Note]:
     peaks = [
         (device.label, int(points.allocated_bytes[peak]))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases, slice_phases
-from torch_tb_profiler.analysis.steps.phases.evidence import Phase, Source, marks
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase, PhaseSource, marks
 from torch_tb_profiler.analysis.steps.phases.segments import (
     _of_thread,
     process_stretches,
@@ -152,7 +152,7 @@ def test_inference_has_forward_only_and_no_claim_of_the_rest() -> None:
     )
     assert shown(trace) == [("forward", 0, 50), ("forward", 100, 150)]
     assert marks(trace).sources_of(Phase.BACKWARD) == {}
-    assert marks(trace).sources_of(Phase.FORWARD) == {Source.MODULES: 2}
+    assert marks(trace).sources_of(Phase.FORWARD) == {PhaseSource.MODULES: 2}
 
 
 def test_where_nothing_tells_nothing_is_claimed() -> None:

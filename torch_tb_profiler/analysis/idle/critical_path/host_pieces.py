@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.categories import (
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.nesting import Forest, Spans, nest
+from torch_tb_profiler.trace.nesting import Forest, NestedSpans, nest
 
 _WORK = (Category.OPERATOR, Category.PYTHON_OPERATOR, Category.RUNTIME)
 """Work of the thread itself: ranges and frames may wait for another thread."""
@@ -162,7 +162,7 @@ def host_slices(trace: Trace, start_ns: int, end_ns: int) -> HostSlices:
     ids, begin, end, track = ids[busy], begin[busy], end[busy], track[busy]
     forest = None
     if len(ids):
-        forest = nest(Spans(track.astype(np.int32), begin, end), np.arange(len(ids)), 0)
+        forest = nest(NestedSpans(track.astype(np.int32), begin, end), np.arange(len(ids)), 0)
     return HostSlices(ids, ThreadIntervals(track, begin, end), forest, (start_ns, end_ns))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules
-from torch_tb_profiler.analysis.operators.hierarchies.times import Measured, node_times
+from torch_tb_profiler.analysis.operators.hierarchies.times import NodeMeasure, node_times
 from torch_tb_profiler.analysis.operators.hierarchies.twins import (
     Outlier,
     class_name,
@@ -77,7 +77,7 @@ def equal_modules(trace: Trace, selection: Selection) -> list[EqualModules]:
     return equal_groups
 
 
-def _means(measure: Measured, nodes: int, iterations: int) -> Float64:
+def _means(measure: NodeMeasure, nodes: int, iterations: int) -> Float64:
     total = np.zeros(nodes)
     np.add.at(total, measure.node, measure.ns)
     is_there = np.bincount(measure.node, minlength=nodes) > 0

@@ -27,7 +27,7 @@ from torch_tb_profiler.trace.model import Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
+class NodeStretches:
     """Disjoint stretches of host time of nodes, by process, node and time.
 
     Attributes:
@@ -74,8 +74,8 @@ class TimedHierarchy:
     """
 
     hierarchy: Hierarchy
-    host: Stretches
-    api: Stretches
+    host: NodeStretches
+    api: NodeStretches
     work: PlacedWork
 
 
@@ -109,7 +109,7 @@ def _timed(trace: Trace, inside: Hierarchy) -> TimedHierarchy:
 
 def host_stretches(
     trace: Trace, hierarchy: Hierarchy, chosen: Bools | None = None
-) -> tuple[Stretches, Stretches]:
+) -> tuple[NodeStretches, NodeStretches]:
     """When each node was in one of its ranges, and in a device API call inside them.
 
     Args:
@@ -170,7 +170,7 @@ def _inside_parents(trace: Trace, hierarchy: Hierarchy, host: _Host, range_call:
     return inside
 
 
-def _stretches(trace: Trace, placed: Climbed, nodes: int, host: _Host) -> Stretches:
+def _stretches(trace: Trace, placed: Climbed, nodes: int, host: _Host) -> NodeStretches:
     """What host slices cover of each node's time, those of several threads once."""
     track = trace.slices["track"].to_numpy()[host.slice]
     process = indices(trace.tracks["process"])[track]
@@ -179,7 +179,7 @@ def _stretches(trace: Trace, placed: Climbed, nodes: int, host: _Host) -> Stretc
     group, start, end = union_by_group(
         group, host.start_ns[placed.element], host.end_ns[placed.element]
     )
-    return Stretches(group // count - 1, group % count, start, end)
+    return NodeStretches(group // count - 1, group % count, start, end)
 
 
 def _placed(trace: Trace, hierarchy: Hierarchy) -> PlacedWork:

@@ -12,7 +12,7 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.operators.hierarchies.timed import (
-    Stretches,
+    NodeStretches,
     TimedHierarchy,
     host_stretches,
 )
@@ -32,7 +32,7 @@ MEASURES = ("cpu", "gpu", "cpu_overhead", "gpu_idle")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class NodeMeasure:
     """One measure of nodes by iteration; a node that is not there in an iteration has none.
 
     Attributes:
@@ -59,7 +59,7 @@ class NodeTimes:
     """
 
     windows: StepWindows
-    measures: dict[str, Measured]
+    measures: dict[str, NodeMeasure]
     work_ns: int
     outside_ns: int
     left_out_ns: int
@@ -130,7 +130,7 @@ def _host_boundaries(trace: Trace, selection: Selection, windows: StepWindows) -
     return _Boundaries(of_rows, start, end, windows.of_step[rows], alone)
 
 
-def _host(parts: Stretches, boundaries: _Boundaries, windows: StepWindows) -> Measured:
+def _host(parts: NodeStretches, boundaries: _Boundaries, windows: StepWindows) -> NodeMeasure:
     """Lengths of stretches by node and iteration, cut at the borders of the iterations."""
     keys: list[Int64] = []
     lengths: list[Int64] = []
@@ -166,11 +166,11 @@ def _cut(
     return element, window, np.maximum(end - start, 0)
 
 
-def _summed(keys: Int64, values: Int64, windows: int) -> Measured:
+def _summed(keys: Int64, values: Int64, windows: int) -> NodeMeasure:
     distinct, inverse = _compact(keys)
     total = np.zeros(len(distinct), np.int64)
     np.add.at(total, inverse, values)
-    return Measured(distinct // windows, distinct % windows, total)
+    return NodeMeasure(distinct // windows, distinct % windows, total)
 
 
 def _compact(keys: Int64) -> tuple[Int64, Int64]:
@@ -184,7 +184,7 @@ def _compact(keys: Int64) -> tuple[Int64, Int64]:
 
 def _device(
     trace: Trace, timed: TimedHierarchy, iteration: Int64, windows: StepWindows
-) -> tuple[Measured, Measured]:
+) -> tuple[NodeMeasure, NodeMeasure]:
     """By node and iteration, when device work of it ran, and the spans of its calls' work: from
     the first start to the last end of what one call launched in the iteration."""
     count = max(len(windows.names), 1)
@@ -207,7 +207,7 @@ def _device(
         last = np.maximum.reduceat(end_ns[row], heads)
         spans = union_lengths(np.searchsorted(keys, span_keys), first, last, len(keys))
     nodes, iterations = keys // count, keys % count
-    return Measured(nodes, iterations, busy), Measured(nodes, iterations, spans)
+    return NodeMeasure(nodes, iterations, busy), NodeMeasure(nodes, iterations, spans)
 
 
 def _begins(*columns: Int64) -> Bools:
@@ -219,11 +219,11 @@ def _begins(*columns: Int64) -> Bools:
     return changes
 
 
-def _less(whole: Measured, part: Measured, windows: StepWindows) -> Measured:
+def _less(whole: NodeMeasure, part: NodeMeasure, windows: StepWindows) -> NodeMeasure:
     """``whole`` less what ``part`` has of the same node and iteration."""
     count = max(len(windows.names), 1)
     keys = whole.node * count + whole.iteration
     row = positions_in(keys, part.node * count + part.iteration)
     ns = whole.ns.copy()
     np.subtract.at(ns, row[row >= 0], part.ns[row >= 0])
-    return Measured(whole.node, whole.iteration, np.maximum(ns, 0))
+    return NodeMeasure(whole.node, whole.iteration, np.maximum(ns, 0))

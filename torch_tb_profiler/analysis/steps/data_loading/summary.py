@@ -28,7 +28,7 @@ IN_WORKER = ("fetch", "transform", "collate")
 
 
 @dataclass(frozen=True, slots=True)
-class StageTimes:
+class StageSummary:
     """The times of one stage, in µs.
 
     Attributes:
@@ -79,14 +79,14 @@ class Loading:
     periods: int
     elapsed_us: float
     waiting_us: float
-    wait: StageTimes
+    wait: StageSummary
     start_us: float
     waited: int
     capacity: int | None
     empty_pct: float | None
     fill_pct: float | None
     ready_wait_pct: float | None
-    stages: dict[str, StageTimes]
+    stages: dict[str, StageSummary]
     cpu_pct: float | None
     process_pct: float | None
     cores: int | None
@@ -245,13 +245,13 @@ def _loading(
     )
 
 
-def times_of(times_us: pl.Series) -> StageTimes | None:
+def times_of(times_us: pl.Series) -> StageSummary | None:
     """The times of a stage; None where none is told."""
     known = times_us.drop_nulls()
     if not len(known):
         return None
     mean, shortest, longest = known.mean(), known.min(), known.max()
-    return StageTimes(
+    return StageSummary(
         len(known),
         float(known.sum()),
         float(mean),  # type: ignore[arg-type]

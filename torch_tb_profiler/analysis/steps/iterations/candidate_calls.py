@@ -61,7 +61,7 @@ class CandidateCalls:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
+class CallIntervals:
     """Per candidate the times between one end and the next in the same process.
 
     Attributes:
@@ -107,7 +107,7 @@ def candidate_calls(trace: Trace) -> CandidateCalls:
     )
 
 
-def intervals_of(calls: CandidateCalls) -> Intervals:
+def intervals_of(calls: CandidateCalls) -> CallIntervals:
     """How the calls of each candidate follow one another."""
     count = len(calls.names)
     same = calls.group[1:] == calls.group[:-1]
@@ -131,7 +131,7 @@ def intervals_of(calls: CandidateCalls) -> Intervals:
         moved = squares - (longest - mean) ** 2 - rest * (trimmed - mean) ** 2
         varies = np.sqrt(np.where(trims, np.maximum(moved, 0), squares) / rest) / trimmed
     sequences = np.bincount(calls.group[begins], minlength=count).astype(np.int64)
-    return Intervals(mean, stddev, varies, sequences)
+    return CallIntervals(mean, stddev, varies, sequences)
 
 
 def _host_rows(trace: Trace) -> Int64:

@@ -43,7 +43,7 @@ PHASES_BY_NAME = {phase.name.lower(): phase for phase in Phase}
 """The phases as they are asked for."""
 
 
-class Source(IntEnum):
+class PhaseSource(IntEnum):
     """What told a phase, strongest first."""
 
     FRAMEWORK = 0
@@ -57,18 +57,18 @@ class Source(IntEnum):
 
 
 SOURCE_TITLES = {
-    Source.FRAMEWORK: "ranges of the framework",
-    Source.AUTOGRAD: "autograd nodes",
-    Source.MODULES: "calls of root modules",
-    Source.LINKED: "operators that backward nodes belong to",
-    Source.FRAMES: "Python frames",
-    Source.NAMES: "user ranges named like it",
-    Source.FALLBACK: "calls of compiled graphs",
-    Source.WINDOWS: "the server's windows",
+    PhaseSource.FRAMEWORK: "ranges of the framework",
+    PhaseSource.AUTOGRAD: "autograd nodes",
+    PhaseSource.MODULES: "calls of root modules",
+    PhaseSource.LINKED: "operators that backward nodes belong to",
+    PhaseSource.FRAMES: "Python frames",
+    PhaseSource.NAMES: "user ranges named like it",
+    PhaseSource.FALLBACK: "calls of compiled graphs",
+    PhaseSource.WINDOWS: "the server's windows",
 }
 
 _RANGES = (Category.ANNOTATION, Category.OPERATOR, Category.PYTHON_OPERATOR)
-_WEAK = (Source.FALLBACK, Source.WINDOWS)
+_WEAK = (PhaseSource.FALLBACK, PhaseSource.WINDOWS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,10 +88,10 @@ class Marks:
     source: Int8
     whole: frozenset[Phase]
 
-    def sources_of(self, phase: Phase) -> dict[Source, int]:
+    def sources_of(self, phase: Phase) -> dict[PhaseSource, int]:
         """What told ``phase``, and by how many slices, strongest first."""
-        counts = np.bincount(self.source[self.phase == phase], minlength=len(Source))
-        return {source: int(counts[source]) for source in Source if counts[source]}
+        counts = np.bincount(self.source[self.phase == phase], minlength=len(PhaseSource))
+        return {source: int(counts[source]) for source in PhaseSource if counts[source]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +104,7 @@ class _Candidates:
     whole: Bools
 
     @classmethod
-    def alike(cls, slices: Int64, phase: Phase, source: Source) -> _Candidates:
+    def alike(cls, slices: Int64, phase: Phase, source: PhaseSource) -> _Candidates:
         """Slices that the same tells the same of."""
         count = len(slices)
         return cls(
@@ -148,7 +148,7 @@ def marks(trace: Trace) -> Marks:
     return Marks(candidates.slice, candidates.phase, candidates.source, frozenset(whole))
 
 
-def _overlaps_stronger(trace: Trace, candidates: _Candidates, weak: Source) -> Bools:
+def _overlaps_stronger(trace: Trace, candidates: _Candidates, weak: PhaseSource) -> Bools:
     """Which marks of a weak source something stronger tells of too: on the same thread, inside
     them or around them."""
     is_weak = candidates.source == weak
@@ -179,10 +179,13 @@ def _structural(trace: Trace) -> tuple[_Candidates, ...]:
         Phase.OPTIMIZER: np.flatnonzero(category == Category.OPTIMIZER),
     }
     return (
-        *(_Candidates.alike(ids, phase, Source.FRAMEWORK) for phase, ids in of_category.items()),
-        _Candidates.alike(nodes.slice[nodes.outer < 0], Phase.BACKWARD, Source.AUTOGRAD),
-        _Candidates.alike(roots, Phase.FORWARD, Source.MODULES),
-        _Candidates.alike(linked, Phase.FORWARD, Source.LINKED),
+        *(
+            _Candidates.alike(ids, phase, PhaseSource.FRAMEWORK)
+            for phase, ids in of_category.items()
+        ),
+        _Candidates.alike(nodes.slice[nodes.outer < 0], Phase.BACKWARD, PhaseSource.AUTOGRAD),
+        _Candidates.alike(roots, Phase.FORWARD, PhaseSource.MODULES),
+        _Candidates.alike(linked, Phase.FORWARD, PhaseSource.LINKED),
     )
 
 
@@ -212,7 +215,7 @@ def _by_name(trace: Trace) -> _Candidates:
 
 
 def _windows(trace: Trace) -> _Candidates:
-    return _Candidates.alike(serving_ranges(trace), Phase.FORWARD, Source.WINDOWS)
+    return _Candidates.alike(serving_ranges(trace), Phase.FORWARD, PhaseSource.WINDOWS)
 
 
 @per_trace
@@ -231,14 +234,14 @@ def _is_window(name: str) -> bool:
 
 _NONE = -1
 _SOURCES = {
-    "framework": Source.FRAMEWORK,
-    "node": Source.AUTOGRAD,
-    "frame": Source.FRAMES,
-    "fallback": Source.FALLBACK,
+    "framework": PhaseSource.FRAMEWORK,
+    "node": PhaseSource.AUTOGRAD,
+    "frame": PhaseSource.FRAMES,
+    "fallback": PhaseSource.FALLBACK,
 }
 
 
-def _verdict(phase: str, source: Source, whole: bool) -> int:
+def _verdict(phase: str, source: PhaseSource, whole: bool) -> int:
     return int(PHASES_BY_NAME[phase]) * 100 + int(source) * 10 + int(whole)
 
 
@@ -260,7 +263,7 @@ def _range_verdict(name: str) -> int:
     if rule is not None:
         return _of_rule(rule) if rule.source != "frame" else _NONE
     phase = knowledge.phase_of_words(name)
-    return _NONE if phase is None else _verdict(phase, Source.NAMES, False)
+    return _NONE if phase is None else _verdict(phase, PhaseSource.NAMES, False)
 
 
 def _candidates(slices: Int64, verdicts: npt.NDArray[np.int16]) -> _Candidates:
