@@ -69,6 +69,16 @@ def multiple_for(unit: Unit | None, largest: float, *, least: float = 1) -> Mult
     return chosen
 
 
+LARGER = {"bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))}
+"""Unit → larger ones, the largest first, with how many of it they are."""
+
+
+def larger_unit(unit: str, highest: float) -> tuple[float, str]:
+    """The divisor for values up to ``highest``, and the resulting unit."""
+    larger = (each for each in LARGER.get(unit, ()) if each[0] <= highest)
+    return next(larger, (1.0, unit))
+
+
 _MOMENT = re.compile(r"(?:^|_)(?:start|end|at|allocation|release|peak|origin)_(?:us|ns)$")
 _CONFIDENCE = re.compile(r"^confidence_.*pct$")
 CONFIDENCE_DECIMALS = 1

@@ -42,7 +42,7 @@ def test_samples_of_another_clock_are_not_drawn() -> None:
 
 def test_what_is_measured_of_a_kernel_says_so() -> None:
     made = timeline(recorded(EVENTS, samples=[Sample("AI Core", "mac", "%", 300, 50)]))
-    assert "one kernel" in str(made.tracks[-1].help)
+    assert "per kernel" in str(made.tracks[-1].help)
 
 
 def test_each_value_holds_until_the_next() -> None:

@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_reason, unknown_roles
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
+from torch_tb_profiler.knowledge.guidance import guides_for
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -32,7 +33,6 @@ from torch_tb_profiler.views.overview.gpus import (
     gpu_table,
     mean_facts,
 )
-from torch_tb_profiler.views.overview.guidance import GUIDANCE, guidance_table
 from torch_tb_profiler.views.overview.resources import (
     RESOURCES,
     RESOURCES_BY_GPU,
@@ -125,6 +125,26 @@ STEPS = TableSpec(
         ),
     ),
 )
+
+
+GUIDANCE = TableSpec(
+    "guidance",
+    "Guidance",
+    "Public guides on recording and speeding up programs. The links open on other sites; nothing "
+    "is loaded from there.",
+    (
+        Column("title", "Topic", "string", None, "What the page is about."),
+        Column("text", "Use", "string", None, "What the page helps with."),
+        Column("url", "Link", "string", None, "Address of the page."),
+    ),
+    is_summary=True,
+)
+
+
+def guidance_table(trace: Trace) -> Table:
+    """The links for recordings of what recorded ``trace``."""
+    rows = [(guide.title, guide.text, guide.url) for guide in guides_for(recorder(trace))]
+    return Table(GUIDANCE, pl.DataFrame(rows, schema=GUIDANCE.polars_schema(), orient="row"))
 
 
 def overview(trace: Trace, selection: Selection) -> View:

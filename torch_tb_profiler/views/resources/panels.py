@@ -24,7 +24,7 @@ from torch_tb_profiler.knowledge.resources import (
 )
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.larger_units import larger_unit
+from torch_tb_profiler.views.scales import larger_unit
 from torch_tb_profiler.views.schema import Line, Note, Series, Unit
 
 MAX_PANELS = 32

@@ -15,10 +15,10 @@ from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.timeline.counter import Counter
 from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.sampled import sampled_counters
 from torch_tb_profiler.views.timeline.tracks import (
+    Counter,
     Group,
     TimelineTrack,
     Unit,

@@ -20,10 +20,9 @@ from torch_tb_profiler.knowledge.resources import (
     resources_file,
 )
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.larger_units import larger_unit
-from torch_tb_profiler.views.timeline.counter import Counter
+from torch_tb_profiler.views.scales import larger_unit
 from torch_tb_profiler.views.timeline.curves import StepCurve
-from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit
+from torch_tb_profiler.views.timeline.tracks import Counter, Group, TimelineTrack, Unit
 
 UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 """Units that pages scale; others stand behind the number."""

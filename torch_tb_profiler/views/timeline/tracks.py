@@ -18,6 +18,7 @@ from torch_tb_profiler.trace.categories import (
 )
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.curves import Curve
 
 TrackKind = Literal[
     "steps",
@@ -104,6 +105,15 @@ class TimelineTrack:
     unit: Unit | None = None
     maximum: float | None = None
     unit_label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counter:
+    """A track and the course of its value, times from the origin."""
+
+    track: TimelineTrack
+    group: Group
+    curve: Curve
 
 
 @dataclass(frozen=True, slots=True)
