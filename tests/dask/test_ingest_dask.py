@@ -98,7 +98,7 @@ def test_a_killed_scheduler_is_told_and_what_was_kept_stays(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ingest_dask, "LOST_S", 1.0)
+    monkeypatch.setattr(ingest_dask, "SCHEDULER_LOST_S", 1.0)
     logs, cache = tmp_path / "logs", tmp_path / "cache"
     logs.mkdir()
     for number in range(24):
