@@ -59,7 +59,7 @@ def test_a_trace_without_frames_is_another_trace_in_the_cache(path: Path, tmp_pa
         assert ("python_frames_left_out" in notes) != python_frames
     assert heights[0] == heights[2] > 0
     assert heights[1] == heights[3] == 0
-    assert "left out while reading" in (reason or "")
+    assert "skipped while reading" in (reason or "")
 
 
 def test_the_command_line_leaves_them_out(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
