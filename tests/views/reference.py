@@ -122,16 +122,16 @@ def read(events: Iterable[dict[str, Any]]) -> Reading:
         launched[event["args"].get("correlation", -1)].append(event)
     for event in filter(is_call, slices):
         key = (str(event["pid"]), str(event["tid"]))
-        place = _innermost(threads[key], ns(event["ts"]))
-        owner = place
+        position = _innermost(threads[key], ns(event["ts"]))
+        owner = position
         while owner is not None and not owner.is_operator:
             owner = owner.parent
-        owner = owner or place
+        owner = owner or position
         work = launched.get(event.get("args", {}).get("correlation", -2), [])
         for piece in work:
             piece["owner"] = owner
-        if place is not None and owner is not None:
-            place.calls.append(event)
+        if position is not None and owner is not None:
+            position.calls.append(event)
             owner.work += work
     remaining = [node for nodes in threads.values() for node in _absorbed(nodes)]
     return Reading([node for node in remaining if node.in_tables], device, remaining)
@@ -267,10 +267,10 @@ def kernel_sums(
     groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     for piece in kernels:
         groups[key(piece)].append(piece)
-    found: dict[Any, tuple[float | None, ...]] = {}
+    result: dict[Any, tuple[float | None, ...]] = {}
     for group, pieces in groups.items():
         durs = [ns(piece["dur"]) / 1000 for piece in pieces]
-        found[group] = (
+        result[group] = (
             len(durs),
             sum(durs),
             sum(durs) / len(durs),
@@ -279,7 +279,7 @@ def kernel_sums(
             _weighted(pieces, "blocks per SM"),
             _weighted(pieces, "est. achieved occupancy %"),
         )
-    return found
+    return result
 
 
 def _weighted(pieces: list[dict[str, Any]], argument: str) -> float | None:

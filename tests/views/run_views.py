@@ -14,17 +14,17 @@ FLOAT: dict[str, Any] = {"Input type": ["float"]}
 
 
 def view(traces: dict[str, Trace], selection: Selection = EVERYTHING) -> View:
-    found = distributed(traces, selection)
-    for table in found.tables.values():
+    result = distributed(traces, selection)
+    for table in result.tables.values():
         assert dict(table.frame.schema) == table.spec.polars_schema()
         for key in table.frame.columns:
             if table.frame[key].null_count():
                 assert key in table.null_reasons, (table.spec.name, key)
-    return found
+    return result
 
 
-def rows(found: View, table: str, *keys: str, **where: str) -> list[tuple[Any, ...]]:
-    frame = found.tables[table].frame.filter(**where) if where else found.tables[table].frame
+def rows(result: View, table: str, *keys: str, **where: str) -> list[tuple[Any, ...]]:
+    frame = result.tables[table].frame.filter(**where) if where else result.tables[table].frame
     return frame.select(keys).rows()
 
 
@@ -41,5 +41,5 @@ OPERATIONS = (
 )
 
 
-def rounded(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return [tuple(round(v) if isinstance(v, float) else v for v in row) for row in found]
+def rounded(result: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [tuple(round(v) if isinstance(v, float) else v for v in row) for row in result]

@@ -65,12 +65,12 @@ GPU_COLUMNS = (
 
 @pytest.fixture(scope="module")
 def opened(samples: Path) -> Any:
-    kept: dict[str, Trace] = {}
+    retained: dict[str, Trace] = {}
 
     def opening(name: str) -> Trace:
-        if name not in kept:
-            kept[name] = build_trace(import_trace([(samples / name).read_bytes()], name=name))
-        return kept[name]
+        if name not in retained:
+            retained[name] = build_trace(import_trace([(samples / name).read_bytes()], name=name))
+        return retained[name]
 
     return opening
 
@@ -133,7 +133,7 @@ def test_every_operator_row_is_the_sum_over_the_raw_events(
     for group_by, key in keys.items():
         expected = reference.operator_sums(read.operators, key)
         frame = operators(opened(name), Selection(group_by=group_by)).tables["operators"].frame
-        found = {
+        result = {
             (row["name"], row["input_shape"], row["call_stack"]): (
                 row["calls"],
                 row["device_self_us"] or 0,
@@ -143,9 +143,9 @@ def test_every_operator_row_is_the_sum_over_the_raw_events(
             )
             for row in frame.filter(frame["kind"] == "operator").to_dicts()
         }
-        assert found.keys() == expected.keys()
+        assert result.keys() == expected.keys()
         for group, values in expected.items():
-            assert found[group] == pytest.approx(values, abs=1e-6), group
+            assert result[group] == pytest.approx(values, abs=1e-6), group
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -161,7 +161,7 @@ def test_every_kernel_row_is_the_sum_over_the_raw_events(
     for group_by, key in keys.items():
         expected = reference.kernel_sums(pieces, key)
         frame = kernels(opened(name), Selection(group_by=group_by)).tables["kernels"].frame
-        found = {
+        result = {
             (
                 row["name"],
                 row["operator"],
@@ -180,9 +180,9 @@ def test_every_kernel_row_is_the_sum_over_the_raw_events(
             )
             for row in frame.to_dicts()
         }
-        assert found.keys() == expected.keys()
+        assert result.keys() == expected.keys()
         for group, values in expected.items():
-            assert found[group] == pytest.approx(values, abs=1e-6), group
+            assert result[group] == pytest.approx(values, abs=1e-6), group
 
 
 @pytest.mark.parametrize("name", REAL)

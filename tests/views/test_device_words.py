@@ -48,9 +48,9 @@ def test_a_kind_takes_its_labels_and_no_other() -> None:
     assert device_kind(t.trace(EVENTS[:1])) is None
     on_host = t.trace(EVENTS[:1])
     info = msgspec.structs.replace(on_host.meta.info, recorder="torch_npu.profiler")
-    told = device_kind(replace(on_host, meta=replace(on_host.meta, info=info)))
-    assert told is not None
-    assert told.name == "NPU"
+    actual = device_kind(replace(on_host, meta=replace(on_host.meta, info=info)))
+    assert actual is not None
+    assert actual.name == "NPU"
 
 
 def test_nothing_is_known_of_tensor_cores_that_are_not_there() -> None:

@@ -49,15 +49,15 @@ def families(columns: list[Column]) -> set[tuple[str | None, str | None]]:
 def test_measures_read_together_have_one_family(table: TableSpec) -> None:
     numbers = [column for column in table.columns if column.unit not in (None, "count", "pct")]
     for kind, pattern in TOGETHER.items():
-        found = [column for column in numbers if re.search(pattern, column.key)]
-        found = [
+        result = [column for column in numbers if re.search(pattern, column.key)]
+        result = [
             column
-            for column in found
+            for column in result
             if not SIDES.match(column.key) and not MEASURES.fullmatch(column.key)
         ]
-        if len(found) > 1:
-            assert None not in {column.family for column in found}, (kind, found)
-            assert len(families(found)) == 1, kind
+        if len(result) > 1:
+            assert None not in {column.family for column in result}, (kind, result)
+            assert len(families(result)) == 1, kind
 
 
 @pytest.mark.parametrize("table", TABLES)

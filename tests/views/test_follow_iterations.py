@@ -117,10 +117,10 @@ def test_a_range_over_the_same_interval_gives_the_same(
     spec: ViewSpec, by: str, usual: Trace, other: Trace
 ) -> None:
     steps, cut = _asked(spec, usual, other, None), _asked(spec, usual, other, by)
-    expected, found = _frames(steps), _frames(cut)
-    assert expected.keys() == found.keys()
+    expected, result = _frames(steps), _frames(cut)
+    assert expected.keys() == result.keys()
     for name in expected:
-        assert found[name].equals(expected[name]), name
+        assert result[name].equals(expected[name]), name
     assert cut.series == steps.series
     assert cut.facts == steps.facts
     assert _codes(cut) == _codes(steps)
@@ -137,8 +137,8 @@ def test_another_key_node_gives_other_iterations(
     cut = _asked(spec, usual, other, "name:aten::mm", "0")
     calls: Any = next(note for note in cut.notes if note.code == "iterations_cut").evidence["calls"]
     assert calls == STEPS or set(calls.values()) == {STEPS}
-    expected, found = _frames(steps), _frames(cut)
-    assert any(not found[name].equals(expected[name]) for name in expected)
+    expected, result = _frames(steps), _frames(cut)
+    assert any(not result[name].equals(expected[name]) for name in expected)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

@@ -61,10 +61,10 @@ def shown(spec: ViewSpec, trace: Trace) -> View:
     return spec.function(trace, Selection())  # type: ignore[arg-type, call-arg]
 
 
-def foreign(told: Iterable[str], name: str | None) -> list[str]:
+def foreign(actual: Iterable[str], name: str | None) -> list[str]:
     """The texts that name options of torch.profiler that are not the recorder's own too."""
     own = recorder_named(name).records.values()
-    stripped = [re.sub("|".join(map(re.escape, own)) or "$", "", text) for text in told]
+    stripped = [re.sub("|".join(map(re.escape, own)) or "$", "", text) for text in actual]
     return [text for text in stripped if TORCH_OPTIONS.search(text)]
 
 
@@ -74,12 +74,12 @@ def test_no_reason_names_options_of_another_recorder(kind: str, name: str | None
     trace = recorded(KINDS[kind], recorder=name)
     for spec in all_views().values():
         missing = spec.missing(trace)
-        told = [missing] if missing is not None else [*texts(shown(spec, trace))]
-        assert foreign(told, name) == [], spec.name
+        actual = [missing] if missing is not None else [*texts(shown(spec, trace))]
+        assert foreign(actual, name) == [], spec.name
     advice = run_detectors(trace, Selection())
-    told = [json.dumps([note.text, note.evidence["links"]]) for note in advice.notes]
-    told += advice.checks.frame["reason"].drop_nulls().to_list()
-    assert foreign(told, name) == []
+    actual = [json.dumps([note.text, note.evidence["links"]]) for note in advice.notes]
+    actual += advice.checks.frame["reason"].drop_nulls().to_list()
+    assert foreign(actual, name) == []
 
 
 def test_findings_have_words_for_other_recorders() -> None:

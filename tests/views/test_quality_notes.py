@@ -84,18 +84,18 @@ def test_overlaps_of_devices_alone_bend_no_time_of_the_host(
     (note,) = quality_notes(trace(events), {"overlapping_slices"})
     assert note.evidence["count"] == count
     assert note.severity == ("warning" if columns else "info")
-    found = note.evidence["columns"]
-    assert isinstance(found, list)
-    assert bool(found) == bool(columns)
-    assert set(found) >= set(columns)
+    result = note.evidence["columns"]
+    assert isinstance(result, list)
+    assert bool(result) == bool(columns)
+    assert set(result) >= set(columns)
     assert ("All of them are on devices" in note.text) == (not columns)
 
 
 def recorded(*issues: str) -> Trace:
-    made = trace([op("aten::mm", 0, 5)])
+    built = trace([op("aten::mm", 0, 5)])
     for issue in issues:
-        made.quality.add(issue)
-    return made
+        built.quality.add(issue)
+    return built
 
 
 def test_one_note_names_the_recordings_it_is_about() -> None:

@@ -172,8 +172,8 @@ def test_a_clause_and_plain_python_agree(
     filled = table([("x", None, a, b, None) for a, b in rows])
     holds = {"=": eq, "<": lt, ">": gt}[operator]
     expected = [a for a, _ in rows if a is not None and holds(a, bound)]
-    kept = query(filled, filter=f"calls{operator}{bound}").frame["calls"].to_list()
-    assert kept == expected
+    retained = query(filled, filter=f"calls{operator}{bound}").frame["calls"].to_list()
+    assert retained == expected
 
 
 @given(st.lists(st.tuples(cells, cells), max_size=12), st.booleans(), st.booleans())
@@ -192,8 +192,8 @@ def test_sorting_and_plain_python_agree(
 @given(st.text(alphabet='abAB;\\~!=<>" *.', max_size=6), st.text(alphabet="abAB;\\=<", max_size=8))
 def test_escaped_text_is_found_where_it_stands(needle: str, name: str) -> None:
     escaped = "".join("\\" + c if c in ";\\~!=<>" else c for c in needle)
-    found = query(table([(name, None, 1, 1.0, None)]), filter=f"name~{escaped}").frame.height
-    assert found == (needle.strip().lower() in name.lower())
+    result = query(table([(name, None, 1, 1.0, None)]), filter=f"name~{escaped}").frame.height
+    assert result == (needle.strip().lower() in name.lower())
 
 
 VECTORS = json.loads(
@@ -291,6 +291,6 @@ def test_a_text_without_a_key_is_looked_for_in_what_is_shown() -> None:
     hidden = Column("type", "Type", "string", None, "Its type.", hidden=True)
     spec = TableSpec("t", "T", "One.", (Column("name", "Name", "string", None, "It."), hidden))
     table = Table(spec, pl.DataFrame({"name": ["aten::resize_"], "type": ["convolution"]}))
-    found = [query(table, filter=text).frame.height for text in ("resize", "conv", "type~conv")]
-    assert found == [1, 0, 1]
+    result = [query(table, filter=text).frame.height for text in ("resize", "conv", "type~conv")]
+    assert result == [1, 0, 1]
     assert query(table, filter="=~/conv/").frame.is_empty()

@@ -58,7 +58,7 @@ def test_what_other_engines_try_for_ever_is_over_at_once() -> None:
 
 def test_work_without_end_is_stopped() -> None:
     ticks = itertools.count()
-    names = pl.Series([f"{place:0300d}" for place in range(3000)])
+    names = pl.Series([f"{position:0300d}" for position in range(3000)])
     with pytest.raises(ExpressionError, match="takes longer than 2 s"):
         matching(names, "x", clock=lambda: next(ticks))
 
@@ -67,5 +67,5 @@ def test_work_without_end_is_stopped() -> None:
     st.lists(st.text("ab.:(", max_size=5), unique=True), st.sampled_from(["a+b", "^[^a]", r"\."])
 )
 def test_as_python_finds_them(texts: list[str], pattern: str) -> None:
-    found = matching(pl.Series(texts, dtype=pl.String), pattern).to_list()
-    assert found == [text for text in texts if re.search(pattern, text)]
+    result = matching(pl.Series(texts, dtype=pl.String), pattern).to_list()
+    assert result == [text for text in texts if re.search(pattern, text)]

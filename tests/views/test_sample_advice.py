@@ -136,10 +136,10 @@ def test_waits_of_batches_and_of_ranges_count_too() -> None:
     ],
 )  # fmt: skip
 def test_each_rule_speaks(values: Values, code: str, severity: str, text: str) -> None:
-    found = said(run(values))
-    assert set(found) == {code}
-    assert found[code].severity == severity
-    assert text in found[code].text
+    result = said(run(values))
+    assert set(result) == {code}
+    assert result[code].severity == severity
+    assert text in result[code].text
 
 
 def test_a_gpu_that_waits_for_data_is_told_of_as_that() -> None:

@@ -61,16 +61,16 @@ def test_of_nothing_there_is_no_share() -> None:
 
 @given(st.lists(st.integers(0, 10**12) | st.none(), max_size=12))
 def test_random_tables(times_ns: list[int | None]) -> None:
-    found = shares([None if ns is None else ns / 1000 for ns in times_ns])
+    result = shares([None if ns is None else ns / 1000 for ns in times_ns])
     whole = sum(ns or 0 for ns in times_ns)
-    for place, (ns, (share, cumulative)) in enumerate(zip(times_ns, found, strict=True)):
+    for position, (ns, (share, cumulative)) in enumerate(zip(times_ns, result, strict=True)):
         if ns is None or not whole:
             assert (share, cumulative) == (None, None)
             continue
         before = sum(
             other
             for at, other in enumerate(times_ns)
-            if other is not None and (other > ns or (other == ns and at <= place))
+            if other is not None and (other > ns or (other == ns and at <= position))
         )
         assert share == pytest.approx(float(Fraction(ns * 100, whole)), rel=1e-12)
         assert cumulative == pytest.approx(float(Fraction(before * 100, whole)), rel=1e-12)

@@ -19,7 +19,7 @@ from torch_tb_profiler.views.timeline.flows import FlowKind
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, IdleGap
 from torch_tb_profiler.views.timeline.lane_sums import CategoryTime, NameTime
 from torch_tb_profiler.views.timeline.namesakes import Namesakes
-from torch_tb_profiler.views.timeline.places import PlacedSlice
+from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice
 from torch_tb_profiler.views.timeline.range_summary import GpuTime
 from torch_tb_profiler.views.timeline.search import MatchingName
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack

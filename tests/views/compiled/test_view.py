@@ -68,7 +68,7 @@ def test_the_longest_launch_is_listed_or_the_one_that_is_named(made: Trace) -> N
     longest = compiled(made, Selection())
     kernels = _frame(longest, "graph_kernels")
     assert kernels["duration_us"].to_list() == [5] * 8
-    assert kernels["offset_us"].to_list() == [6.0 * place for place in range(8)]
+    assert kernels["offset_us"].to_list() == [6.0 * position for position in range(8)]
     assert kernels["gap_before_us"].to_list() == [None] + [1.0] * 7
     assert kernels["kind"].to_list() == ["attention", "gemm", "communication", "elementwise"] * 2
     kinds = {row[0]: row[1:] for row in _frame(longest, "launch_kinds").rows()}

@@ -65,14 +65,14 @@ def test_what_is_alone_is_exposed() -> None:
 
 
 def test_sizes() -> None:
-    found = rows(copies(recorded(), Selection()), "copy_sizes")
-    told = [(row["kind"], row["host_memory"], row["size"], row["calls"]) for row in found]
-    assert told == [
+    result = rows(copies(recorded(), Selection()), "copy_sizes")
+    actual = [(row["kind"], row["host_memory"], row["size"], row["calls"]) for row in result]
+    assert actual == [
         ("DtoH", "pinned", "64–128 B", 1),
         ("HtoD", "pageable", "8–16 MiB", 1),
         ("HtoD", "pinned", "8–16 MiB", 1),
     ]
-    assert [row["from_bytes"] for row in found] == [64, 2**23, 2**23]
+    assert [row["from_bytes"] for row in result] == [64, 2**23, 2**23]
 
 
 def test_a_note_tells_what_pageable_memory_costs() -> None:
@@ -144,10 +144,10 @@ def random_copies(draw: st.DrawFn) -> list[Event]:
 @given(random_copies())
 def test_random_copies(events: list[Event]) -> None:
     view = copies(trace(events), Selection())
-    found = [event for event in events if event["cat"] == "gpu_memcpy"]
+    result = [event for event in events if event["cat"] == "gpu_memcpy"]
     kinds, sizes = (view.tables[name].frame for name in ("copies_by_kind", "copy_sizes"))
-    assert kinds["calls"].sum() == len(found)
-    sized = [event["args"]["bytes"] for event in found if "bytes" in event["args"]]
+    assert kinds["calls"].sum() == len(result)
+    sized = [event["args"]["bytes"] for event in result if "bytes" in event["args"]]
     assert kinds["total_bytes"].sum() == sizes["total_bytes"].sum() == sum(sized)
     assert sizes["calls"].sum() == len(sized)
     classes = [2 ** int(math.log2(size)) if size else 0 for size in sized]
@@ -157,7 +157,7 @@ def test_random_copies(events: list[Event]) -> None:
     beside = sum(
         max(0, min(event["ts"] + event["dur"], end) - max(event["ts"], start))
         for start, end in kernels
-        for event in found
+        for event in result
         if event["args"]["device"] == 0
     )
     assert kinds["beside_us"].sum() == pytest.approx(beside)
@@ -167,8 +167,8 @@ def test_random_copies(events: list[Event]) -> None:
 def test_it_agrees_with_the_copies_of_kernels(steps: str | None) -> None:
     selection = Selection(steps=steps)
     for name in (name for name in FILES if "worker0.1623143089861" in name):
-        found = opened(name)
-        groups = copy_groups(found, selection).filter(pl.col("kind").fill_null("") != "set")
-        kinds = copies(found, selection).tables["copies_by_kind"].frame
+        result = opened(name)
+        groups = copy_groups(result, selection).filter(pl.col("kind").fill_null("") != "set")
+        kinds = copies(result, selection).tables["copies_by_kind"].frame
         assert kinds["calls"].sum() == groups["calls"].sum()
         assert kinds["total_us"].sum() * 1000 == pytest.approx(groups["total_ns"].sum())

@@ -50,8 +50,8 @@ def facts(view: View) -> dict[tuple[str, str | None], object]:
 
 
 def test_a_product_at_half_of_its_peak() -> None:
-    made = traced([step(1, 0, 1000)], product(10, 2 * PEAK_US, 1))
-    (row,) = rows(efficiency(made, Selection()))
+    built = traced([step(1, 0, 1000)], product(10, 2 * PEAK_US, 1))
+    (row,) = rows(efficiency(built, Selection()))
     assert (row["name"], row["calls"], row["kernels"]) == ("aten::mm", 1, 1)
     assert (row["flops"], row["bytes"]) == (FLOPS, BYTES)
     assert row["tflops_per_s"] == pytest.approx(989.4 / 2, rel=1e-3)
@@ -64,37 +64,37 @@ def test_a_product_at_half_of_its_peak() -> None:
 
 
 def test_mfu_is_over_the_whole_step_and_of_each_device() -> None:
-    made = traced(
+    built = traced(
         [step(1, 0, 1000)], product(10, 400, 1), product(30, 400, 2, device=1),
         [step(2, 1000, 1000)], product(1010, 400, 3), product(1030, 400, 4),
         devices=2,
     )  # fmt: skip
-    view = efficiency(made, Selection())
-    found = facts(view)
+    view = efficiency(built, Selection())
+    result = facts(view)
     first = 3 * PEAK_US / 2000 * 100
-    assert found["mfu_pct", "GPU 0"] == pytest.approx(first, rel=1e-6)
-    assert found["mfu_pct", "GPU 1"] == pytest.approx(first / 3, rel=1e-6)
-    assert found["mfu_pct", None] == pytest.approx(first * 2 / 3, rel=1e-6)
-    assert found["model_flops_per_step", None] == 2 * FLOPS
-    second = facts(efficiency(made, Selection(steps="2")))
+    assert result["mfu_pct", "GPU 0"] == pytest.approx(first, rel=1e-6)
+    assert result["mfu_pct", "GPU 1"] == pytest.approx(first / 3, rel=1e-6)
+    assert result["mfu_pct", None] == pytest.approx(first * 2 / 3, rel=1e-6)
+    assert result["model_flops_per_step", None] == 2 * FLOPS
+    second = facts(efficiency(built, Selection(steps="2")))
     assert second["mfu_pct", "GPU 0"] == pytest.approx(2 * PEAK_US / 1000 * 100, rel=1e-6)
     assert ("mfu_pct", "GPU 1") not in second
 
 
 def test_of_two_types_each_compares_with_its_own_peak() -> None:
     float32 = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n"
-    made = traced(
+    built = traced(
         [step(1, 0, 5000)], product(10, 500, 1),
         product(30, 3000, 2, name=float32, dtype="float", size=2048),
     )  # fmt: skip
-    found = facts(efficiency(made, Selection()))
+    result = facts(efficiency(built, Selection()))
     small = 2 * 2048**3
     at_peak_us = PEAK_US + small / 66.9e6
-    assert found["mfu_pct", "GPU 0"] == pytest.approx(at_peak_us / 5000 * 100, rel=1e-6)
-    assert found["peak_tflops", "GPU 0"] == pytest.approx((FLOPS + small) / at_peak_us / 1e6)
-    assert found["peak_type", "GPU 0"] == "bfloat16, float32"
+    assert result["mfu_pct", "GPU 0"] == pytest.approx(at_peak_us / 5000 * 100, rel=1e-6)
+    assert result["peak_tflops", "GPU 0"] == pytest.approx((FLOPS + small) / at_peak_us / 1e6)
+    assert result["peak_type", "GPU 0"] == "bfloat16, float32"
     share = small / (FLOPS + small) * 100
-    assert found["model_flops_type_pct", "float32"] == pytest.approx(share)
+    assert result["model_flops_type_pct", "float32"] == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -106,23 +106,23 @@ def test_of_two_types_each_compares_with_its_own_peak() -> None:
     ],
 )
 def test_float32_products_are_tf32_where_the_kernel_says_so(name: str, dtype: str) -> None:
-    made = traced([step(1, 0, 1000)], product(10, 500, 1, name=name, dtype="float"))
-    (row,) = rows(efficiency(made, Selection()))
+    built = traced([step(1, 0, 1000)], product(10, 500, 1, name=name, dtype="float"))
+    (row,) = rows(efficiency(built, Selection()))
     assert row["dtype"] == dtype
     peak = {"tf32": 494.7, "float32": 66.9}[dtype]
     assert row["peak_pct"] == pytest.approx(row["tflops_per_s"] / peak * 100)
 
 
 def test_short_kernels_far_from_both_roofs_are_bound_by_latency() -> None:
-    made = traced([step(1, 0, 1000)], product(10, 4, 1, size=32), product(50, 400, 2, size=2048))
+    built = traced([step(1, 0, 1000)], product(10, 4, 1, size=32), product(50, 400, 2, size=2048))
     by_shape = Selection(group_by="operator+input_shape")
-    bounds = {row["input_shape"]: row["bound"] for row in rows(efficiency(made, by_shape))}
+    bounds = {row["input_shape"]: row["bound"] for row in rows(efficiency(built, by_shape))}
     assert bounds == {"[[32, 32], [32, 32]]": "latency", "[[2048, 2048], [2048, 2048]]": "compute"}
 
 
 def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() -> None:
-    made = traced([step(1, 0, 1000)], product(10, 500, 1), name="nobody's")
-    view = efficiency(made, Selection())
+    built = traced([step(1, 0, 1000)], product(10, 500, 1), name="nobody's")
+    view = efficiency(built, Selection())
     (row,) = rows(view)
     assert row["tflops_per_s"] == pytest.approx(FLOPS / 500e6)
     assert row["roof_pct"] is row["bound"] is row["recoverable_us"] is None
@@ -132,7 +132,7 @@ def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() ->
     assert facts(view)["device_name", "GPU 0"] == "nobody's"
     assert mfu.reason == "The peak of nobody's for bfloat16 is unknown: specify it with --peak."
     assert view.series == {}
-    given = efficiency(made, Selection(), peak="bf16=1000,bandwidth_gb_per_s=2000")
+    given = efficiency(built, Selection(), peak="bf16=1000,bandwidth_gb_per_s=2000")
     (row,) = rows(given)
     assert row["peak_pct"] == pytest.approx(row["tflops_per_s"] / 10)
     assert facts(given)["peak_source", "GPU 0"] == "given by you"
@@ -140,7 +140,7 @@ def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() ->
     assert (roof.name, roof.y[-1]) == ("bfloat16: 1000 TFLOP/s, memory 2000 GB/s", 1000)
     assert roof.x[1] == 500
     with pytest.raises(SelectionError, match=r"^peak: 'bf17' is none of"):
-        efficiency(made, Selection(), peak="bf17=3")
+        efficiency(built, Selection(), peak="bf17=3")
 
 
 def test_every_moment_of_device_time_is_in_one_row() -> None:
@@ -154,16 +154,16 @@ def test_every_moment_of_device_time_is_in_one_row() -> None:
         memcpy(700, 25, corr=8, ext=8),
         call("cudaGraphLaunch", 180, 2, corr=9), kernel("k", 800, 45, corr=9),
     ]  # fmt: skip
-    made = traced([step(1, 0, 1000), linear], product(10, 500, 1), odd)
-    view = efficiency(made, Selection())
+    built = traced([step(1, 0, 1000), linear], product(10, 500, 1), odd)
+    view = efficiency(built, Selection())
     times = {row["name"]: row["device_time_us"] for row in rows(view)}
     assert times == {"aten::mm": 500, "my::op": 30, "my::copy": 25, "cudaGraphLaunch": 45}
-    found = facts(view)
-    assert found["time_with_flops_pct", None] == pytest.approx(500 / 6)
-    assert found["time_on_links_pct", None] == pytest.approx(25 / 6)
-    assert found["time_without_work_pct", None] == pytest.approx(75 / 6)
+    result = facts(view)
+    assert result["time_with_flops_pct", None] == pytest.approx(500 / 6)
+    assert result["time_on_links_pct", None] == pytest.approx(25 / 6)
+    assert result["time_without_work_pct", None] == pytest.approx(75 / 6)
     for group_by in ("operator+input_shape", "module", "type", "step"):
-        again = rows(efficiency(made, Selection(group_by=group_by)))
+        again = rows(efficiency(built, Selection(group_by=group_by)))
         assert sum(row["device_time_us"] for row in again) == 600, group_by
         assert sum(row["flops"] or 0 for row in again) == FLOPS, group_by
 
@@ -185,8 +185,8 @@ def test_points_of_the_roofline_are_rows_of_the_table() -> None:
 
 
 def test_stated_flops_stand_beside_and_a_difference_is_noted() -> None:
-    made = traced([step(1, 0, 1000)], product(10, 500, 1), product(30, 500, 2))
-    assert "stated_flops_differ" not in {note.code for note in efficiency(made, Selection()).notes}
+    built = traced([step(1, 0, 1000)], product(10, 500, 1), product(30, 500, 2))
+    assert "stated_flops_differ" not in {note.code for note in efficiency(built, Selection()).notes}
     events = [*product(10, 500, 1), *product(30, 500, 2)]
     events[0]["args"]["flops"] = FLOPS // 2
     view = efficiency(traced([step(1, 0, 1000), *events]), Selection())
@@ -211,12 +211,12 @@ def test_flops_that_are_stated_of_a_call_around_count_with_the_product_inside() 
 
 def test_a_recording_without_devices_has_work_and_no_rates() -> None:
     types: dict[str, Any] = {"Input type": ["float", "float"]}
-    made = trace([step(1, 0, 100), op("aten::mm", 10, 20, shape=[[2, 3], [3, 4]], **types)])
-    view = efficiency(made, Selection())
+    built = trace([step(1, 0, 100), op("aten::mm", 10, 20, shape=[[2, 3], [3, 4]], **types)])
+    view = efficiency(built, Selection())
     (row,) = rows(view)
     assert (row["flops"], row["bytes"], row["device_time_us"]) == (48, 4 * (6 + 12 + 8), None)
-    found = facts(view)
-    assert (found["model_flops_per_step", None], found["mfu_pct", None]) == (48, None)
+    result = facts(view)
+    assert (result["model_flops_per_step", None], result["mfu_pct", None]) == (48, None)
     assert "no device work" in view.tables["operators"].null_reasons["tflops_per_s"]
 
 
@@ -249,8 +249,8 @@ def test_what_a_file_tells_stands_beside_what_is_counted() -> None:
 def test_products_on_the_host_are_no_work_of_a_device() -> None:
     types: dict[str, Any] = {"Input type": ["float", "float"]}
     on_host = op("aten::mm", 60, 20, shape=[[M, M], [M, M]], **types)
-    made = traced([step(1, 0, 1000), on_host], product(10, 500, 1))
-    view = efficiency(made, Selection())
+    built = traced([step(1, 0, 1000), on_host], product(10, 500, 1))
+    view = efficiency(built, Selection())
     (row,) = rows(view)
     assert (row["calls"], row["flops"]) == (1, FLOPS)
     assert facts(view)["model_flops_per_step", None] == FLOPS
@@ -259,8 +259,8 @@ def test_products_on_the_host_are_no_work_of_a_device() -> None:
 @pytest.mark.parametrize(("count", "is_noted"), [(16, True), (132, False), (None, False)])
 def test_a_slice_of_a_gpu_is_noted(count: int | None, is_noted: bool) -> None:
     properties = [{**H100, "id": 0, **({} if count is None else {"numSms": count})}]
-    made = trace([step(1, 0, 1000), *product(10, 500, 1)], deviceProperties=properties)
-    codes = {note.code for note in efficiency(made, Selection()).notes}
+    built = trace([step(1, 0, 1000), *product(10, 500, 1)], deviceProperties=properties)
+    codes = {note.code for note in efficiency(built, Selection()).notes}
     assert ("part_of_a_gpu" in codes) is is_noted
 
 
@@ -276,16 +276,16 @@ def test_a_slice_of_a_gpu_is_noted(count: int | None, is_noted: bool) -> None:
 )
 def test_where_kernels_tell_nothing_the_settings_decide(told: dict[str, Any], dtype: str) -> None:
     events = [step(1, 0, 1000), *product(10, 500, 1, name="mystery", dtype="float")]
-    made = recorded(events, settings=ProgramSettings(**told))
-    (row,) = rows(efficiency(made, Selection(), peak="tf32=100,float32=10"))
+    built = recorded(events, settings=ProgramSettings(**told))
+    (row,) = rows(efficiency(built, Selection(), peak="tf32=100,float32=10"))
     assert row["dtype"] == dtype
 
 
 def test_a_call_beyond_its_roof_makes_up_for_no_other() -> None:
     """One product takes twice the time of its peak, one half of it: the first could still save
     the time at the peak once, whatever the other did."""
-    made = traced([step(1, 0, 9000)], product(10, 2 * PEAK_US, 1), product(2000, PEAK_US / 2, 2))
-    (row,) = rows(efficiency(made, Selection()))
+    built = traced([step(1, 0, 9000)], product(10, 2 * PEAK_US, 1), product(2000, PEAK_US / 2, 2))
+    (row,) = rows(efficiency(built, Selection()))
     assert row["roof_pct"] == pytest.approx(2 / 2.5 * 100, rel=1e-3)
     assert row["recoverable_us"] == pytest.approx(PEAK_US, rel=1e-3)
 
@@ -293,7 +293,7 @@ def test_a_call_beyond_its_roof_makes_up_for_no_other() -> None:
 def test_copies_have_no_flops_per_second() -> None:
     shape = [[1024, 1024], [1024, 1024], []]
     types: dict[str, Any] = {"Input type": ["float", "float", "Scalar"]}
-    made = traced(
+    built = traced(
         [step(1, 0, 1000)],
         [
             op("aten::copy_", 10, 10, ext=1, shape=shape, **types),
@@ -301,7 +301,7 @@ def test_copies_have_no_flops_per_second() -> None:
             kernel("elementwise_kernel", 30, 10, corr=1, ext=1),
         ],
     )
-    (row,) = rows(efficiency(made, Selection()))
+    (row,) = rows(efficiency(built, Selection()))
     assert (row["flops"], row["tflops_per_s"]) == (0, None)
     assert row["gbytes_per_s"] == pytest.approx(2 * 4 * 1024**2 / 10e3, rel=1e-6)
 
@@ -323,7 +323,7 @@ def test_convolutions_with_fewer_operations_are_noted(name: str, is_noted: bool)
         "Input type": ["float", "float", *[""] * 7],
         "Concrete Inputs": inputs,
     }
-    made = traced(
+    built = traced(
         [step(1, 0, 1000)],
         [
             op("aten::convolution_overrideable", 10, 10, ext=1, shape=shape, **arguments),
@@ -331,7 +331,7 @@ def test_convolutions_with_fewer_operations_are_noted(name: str, is_noted: bool)
             kernel(name, 30, 700, corr=1, ext=1),
         ],
     )
-    view = efficiency(made, Selection())
+    view = efficiency(built, Selection())
     (row,) = rows(view)
     assert row["work"] == "convolution"
     notes = [note for note in view.notes if note.code == "fewer_operations"]
@@ -351,8 +351,8 @@ def test_convolutions_with_fewer_operations_are_noted(name: str, is_noted: bool)
 def test_kernels_with_too_little_to_do_are_bound_by_latency(
     size: int, dur: float, bound: str
 ) -> None:
-    made = traced([step(1, 0, 9000)], product(10, dur, 1, size=size))
-    (row,) = rows(efficiency(made, Selection()))
+    built = traced([step(1, 0, 9000)], product(10, dur, 1, size=size))
+    (row,) = rows(efficiency(built, Selection()))
     assert row["bound"] == bound
 
 
@@ -375,14 +375,14 @@ def test_unknown_products_of_the_host_are_told() -> None:
     """A convolution whose stride was not recorded, in a recording without devices."""
     shape = [[4, 3, 16, 16], [8, 3, 3, 3], [8], [], [], [], []]
     types: dict[str, Any] = {"Input type": ["float", "float"]}
-    made = trace(
+    built = trace(
         [
             step(1, 0, 100),
             op("aten::mkldnn_convolution", 10, 10, shape=shape),
             op("aten::mm", 30, 10, shape=[[4, 4], [4, 4]], **types),
         ]
     )
-    view = efficiency(made, Selection())
+    view = efficiency(built, Selection())
     (note,) = (note for note in view.notes if note.code == "unknown_flops")
     assert note.evidence["calls"] == 1
     assert "device time" not in note.text

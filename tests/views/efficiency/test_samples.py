@@ -55,9 +55,10 @@ def test_more_than_the_device_can_compute_is_no_share() -> None:
         shares = {
             peak: trace.view("efficiency", peak=f"bfloat16={peak}").facts for peak in ("2", "1")
         }
-    found = {
-        peak: next(fact for fact in told if fact.key == "mfu_pct") for peak, told in shares.items()
+    result = {
+        peak: next(fact for fact in actual if fact.key == "mfu_pct")
+        for peak, actual in shares.items()
     }
-    assert found["2"].value == pytest.approx(92.545, rel=1e-3)
-    assert found["1"].value is None
-    assert "complete steps" in str(found["1"].reason)
+    assert result["2"].value == pytest.approx(92.545, rel=1e-3)
+    assert result["1"].value is None
+    assert "complete steps" in str(result["1"].reason)

@@ -89,5 +89,5 @@ def test_a_selection_does_not_narrow_what_files_tell() -> None:
 def test_without_files_it_says_why() -> None:
     assert SPEC.missing(told(FLOPS)) is None
     assert SPEC.missing(told()) == f"{NOTHING[:-1]} (record_shapes=True records them)."
-    asked = told(not_recorded={"flops": "needs Level1"})
-    assert SPEC.missing(asked) == "Needs Level1."
+    requested = told(not_recorded={"flops": "needs Level1"})
+    assert SPEC.missing(requested) == "Needs Level1."

@@ -49,20 +49,20 @@ def test_how_calls_vary() -> None:
     lengths = [1, 2, 4, 8, 100]
     events = [kernel("k", 200 * at, length) for at, length in enumerate(lengths)]
     table = kernels(trace([*events, kernel("once", 5000, 7)]), Selection()).tables["kernels"]
-    found = {row["name"]: row for row in table.frame.to_dicts()}
-    assert found["k"]["median_us"] == 4
-    assert found["k"]["p95_us"] == pytest.approx(np.percentile(lengths, 95))
-    assert found["k"]["std_us"] == pytest.approx(np.std(lengths))
-    assert (found["once"]["median_us"], found["once"]["p95_us"]) == (7, 7)
-    assert found["once"]["std_us"] is None
+    result = {row["name"]: row for row in table.frame.to_dicts()}
+    assert result["k"]["median_us"] == 4
+    assert result["k"]["p95_us"] == pytest.approx(np.percentile(lengths, 95))
+    assert result["k"]["std_us"] == pytest.approx(np.std(lengths))
+    assert (result["once"]["median_us"], result["once"]["p95_us"]) == (7, 7)
+    assert result["once"]["std_us"] is None
     assert table.null_reasons["std_us"] == ONE_CALL
 
 
 def test_idle_time_before_calls() -> None:
-    found = rows(
+    result = rows(
         trace([kernel("a", 0, 10), memcpy(20, 5), kernel("b", 30, 5), kernel("a", 100, 5)])
     )
-    assert (found["a"]["gaps_before_us"], found["b"]["gaps_before_us"]) == (65, 5)
+    assert (result["a"]["gaps_before_us"], result["b"]["gaps_before_us"]) == (65, 5)
 
 
 def inputs(*types: str) -> dict[str, Any]:
@@ -96,10 +96,10 @@ def test_data_types_of_the_name_and_else_of_the_inputs() -> None:
 def limit(*events: dict[str, Any], device: dict[str, Any] | None = None) -> str | None:
     recorded = trace(events, deviceProperties=[device or H100])
     table = kernels(recorded, Selection()).tables["kernels"]
-    (found,) = table.frame["occupancy_limit"].to_list()
-    if found is None:
+    (result,) = table.frame["occupancy_limit"].to_list()
+    if result is None:
         assert table.null_reasons["occupancy_limit"] == NO_LIMIT
-    return str(found) if found is not None else None
+    return str(result) if result is not None else None
 
 
 def test_what_limits_the_occupancy() -> None:
@@ -136,9 +136,9 @@ def test_limits_that_cannot_be_told() -> None:
 
 
 def test_classes() -> None:
-    found = rows(trace([kernel("volta_sgemm_128x32_nt", 0, 5), kernel("mystery", 10, 5)]))
-    assert found["volta_sgemm_128x32_nt"]["kernel_class"] == "gemm"
-    assert found["mystery"]["kernel_class"] == "other"
+    result = rows(trace([kernel("volta_sgemm_128x32_nt", 0, 5), kernel("mystery", 10, 5)]))
+    assert result["volta_sgemm_128x32_nt"]["kernel_class"] == "gemm"
+    assert result["mystery"]["kernel_class"] == "other"
 
 
 def check(recorded: Trace, selection: Selection) -> None:
@@ -148,10 +148,10 @@ def check(recorded: Trace, selection: Selection) -> None:
     for code, dur_ns in calls.select("name_code", "dur_ns").rows():
         durations[str(recorded.text(code))].append(dur_ns)
     whole = sum(map(sum, durations.values()))
-    found = rows(recorded, selection)
-    assert found.keys() == durations.keys()
+    result = rows(recorded, selection)
+    assert result.keys() == durations.keys()
     for name, taken in durations.items():
-        row = found[name]
+        row = result[name]
         assert row["median_us"] == pytest.approx(np.median(taken) / 1000)
         assert row["p95_us"] == pytest.approx(np.percentile(taken, 95) / 1000)
         std = np.std(taken) / 1000 if len(taken) > 1 else None

@@ -46,22 +46,22 @@ def test_fx1_copies_and_sets_are_no_kernels() -> None:
 
 
 def test_fx7_by_name() -> None:
-    found = {row["name"]: row for row in rows(kernels(trace(FX7), Selection()))}
+    result = {row["name"]: row for row in rows(kernels(trace(FX7), Selection()))}
     means = ("calls", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct")
-    assert [found["A"][key] for key in means] == pytest.approx([3, 4.0455, 0.6727], abs=5e-5)
-    assert [found["B"][key] for key in means] == pytest.approx([2, 0.6, 0.1])
-    assert found["A"]["operator"] is None
+    assert [result["A"][key] for key in means] == pytest.approx([3, 4.0455, 0.6727], abs=5e-5)
+    assert [result["B"][key] for key in means] == pytest.approx([2, 0.6, 0.1])
+    assert result["A"]["operator"] is None
 
 
 def test_fx7_by_operator() -> None:
-    found = {
+    result = {
         (row["name"], row["operator"]): (
             row["mean_blocks_per_sm"],
             row["mean_est_achieved_occupancy_pct"],
         )
         for row in rows(kernels(trace(FX7), BY_LAUNCH))
     }
-    assert found == {
+    assert result == {
         ("A", "mm"): pytest.approx((0.3571, 0.8857), abs=5e-5),
         ("B", "mat_mul"): pytest.approx((0.6, 0.1)),
         ("A", "mat_mul"): pytest.approx((10.5, 0.3)),
@@ -82,10 +82,10 @@ def test_fx7_kernels_outside_the_steps_have_rows() -> None:
 
 
 def test_fx8_tensor_cores() -> None:
-    found = {row["operator"]: row for row in rows(kernels(trace(FX8), BY_LAUNCH))}
-    assert found["aten::cudnn_convolution"]["tensor_core_used"] is True
-    assert found["aten::cudnn_convolution"]["operator_tensor_core_eligible"] is True
-    assert found["op_no_tc"]["tensor_core_used"] is None
+    result = {row["operator"]: row for row in rows(kernels(trace(FX8), BY_LAUNCH))}
+    assert result["aten::cudnn_convolution"]["tensor_core_used"] is True
+    assert result["aten::cudnn_convolution"]["operator_tensor_core_eligible"] is True
+    assert result["op_no_tc"]["tensor_core_used"] is None
     facts = {fact.key: fact.value for fact in kernels(trace(FX8), Selection()).facts}
     assert facts["tensor_core_time_pct"] is None
     assert facts["tensor_core_time_min_pct"] == pytest.approx(60)
@@ -148,11 +148,11 @@ def test_fx16_property_grouping() -> None:
     events += launched(1, 15, [16, 16, 16], 5) + launched(2, 10, [16, 16, 16], 10)
     events += launched(3, 13, [16, 16, 64], 15) + launched(4, 17, [16, 16, 16], 65)
     table = rows(kernels(trace(events), BY_LAUNCH))
-    found = [
+    result = [
         [row[key] for key in ("operator", "block", "calls", "total_us", "mean_us", "min_us")]
         for row in table
     ]
-    assert found == [
+    assert result == [
         ["op1", "[16, 16, 16]", 2, 25, 12.5, 10],
         ["op2", "[16, 16, 16]", 1, 17, 17, 17],
         ["op1", "[16, 16, 64]", 1, 13, 13, 13],
@@ -263,10 +263,10 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
         view = kernels(
             recorded, Selection(selection.steps, selection.start_ns, selection.end_ns, group_by)
         )
-        found = {tuple(row[k] for k in KEY): tuple(row[m] for m in MEASURES) for row in rows(view)}
-        assert found.keys() == expected.keys()
+        result = {tuple(row[k] for k in KEY): tuple(row[m] for m in MEASURES) for row in rows(view)}
+        assert result.keys() == expected.keys()
         for group, values in expected.items():
-            assert found[group] == pytest.approx(values)
+            assert result[group] == pytest.approx(values)
 
 
 def test_communication_is_told_from_the_name_and_from_the_range_that_launched_it() -> None:

@@ -78,8 +78,8 @@ def test_nested_calls_of_a_type_count_once_and_parallel_work_too() -> None:
 
 def test_work_outside_operators_has_a_type_of_its_own() -> None:
     of = view(trace(a_recording()))
-    found = rows(of)
-    graph, unlinked = found["unassociated_cudaGraphLaunch"], found["unassociated_mystery"]
+    result = rows(of)
+    graph, unlinked = result["unassociated_cudaGraphLaunch"], result["unassociated_mystery"]
     assert (graph["operators"], graph["calls"], graph["cpu_total_us"]) == (1, 1, 20)
     assert (graph["gpu_max_us"], graph["cpu_overhead_total_us"]) == (20, 0)
     assert (unlinked["calls"], unlinked["cpu_total_us"], unlinked["gpu_total_us"]) == (1, None, 5)
@@ -97,11 +97,11 @@ def test_operators_of_unknown_type_are_a_row_without_one() -> None:
 
 def test_without_a_device_shares_are_of_host_time() -> None:
     of = view(trace([op("aten::mm", 0, 30), op("custom::thing", 40, 10), op("aten::add", 60, 0)]))
-    found = rows(of)
-    assert (found["matrix_product"]["pct"], found[None]["pct"]) == (75, 25)
+    result = rows(of)
+    assert (result["matrix_product"]["pct"], result[None]["pct"]) == (75, 25)
     assert facts(of)["unknown_type_pct"] == 25
     reasons = of.tables["operator_types"].null_reasons
-    assert found["matrix_product"]["gpu_total_us"] is None
+    assert result["matrix_product"]["gpu_total_us"] is None
     assert reasons["gpu_total_us"] == reasons["tensor_core_used"] == NO_DEVICE_WORK
     assert reasons["cpu_overhead_total_us"] == NO_RUNTIME
 
@@ -124,7 +124,7 @@ def test_random_traces_agree_with_every_moment(recording: Recording) -> None:
     recorded, selection = trace(recording.events), recording.selection
     slow = SlowTimes(recorded, recording)
     frame = operator_types(recorded, selection).tables["operator_types"].frame
-    found = {row["type"]: row for row in frame.to_dicts()}
+    result = {row["type"]: row for row in frame.to_dicts()}
     shown = slow.shown()
     work = recorded.device_work["dur_ns"].filter(device_work_mask(recorded, selection))
     if len(frame) and frame["pct"].null_count() == 0:
@@ -134,7 +134,7 @@ def test_random_traces_agree_with_every_moment(recording: Recording) -> None:
         of_work = [node for node in nodes if not is_inside(node, nodes)]
         called = [node for node in nodes if slow.is_called(node.start)]
         single = [node for node in called if not is_inside(node, called)]
-        row = found[kind]
+        row = result[kind]
         assert row["calls"] == len(called)
         assert row["cpu_total_us"] == pytest.approx(sum(node.dur for node in single) / 1e3)
         if row["gpu_total_us"] is not None:

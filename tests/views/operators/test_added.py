@@ -55,19 +55,19 @@ def recorded() -> Trace:
 
 
 def test_operators_at_their_places(recorded: Trace) -> None:
-    found = rows(table(recorded))
-    assert set(found) == {
+    result = rows(table(recorded))
+    assert set(result) == {
         "/aten::linear",
         "/aten::linear/aten::addmm",
         "/custom::thing",
         "/custom::thing(2)",
     }
-    linear = found["/aten::linear"]
+    linear = result["/aten::linear"]
     assert linear["operator_id"] == "matrix_product-unknown-1"
     assert (linear["calls"], linear["type"], linear["direction"]) == (2, "matrix_product", None)
     assert linear["dtype"] == linear["data_types"] == "float32"
-    assert found["/custom::thing"]["operator_id"] == "unknown-unknown-3"
-    assert found["/custom::thing(2)"]["host_total_us"] == 60
+    assert result["/custom::thing"]["operator_id"] == "unknown-unknown-3"
+    assert result["/custom::thing(2)"]["host_total_us"] == 60
 
 
 def test_times_of_an_operator(recorded: Trace) -> None:

@@ -46,13 +46,13 @@ def test_how_calls_vary() -> None:
             ]
         )
     )
-    found = rows(of)
-    assert found["aten::mm"]["call_mean_us"] == pytest.approx(np.mean(lengths))
-    assert found["aten::mm"]["call_median_us"] == 3
-    assert found["aten::mm"]["call_p95_us"] == pytest.approx(np.percentile(lengths, 95))
-    assert found["aten::mm"]["call_std_us"] == pytest.approx(np.std(lengths))
-    assert (found["aten::add"]["call_median_us"], found["aten::add"]["call_std_us"]) == (7, None)
-    assert found["cudaGraphLaunch"]["call_median_us"] is None
+    result = rows(of)
+    assert result["aten::mm"]["call_mean_us"] == pytest.approx(np.mean(lengths))
+    assert result["aten::mm"]["call_median_us"] == 3
+    assert result["aten::mm"]["call_p95_us"] == pytest.approx(np.percentile(lengths, 95))
+    assert result["aten::mm"]["call_std_us"] == pytest.approx(np.std(lengths))
+    assert (result["aten::add"]["call_median_us"], result["aten::add"]["call_std_us"]) == (7, None)
+    assert result["cudaGraphLaunch"]["call_median_us"] is None
     assert of.null_reasons["call_median_us"] == NO_CALL
     assert of.null_reasons["call_std_us"] == ONE_CALL
 
@@ -66,11 +66,13 @@ def launching(name: str, at: float, dur: float, corr: int, **more: Any) -> list[
 
 
 def test_shares_of_device_time_and_else_of_host_time() -> None:
-    found = rows(table(trace([*launching("aten::a", 0, 60, 1), *launching("aten::b", 200, 20, 2)])))
-    assert [found[name]["total_pct"] for name in ("aten::a", "aten::b")] == [75, 25]
-    assert [found[name]["cumulative_pct"] for name in ("aten::a", "aten::b")] == [75, 100]
-    found = rows(table(trace([op("aten::a", 0, 30), op("aten::b", 100, 10)])))
-    assert [found[name]["total_pct"] for name in ("aten::a", "aten::b")] == [75, 25]
+    result = rows(
+        table(trace([*launching("aten::a", 0, 60, 1), *launching("aten::b", 200, 20, 2)]))
+    )
+    assert [result[name]["total_pct"] for name in ("aten::a", "aten::b")] == [75, 25]
+    assert [result[name]["cumulative_pct"] for name in ("aten::a", "aten::b")] == [75, 100]
+    result = rows(table(trace([op("aten::a", 0, 30), op("aten::b", 100, 10)])))
+    assert [result[name]["total_pct"] for name in ("aten::a", "aten::b")] == [75, 25]
 
 
 def test_types_of_inputs() -> None:
@@ -91,7 +93,7 @@ def test_types_of_inputs() -> None:
 
 
 def test_gaps_before_what_it_launched() -> None:
-    found = rows(
+    result = rows(
         table(
             trace(
                 [
@@ -102,9 +104,9 @@ def test_gaps_before_what_it_launched() -> None:
             )
         )
     )
-    assert found["aten::a"]["gaps_before_us"] == 0
-    assert found["aten::b"]["gaps_before_us"] == 30
-    assert sum(row["gaps_before_us"] for row in found.values()) == 60
+    assert result["aten::a"]["gaps_before_us"] == 0
+    assert result["aten::b"]["gaps_before_us"] == 30
+    assert sum(row["gaps_before_us"] for row in result.values()) == 60
 
 
 @given(recordings())
@@ -115,9 +117,9 @@ def test_random_traces(recording: Recording) -> None:
     for code, count, total_ns in calls.select("name_code", "calls", "host_total_ns").rows():
         durations[str(recorded.text(code))] += [total_ns] * count
     of = table(recorded, selection)
-    found = rows(of)
+    result = rows(of)
     for name, taken in durations.items():
-        row = found[name]
+        row = result[name]
         measures = [row[f"call_{stem}_us"] for stem in ("mean", "median", "p95", "std")]
         if not taken:
             assert measures == [None] * 4

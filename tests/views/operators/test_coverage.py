@@ -54,7 +54,7 @@ def test_work_outside_operators_is_that_of_the_reference(samples: Path, recordin
     folder, _, worker = recording.partition("/")
     events = reference.load(min((samples / folder).glob(f"{worker}*.gz")))
     rows = operators(t.trace(events), Selection()).tables["operators"].frame
-    found = dict(rows.filter(rows["kind"] != "operator").select("name", "device_self_us").rows())
+    result = dict(rows.filter(rows["kind"] != "operator").select("name", "device_self_us").rows())
     read = reference.read(events)
     launches = {
         e["args"]["correlation"]: e["name"]
@@ -66,4 +66,4 @@ def test_work_outside_operators_is_that_of_the_reference(samples: Path, recordin
         if piece["owner"] is None or not piece["owner"].in_tables:
             name = launches.get(piece["args"].get("correlation"), "(launch not known)")
             expected[name] = expected.get(name, 0) + reference.ns(piece["dur"]) / 1000
-    assert found == pytest.approx(expected)
+    assert result == pytest.approx(expected)

@@ -40,7 +40,7 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
             return node.name, None if shape is None else json.dumps(shape)
 
         expected = reference.operator_sums(read.operators, key, inside.host, inside.piece)
-        found = {
+        result = {
             (row["name"], row["input_shape"]): (
                 row["calls"],
                 row["device_self_us"] or 0,
@@ -51,9 +51,9 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
             for row in rows(view)
             if row["kind"] == "operator"
         }
-        assert found.keys() == expected.keys()
+        assert result.keys() == expected.keys()
         for group, values in expected.items():
-            assert found[group] == pytest.approx(values, abs=1e-9)
+            assert result[group] == pytest.approx(values, abs=1e-9)
 
 
 @given(recordings())

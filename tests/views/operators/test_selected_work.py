@@ -34,8 +34,8 @@ def test_device_work_outside_every_operator_has_rows_by_call() -> None:
     ]
     keys = (*COSTS, "tensor_core_total_min_pct", "kind")
     view = operators(trace(events), Selection())
-    found = {row["name"]: [row[key] for key in keys] for row in rows(view)}
-    assert found == {
+    result = {row["name"]: [row[key] for key in keys] for row in rows(view)}
+    assert result == {
         "aten::mm": [1, 20, 17, 10, 10, None, "operator"],
         "hipGraphLaunch": [1, 25, 25, 200, 200, 75, "call"],
         "hipMemcpyAsync": [1, 4, 4, 30, 30, 0, "call"],

@@ -60,7 +60,7 @@ def test_fx6_self_time() -> None:
 
 
 def test_fx13_external_ids_at_the_edge() -> None:
-    found = costs(
+    result = costs(
         [
             op("mat_mul", 100, 100, ext=2),
             op("mm", 120, 70, ext=4),
@@ -74,22 +74,22 @@ def test_fx13_external_ids_at_the_edge() -> None:
             kernel("d", 230, 8, corr=4, ext=2),
         ]
     )
-    assert [found["mm"][4], found["mm"][3]] == [12, 12]
-    assert [found["mat_mul"][3], found["mat_mul"][4]] == [26, 14]
+    assert [result["mm"][4], result["mm"][3]] == [12, 12]
+    assert [result["mat_mul"][3], result["mat_mul"][4]] == [26, 14]
 
 
 def test_fx14_doubles_count_once_and_lose_no_kernel() -> None:
     nested = [op("mm", 100, 100), op("mm", 110, 80), op("mm", 120, 60)]
     inner = [launch(130, 5, 1), kernel("k", 140, 8, corr=1)]
-    found = costs([*nested, *inner])
-    assert found == {"mm": [1, 100, 95, 8, 8]}
+    result = costs([*nested, *inner])
+    assert result == {"mm": [1, 100, 95, 8, 8]}
     # The predecessor dropped what the outer one launched.
     outer = [launch(105, 5, 2), kernel("k", 150, 10, corr=2)]
     assert costs([*nested, *inner, *outer])["mm"] == [1, 100, 90, 18, 18]
 
 
 def test_fx15_one_call_two_kernels() -> None:
-    found = costs(
+    result = costs(
         [
             op("mm", 100, 100),
             launch(110, 5, 7),
@@ -97,7 +97,7 @@ def test_fx15_one_call_two_kernels() -> None:
             kernel("b", 200, 132800, corr=7, stream=8),
         ]
     )
-    assert found["mm"][3] == 253118
+    assert result["mm"][3] == 253118
 
 
 FX8 = [
@@ -112,9 +112,9 @@ FX8 = [
 
 
 def test_fx8_tensor_cores() -> None:
-    found = {row["name"]: row for row in rows(operators(trace(FX8), Selection()))}
+    result = {row["name"]: row for row in rows(operators(trace(FX8), Selection()))}
     conv, other, cudnn = (
-        found[name] for name in ("aten::conv2d", "op_no_tc", "aten::cudnn_convolution")
+        result[name] for name in ("aten::conv2d", "op_no_tc", "aten::cudnn_convolution")
     )
     assert conv["tensor_core_eligible"] is True
     assert conv["tensor_core_self_pct"] == 0
@@ -141,8 +141,8 @@ def test_copies_do_not_make_an_unknown_kernel_known() -> None:
         inner = [event for part in launches for event in part]
         events = [op("custom::outer", 0, 50), op("custom::op", 0.5, 40), *inner]
         table = operators(trace(events), Selection()).tables["operators"]
-        found = {row["name"]: row for row in table.frame.to_dicts()}
-        own, around = found["custom::op"], found["custom::outer"]
+        result = {row["name"]: row for row in table.frame.to_dicts()}
+        own, around = result["custom::op"], result["custom::outer"]
         kinds = ("", "min_", "max_")
         of_self, of_total = (
             [own[f"tensor_core_{stem}_{kind}pct"] for kind in kinds] for stem in ("self", "total")
@@ -229,8 +229,8 @@ STACKED = [
 )
 def test_groupings(group_by: str, expected: dict[tuple[str | None, str | None], int]) -> None:
     view = operators(trace(STACKED), Selection(group_by=group_by))
-    found = {(row["input_shape"], row["call_stack"]): row["calls"] for row in rows(view)}
-    assert found == expected
+    result = {(row["input_shape"], row["call_stack"]): row["calls"] for row in rows(view)}
+    assert result == expected
     assert group_by in GROUP_BYS
     reasons = view.tables["operators"].null_reasons
     assert (reasons["input_shape"] == NO_SHAPES) == ("input_shape" in group_by)
@@ -252,8 +252,8 @@ def test_what_is_not_grouped_by_says_which_grouping_does(
     for key, better in (("input_shape", shapes), ("call_stack", stacks)):
         if better is not None:
             words = key.replace("_", " ")
-            told = f"Rows are not grouped by {words}: use group_by={better}."
-            assert reasons.null_reasons[key] == told
+            actual = f"Rows are not grouped by {words}: use group_by={better}."
+            assert reasons.null_reasons[key] == actual
             assert better in GROUP_BYS
 
 
@@ -292,8 +292,8 @@ def test_default_order_is_device_self_then_host_self() -> None:
 
 
 def test_copies_count_as_device_time() -> None:
-    found = costs([op("aten::to", 0, 10), launch(2, 3, 1), memcpy(20, 40, corr=1)])
-    assert found["aten::to"] == [1, 10, 7, 40, 40]
+    result = costs([op("aten::to", 0, 10), launch(2, 3, 1), memcpy(20, 40, corr=1)])
+    assert result["aten::to"] == [1, 10, 7, 40, 40]
 
 
 STEPPED = [
@@ -350,5 +350,5 @@ def test_device_time_is_unknown_when_no_launch_is_recorded() -> None:
         trace([*events, call("cudaLaunchKernel", 60, 5, corr=1), kernel("x", 70, 5, corr=1)]),
         Selection(),
     )
-    found = {row["name"]: row["device_self_us"] for row in rows(launched)}
-    assert found == {UNKNOWN_LAUNCH: 40, "cudaLaunchKernel": 5, "aten::mm": 0}
+    result = {row["name"]: row["device_self_us"] for row in rows(launched)}
+    assert result == {UNKNOWN_LAUNCH: 40, "cudaLaunchKernel": 5, "aten::mm": 0}

@@ -79,12 +79,12 @@ def test_parts_add_up(recording: Recording) -> None:
     recorded = trace(recording.events)
     view = overview(recorded, recording.selection)
     whole = view.tables["steps"].frame["total_us"].sum()
-    told = view.tables["resources"].frame.drop_nulls("pct")
+    actual = view.tables["resources"].frame.drop_nulls("pct")
     if not whole:
-        assert told.is_empty()
+        assert actual.is_empty()
     elif not recorded.device_work.is_empty():
-        assert told["duration_us"].sum() == pytest.approx(whole)
-        assert told["pct"].sum() == pytest.approx(100)
+        assert actual["duration_us"].sum() == pytest.approx(whole)
+        assert actual["pct"].sum() == pytest.approx(100)
     for table in ("operator_classes", "kernel_classes"):
         frame = view.tables[table].frame
         for key in frame.columns[1:]:

@@ -95,9 +95,9 @@ def test_tensor_core_share_counts_all_kernels_and_says_what_is_unknown() -> None
         ),
         Selection(),
     )
-    told = fact(view, "tensor_core_time_pct", "GPU 0")
-    assert told.value is None
-    assert "between 60.0 % and 80.0 %" in (told.reason or "")
+    actual = fact(view, "tensor_core_time_pct", "GPU 0")
+    assert actual.value is None
+    assert "between 60.0 % and 80.0 %" in (actual.reason or "")
     [row] = view.tables["gpus"].frame.to_dicts()
     for stem in ("tensor_core_time", "compute_tensor_core_time"):
         assert row[f"{stem}_pct"] is None
@@ -154,8 +154,8 @@ def test_a_little_unknown_time_leaves_a_value() -> None:
         kernel("volta_fp16_s884cudnn_fp16", 0, 45),
         kernel("nobody_knows_what", 50, 5),
     ]
-    told = overview(trace(events), Selection())
-    assert fact(told, "tensor_core_time_pct", "GPU 0").value == pytest.approx(90)
+    actual = overview(trace(events), Selection())
+    assert fact(actual, "tensor_core_time_pct", "GPU 0").value == pytest.approx(90)
     longer = overview(trace([*events, kernel("nobody_knows_what", 60, 1)]), Selection())
     assert fact(longer, "tensor_core_time_pct", "GPU 0").value is None
 
@@ -164,6 +164,6 @@ def test_no_device_work_has_the_reason_of_the_recording() -> None:
     on_host = trace([op("aten::mm", 0, 9)])
     lacks = (NotRecorded("kernels", "not traced: the table of kernels is absent"),)
     info = msgspec.structs.replace(on_host.meta.info, not_recorded=lacks)
-    told = dataclasses.replace(on_host, meta=dataclasses.replace(on_host.meta, info=info))
-    mean = fact(overview(told, Selection()), "gpu_utilization_mean_pct")
+    actual = dataclasses.replace(on_host, meta=dataclasses.replace(on_host.meta, info=info))
+    mean = fact(overview(actual, Selection()), "gpu_utilization_mean_pct")
     assert (mean.value, mean.reason) == (None, "Not traced: the table of kernels is absent.")

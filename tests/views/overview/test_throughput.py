@@ -57,17 +57,17 @@ def test_figures_of_a_run() -> None:
     assert train["samples_per_s"]["median"] == pytest.approx(3200)
     assert {row["steps"] for row in train.values()} == {32}
     assert rows(view, TRACED)["batch_cost"]["median"] == pytest.approx(13_000)
-    told = facts(view)
-    assert told["steps_per_s"].value == pytest.approx(100)
-    assert told["samples_per_s"].value == pytest.approx(3200)
-    assert told["reader_ratio_pct"].value == pytest.approx(20)
-    assert told["profiler_overhead_pct"].value == pytest.approx(30)
-    assert told["warmup_steps"].value == 3
+    actual = facts(view)
+    assert actual["steps_per_s"].value == pytest.approx(100)
+    assert actual["samples_per_s"].value == pytest.approx(3200)
+    assert actual["reader_ratio_pct"].value == pytest.approx(20)
+    assert actual["profiler_overhead_pct"].value == pytest.approx(30)
+    assert actual["warmup_steps"].value == 3
 
 
 def test_it_is_of_the_whole_run_whatever_is_selected() -> None:
-    made = build_trace(journal_columns(RUN))
-    whole, some = overview(made, Selection()), overview(made, Selection(steps="3:4"))
+    built = build_trace(journal_columns(RUN))
+    whole, some = overview(built, Selection()), overview(built, Selection(steps="3:4"))
     assert some.tables["throughput"].frame.equals(whole.tables["throughput"].frame)
 
 
@@ -92,18 +92,20 @@ def test_what_some_runs_do_not_tell() -> None:
         if block["kind"] == "steps":
             block["reader_ns"] = block["samples"] = [None] * len(block["step"])
     view = overview(build_trace(journal_columns(blocks)), Selection())
-    told = facts(view)
-    assert told["reader_ratio_pct"].reason == throughput.NO_WAITS
-    assert told["samples_per_s"].reason == throughput.NO_SAMPLES
-    assert "3 steps with and 3 without the profiler" in (told["profiler_overhead_pct"].reason or "")
+    actual = facts(view)
+    assert actual["reader_ratio_pct"].reason == throughput.NO_WAITS
+    assert actual["samples_per_s"].reason == throughput.NO_SAMPLES
+    assert "3 steps with and 3 without the profiler" in (
+        actual["profiler_overhead_pct"].reason or ""
+    )
     assert set(rows(view, TRAIN)) == {"reader_cost", "batch_cost", "steps_per_s"}
     assert view.tables["throughput"].null_reasons["mean"] == throughput.NO_WAITS
 
 
 def test_a_run_of_warm_up_only() -> None:
     run = replace(RUN, steps=3, windows=(), evaluate_every=0)
-    told = facts(overview(build_trace(journal_columns(run)), Selection()))
-    assert "after warm-up" in (told["steps_per_s"].reason or "")
+    actual = facts(overview(build_trace(journal_columns(run)), Selection()))
+    assert "after warm-up" in (actual["steps_per_s"].reason or "")
 
 
 def test_the_curve_has_every_step_and_breaks_where_others_come_between() -> None:
@@ -117,14 +119,14 @@ def test_the_curve_has_every_step_and_breaks_where_others_come_between() -> None
 
 def test_a_long_run_has_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, "MAX_POINTS", 20)
-    made = build_trace(journal_columns(Run(steps=200, warmup_steps=0)))
-    lines = overview(made, Selection()).series["timed_steps"].lines
+    built = build_trace(journal_columns(Run(steps=200, warmup_steps=0)))
+    lines = overview(built, Selection()).series["timed_steps"].lines
     assert [line.name for line in lines] == [
         "training, mean of 10 steps",
         "training, slowest of 10 steps",
     ]
     assert [len(line.x) for line in lines] == [22, 22]
     monkeypatch.setattr(throughput, "MAX_STRETCHES", 2)
-    made = build_trace(journal_columns(Run(steps=200, warmup_steps=0, evaluate_every=5)))
-    lines = overview(made, Selection()).series["timed_steps"].lines
+    built = build_trace(journal_columns(Run(steps=200, warmup_steps=0, evaluate_every=5)))
+    lines = overview(built, Selection()).series["timed_steps"].lines
     assert max(len(line.x) for line in lines) <= 22

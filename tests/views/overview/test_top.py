@@ -186,7 +186,7 @@ def test_the_rows_are_those_of_the_views(samples: Path, steps: str | None) -> No
             known = set(whole.select(keys).rows())
             assert set(mine.select(keys).rows()) <= known, path
             if top is top_operators:
-                told = mine.select("name", "direction").drop_nulls()
-                assert set(told.rows()) <= set(whole.select(told.columns).rows()), path
+                actual = mine.select("name", "direction").drop_nulls()
+                assert set(actual.rows()) <= set(whole.select(actual.columns).rows()), path
             seen += mine.height
     assert seen > 50

@@ -86,8 +86,8 @@ def average_of(view: View) -> list[float]:
 
 
 def fact(view: View, key: str, scope: str | None = None) -> Fact:
-    [found] = [fact for fact in view.facts if fact.key == key and fact.scope == scope]
-    return found
+    [result] = [fact for fact in view.facts if fact.key == key and fact.scope == scope]
+    return result
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_tail_is_named_and_can_be_asked_for() -> None:
     view = overview(trace(FX5), Selection())
     [note] = [note for note in view.notes if note.code == "step_left_out"]
     assert note.evidence["steps"] == ["2", "3"]
-    asked = overview(trace(FX5), Selection(steps="1:3"))
-    assert asked.tables["steps"].frame["step"].to_list() == ["1", "2", "3"]
-    assert "step_left_out" not in [note.code for note in asked.notes]
+    requested = overview(trace(FX5), Selection(steps="1:3"))
+    assert requested.tables["steps"].frame["step"].to_list() == ["1", "2", "3"]
+    assert "step_left_out" not in [note.code for note in requested.notes]
 
 
 def test_a_step_that_is_cut_is_no_part_of_averages() -> None:
@@ -153,9 +153,11 @@ def test_a_range_inside_a_step_is_averaged_over_and_said_to_be_no_step() -> None
 
 
 def test_incomplete_steps_asked_for_by_name_are_shown_beside_the_averages() -> None:
-    asked = overview(trace(FX5), Selection(steps="1:3"))
-    assert fact(asked, "average_step_us").value == asked.tables["steps"].frame["total_us"][0]
-    [note] = [note for note in asked.notes if note.code == "step_cut"]
+    requested = overview(trace(FX5), Selection(steps="1:3"))
+    assert (
+        fact(requested, "average_step_us").value == requested.tables["steps"].frame["total_us"][0]
+    )
+    [note] = [note for note in requested.notes if note.code == "step_cut"]
     assert note.evidence["steps"] == ["2", "3"]
 
 
@@ -306,13 +308,13 @@ def test_quality_counts_become_notes() -> None:
 def roles_by_moment(recorded: Trace) -> dict[int, Role]:
     """The strongest role at every ns at which any is active."""
     roles = slice_roles(recorded).tolist()
-    found: dict[int, Role] = {}
+    result: dict[int, Role] = {}
     for role, row in zip(roles, recorded.slices.iter_rows(named=True), strict=True):
         if role == Role.OTHER:
             continue
         for moment in range(row["start_ns"], row["start_ns"] + row["dur_ns"]):
-            found[moment] = min(found.get(moment, Role.OTHER), Role(role))
-    return found
+            result[moment] = min(result.get(moment, Role.OTHER), Role(role))
+    return result
 
 
 @given(recordings())

@@ -89,10 +89,10 @@ def test_a_selection_counts_what_lies_in_it() -> None:
     first.run(ADD, SUM, "mystery")
     for _ in range(2):
         second.run(ADD, SUM, "mystery")
-    made = trace([step(1, 0, 500), step(2, 1000, 500), *first.events, *second.events])
-    assert rows(sequences(made, Selection()), "calls") == [(3,)]
-    assert rows(sequences(made, Selection(steps="2")), "calls", "kernel_us") == [(2, 40)]
-    assert rows(sequences(made, Selection(steps="1")), "operators", "slice") != []
+    built = trace([step(1, 0, 500), step(2, 1000, 500), *first.events, *second.events])
+    assert rows(sequences(built, Selection()), "calls") == [(3,)]
+    assert rows(sequences(built, Selection(steps="2")), "calls", "kernel_us") == [(2, 40)]
+    assert rows(sequences(built, Selection(steps="1")), "operators", "slice") != []
 
 
 def test_without_kernels_there_is_no_view() -> None:

@@ -62,27 +62,27 @@ def total(values: list[float]) -> float | None:
     return sum(told(values)) if told(values) else None
 
 
-def figures(rows: list[Row], place: int, key: str) -> tuple[float | None, ...]:
+def figures(rows: list[Row], position: int, key: str) -> tuple[float | None, ...]:
     """Mean, least, most of the iterations' times, and shapes, of the rows with ``key``."""
-    mine = [row for row in rows if row[place] == key]
+    mine = [row for row in rows if row[position] == key]
     times = [total([row[4] for row in mine if row[0] == each]) for each in {row[0] for row in mine}]
     known = [time for time in times if time is not None]
     shaped = float(len({row[3] for row in mine} - {None}))
     return (fmean(known), min(known), max(known), shaped) if known else (None, None, None, shaped)
 
 
-def brute(rows: list[Row], place: int, *, with_shapes: bool) -> set[tuple[Any, ...]]:
-    keys = {(row[place], row[0], *((row[2], row[3]) if with_shapes else ())) for row in rows}
-    found = set()
+def brute(rows: list[Row], position: int, *, with_shapes: bool) -> set[tuple[Any, ...]]:
+    keys = {(row[position], row[0], *((row[2], row[3]) if with_shapes else ())) for row in rows}
+    result = set()
     for key in keys:
         mine = [
             row for row in rows
-            if (row[place], row[0], *((row[2], row[3]) if with_shapes else ())) == key
+            if (row[position], row[0], *((row[2], row[3]) if with_shapes else ())) == key
         ]  # fmt: skip
-        mean, *others = figures(rows, place, key[0])
+        mean, *others = figures(rows, position, key[0])
         mean = None if mean is None else round(mean, 6)
-        found.add((*key, len(mine), total([row[4] for row in mine]), mean, *others))
-    return found
+        result.add((*key, len(mine), total([row[4] for row in mine]), mean, *others))
+    return result
 
 
 def test_sums_are_those_of_the_rows() -> None:

@@ -50,12 +50,12 @@ def test_types_over_iterations() -> None:
 
 def test_operators_with_their_shapes() -> None:
     view = shapes(trace(on_host()), Selection())
-    told = [
+    actual = [
         (row["name"], row["iteration"], row["time_us"], row["input_shapes"], row["mean_us"],
          row["distinct_shapes"])
         for row in rows(view, "instances")
     ]  # fmt: skip
-    assert told == [
+    assert actual == [
         ("/aten::mm(2)", "1", 20, "[[4, 4]]", 30, 2),
         ("/aten::mm(2)", "2", 40, "[[8, 8]]", 30, 2),
         ("/aten::mm", "1", 10, "[[2, 3]]", 20, 1),
@@ -71,8 +71,8 @@ def test_a_step_that_the_recording_ended_in_is_in_no_mean() -> None:
     steps = whole.steps.with_columns(kept=pl.col("name") == "1")
     cut = replace(whole, steps=steps, derived=DerivedValues())
     assert {row["iteration"] for row in rows(shapes(cut, Selection()), "instances")} == {"1"}
-    asked = shapes(cut, Selection(steps="2"))
-    assert {row["iteration"] for row in rows(asked, "instances")} == {"2"}
+    requested = shapes(cut, Selection(steps="2"))
+    assert {row["iteration"] for row in rows(requested, "instances")} == {"2"}
 
 
 def test_curves_of_types() -> None:
@@ -130,9 +130,9 @@ def test_a_time_that_is_not_told_is_not_0() -> None:
 
 
 def test_why_there_are_none() -> None:
-    told = SPEC.missing(trace([step(1, 0, 10), op("aten::mm", 1, 2)]))
-    assert told is not None
-    assert "contains no input shapes" in told
+    actual = SPEC.missing(trace([step(1, 0, 10), op("aten::mm", 1, 2)]))
+    assert actual is not None
+    assert "contains no input shapes" in actual
     assert SPEC.missing(trace([kernel("gemm", 0, 1)])) is not None
     assert SPEC.missing(trace(on_host())) is None
 
@@ -150,9 +150,9 @@ def test_new_shapes_and_compilations_of_each_iteration() -> None:
     ]  # fmt: skip
     assert table.frame["compilations"].to_list() == [None, None]
     assert "No compilations" in table.null_reasons["recompilations"]
-    found = rows(shapes(trace([*on_host(), *compiling]), Selection()), "shapes_over_iterations")
-    assert [row["compilations"] for row in found] == [1, 1]
-    assert [row["compiling_us"] for row in found] == [20, 4]
+    result = rows(shapes(trace([*on_host(), *compiling]), Selection()), "shapes_over_iterations")
+    assert [row["compilations"] for row in result] == [1, 1]
+    assert [row["compiling_us"] for row in result] == [20, 4]
 
 
 def test_one_iteration() -> None:

@@ -23,8 +23,8 @@ def test_texts_are_told_as_they_read_and_the_rest_as_json() -> None:
 
 
 def test_secrets_are_named_and_not_told() -> None:
-    (told,) = recorded_arguments({"HF_TOKEN": '"abc"'}, ())
-    assert (told.name, told.text) == ("HF_TOKEN", None)
+    (actual,) = recorded_arguments({"HF_TOKEN": '"abc"'}, ())
+    assert (actual.name, actual.text) == ("HF_TOKEN", None)
 
 
 def test_number_and_size_are_bounded() -> None:
@@ -39,6 +39,6 @@ def test_number_and_size_are_bounded() -> None:
 
 
 def test_a_lone_surrogate_can_be_encoded() -> None:
-    (told,) = recorded_arguments({"x": '"\\ud800 and more"'}, ())
-    assert told.text is not None
-    told.text.encode()
+    (actual,) = recorded_arguments({"x": '"\\ud800 and more"'}, ())
+    assert actual.text is not None
+    actual.text.encode()

@@ -23,18 +23,18 @@ class Printed(NamedTuple):
 
 def tables(text: str) -> dict[str, list[Printed]]:
     """Title (``"Operator"``) → rows, in order; numbers of the host before those of the device."""
-    found: dict[str, list[Printed]] = {}
+    result: dict[str, list[Printed]] = {}
     rows: list[Printed] = []
     for line in text.splitlines():
         title = TITLE.match(line)
         if title:
-            rows = found.setdefault(title[1], [])
+            rows = result.setdefault(title[1], [])
         elif line.startswith("Note:"):
             rows = []
         elif (row := ROW.match(line)) and re.search(r"\d", row[4]):
             numbers = [part for part in re.split(r"[ /]+", row[4]) if part]
             rows.append(Printed(row[2], len(row[1]), _number(row[3]), tuple(map(_float, numbers))))
-    return found
+    return result
 
 
 def _number(text: str) -> int | None:

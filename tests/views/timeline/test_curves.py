@@ -74,14 +74,14 @@ def test_mean_curve() -> None:
 def test_the_queue_counts_what_waits() -> None:
     events = [call("cudaLaunchKernel", 10 * i, 2, corr=i + 1) for i in range(3)]
     events += [kernel("k", 50 + 10 * i, 10, corr=i + 1) for i in range(3)]
-    made = timeline(trace(events))
-    (number,) = (i for i, t in enumerate(made.tracks) if t.title == "Launch queue length")
-    shown = counter_screen(made, [number], Viewport(0, 80_000, 80), 10**6)
+    built = timeline(trace(events))
+    (number,) = (i for i, t in enumerate(built.tracks) if t.title == "Launch queue length")
+    shown = counter_screen(built, [number], Viewport(0, 80_000, 80), 10**6)
     moments = [int(b) << shown.shift for b in shown.bucket]
     assert shown.last.tolist() == [1, 2, 3, 2, 1, 0]
     for moment, expected in zip(moments, [0, 10_000, 20_000, 50_000, 60_000, 70_000], strict=True):
         assert 0 <= expected - moment < 1 << shown.shift
-    assert made.tracks[number].maximum == 3
+    assert built.tracks[number].maximum == 3
 
 
 def test_memory_of_devices_under_their_device() -> None:
@@ -92,11 +92,11 @@ def test_memory_of_devices_under_their_device() -> None:
         memory(20, -512, address=1, allocated=0, reserved=2048),
         memory(30, 64, address=2, device_type=0, allocated=64, reserved=0),
     ]
-    made = timeline(trace(events))
-    found = {
-        track.title: (track.group, track.maximum) for track in made.tracks if track.unit == "bytes"
+    built = timeline(trace(events))
+    result = {
+        track.title: (track.group, track.maximum) for track in built.tracks if track.unit == "bytes"
     }
-    assert found == {
+    assert result == {
         "GPU 0 memory allocated": ("d0", 512),
         "GPU 0 memory reserved": ("d0", 2048),
         "CPU memory allocated": ("p1000", 64),
@@ -106,10 +106,10 @@ def test_memory_of_devices_under_their_device() -> None:
 def test_counters_share_the_size_that_is_allowed() -> None:
     events = [kernel("k", 2 * i, 1, blocks=0.5, corr=i + 1) for i in range(3000)]
     events += [call("cudaLaunchKernel", 2 * i - 0.5, 0.1, corr=i + 1) for i in range(1, 3000)]
-    made = timeline(trace(events))
-    numbers = list(made.counters)
+    built = timeline(trace(events))
+    numbers = list(built.counters)
     assert len(numbers) == 3
-    shown = counter_screen(made, numbers, Viewport(0, 6_000_000, 4000), 10_000)
+    shown = counter_screen(built, numbers, Viewport(0, 6_000_000, 4000), 10_000)
     assert len(shown.bucket) * 16 <= 10_000
     assert shown.first.tolist()[-1] == len(shown.bucket)
 
@@ -123,8 +123,8 @@ def test_of_masses_of_counters_those_with_most_points_are_drawn() -> None:
         {"ph": "C", "name": name, "ts": at, "args": {"used": at}, **where} for name, at in points
     ]
     text = json.dumps({"traceEvents": events}).encode()
-    made = timeline(build_trace(import_trace([text], name="x")))
-    drawn = {track.title: track.maximum for track in made.tracks if track.kind == "counter"}
+    built = timeline(build_trace(import_trace([text], name="x")))
+    drawn = {track.title: track.maximum for track in built.tracks if track.kind == "counter"}
     assert len(drawn) == 500
     assert drawn["often: used"] == 49
-    assert made.counters_left_out == 201
+    assert built.counters_left_out == 201

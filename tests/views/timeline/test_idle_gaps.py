@@ -23,8 +23,8 @@ LAUNCHED = [
 
 
 def test_a_gap_says_why_and_between_what() -> None:
-    told = idle_gaps(timeline(trace(LAUNCHED)), 0, 100_000)
-    first, second, last = sorted(told.gaps, key=lambda gap: gap.gap.start_ns)
+    actual = idle_gaps(timeline(trace(LAUNCHED)), 0, 100_000)
+    first, second, last = sorted(actual.gaps, key=lambda gap: gap.gap.start_ns)
     assert first.before is None
     assert first.after is not None
     assert (first.after.name, first.after.start_ns) == ("gemm", 40_000)
@@ -32,7 +32,7 @@ def test_a_gap_says_why_and_between_what() -> None:
     assert second.after is not None
     assert (second.before.name, second.after.name) == ("gemm", "relu")
     assert last.after is None
-    assert (told.count, told.total_us) == (3, 65.0)
+    assert (actual.count, actual.total_us) == (3, 65.0)
     assert sum(cause.dur_us for cause in first.causes) == 40.0
     assert first.causes[0].cause == "operators and launches"
     assert [entry.name for entry in first.gap.host][:2] == ["train", "aten::mm"]
@@ -40,31 +40,31 @@ def test_a_gap_says_why_and_between_what() -> None:
 
 def test_of_two_gpus_one_waits_while_the_other_works() -> None:
     events = [op("a", 0, 100), kernel("k0", 0, 100, device=0), kernel("k1", 40, 20, device=1)]
-    told = idle_gaps(timeline(trace(events)), 0, 100_000)
-    assert {gap.gap.device for gap in told.gaps} == {1}
-    assert {cause.cause for gap in told.gaps for cause in gap.causes} == {ELSEWHERE}
+    actual = idle_gaps(timeline(trace(events)), 0, 100_000)
+    assert {gap.gap.device for gap in actual.gaps} == {1}
+    assert {cause.cause for gap in actual.gaps for cause in gap.causes} == {ELSEWHERE}
 
 
 def test_the_longest_of_many() -> None:
     shown = timeline(trace(kernel("k", 10 * i, 10 - i / 100) for i in range(300)))
-    told = idle_gaps(shown, 0, 3_000_000)
-    assert len(told.gaps) == MAX_LISTED
-    lengths = [gap.gap.end_ns - gap.gap.start_ns for gap in told.gaps]
+    actual = idle_gaps(shown, 0, 3_000_000)
+    assert len(actual.gaps) == MAX_LISTED
+    lengths = [gap.gap.end_ns - gap.gap.start_ns for gap in actual.gaps]
     assert lengths == sorted(lengths, reverse=True)
-    assert told.count == 298, "the first kernel fills its time, the last one ends the trace"
-    assert told.total_us == pytest.approx(sum(i / 100 for i in range(299)))
+    assert actual.count == 298, "the first kernel fills its time, the last one ends the trace"
+    assert actual.total_us == pytest.approx(sum(i / 100 for i in range(299)))
 
 
 def test_without_a_device_there_are_none() -> None:
-    told = idle_gaps(timeline(trace([op("a", 0, 5)])), 0, 5_000)
-    assert (told.gaps, told.count, told.total_us) == ([], 0, 0.0)
+    actual = idle_gaps(timeline(trace([op("a", 0, 5)])), 0, 5_000)
+    assert (actual.gaps, actual.count, actual.total_us) == ([], 0, 0.0)
 
 
 @settings(max_examples=60, deadline=None)
 @given(recordings(), st.integers(0, 100), st.integers(1, 200))
 def test_gaps_are_the_moments_without_work(recording: Recording, start: int, length: int) -> None:
     shown = timeline(trace(recording.events))
-    told = idle_gaps(shown, start, start + length)
+    actual = idle_gaps(shown, start, start + length)
     work = shown.trace.device_work
     end = min(start + length, shown.end_ns)
     for device in work["device"].drop_nulls().unique().to_list():
@@ -74,8 +74,8 @@ def test_gaps_are_the_moments_without_work(recording: Recording, start: int, len
             low = begin - shown.origin_ns
             busy[max(low, 0) : max(low + dur, 0)] = True
         idle = np.flatnonzero(~busy[start:end]) + start if end > start else np.empty(0, int)
-        gaps = [gap for gap in told.gaps if gap.gap.device == device]
-        if told.count == len(told.gaps):
+        gaps = [gap for gap in actual.gaps if gap.gap.device == device]
+        if actual.count == len(actual.gaps):
             covered = [n for gap in gaps for n in range(gap.gap.start_ns, gap.gap.end_ns)]
             assert sorted(covered) == idle.tolist()
         for gap in gaps:

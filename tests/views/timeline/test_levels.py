@@ -18,15 +18,15 @@ def bars(trace: Trace, shown: Timeline, key: str) -> Bars:
     """Per lane of the track ``key`` its calls: name, start and end in µs from the origin."""
     lanes = shown.lanes
     number = [track.key for track in shown.tracks].index(key)
-    found: Bars = []
+    result: Bars = []
     for lane in range(len(lanes.track)):
         if lanes.track[lane] == number:
-            places = np.arange(lanes.first[lane], lanes.first[lane + 1])
-            codes = trace.slices["name_code"].gather(lanes.slice[places]).to_list()
+            positions = np.arange(lanes.first[lane], lanes.first[lane + 1])
+            codes = trace.slices["name_code"].gather(lanes.slice[positions]).to_list()
             names = [str(trace.text(code)).removeprefix("nn.Module: ") for code in codes]
-            start, end = lanes.start_ns[places] // 1000, lanes.end_ns(places) // 1000
-            found.append(list(zip(names, start.tolist(), end.tolist(), strict=True)))
-    return found
+            start, end = lanes.start_ns[positions] // 1000, lanes.end_ns(positions) // 1000
+            result.append(list(zip(names, start.tolist(), end.tolist(), strict=True)))
+    return result
 
 
 def test_calls_on_the_host_and_what_they_launched() -> None:

@@ -28,34 +28,34 @@ def of_durations(durations: list[int], *, others: bool = True) -> Trace:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 10**6) | st.integers(0, 60), min_size=1, max_size=60), st.data())
 def test_against_a_count_by_hand(durations: list[int], data: st.DataObject) -> None:
-    made = of_durations(durations)
+    built = of_durations(durations)
     own = data.draw(st.sampled_from(range(len(durations))))
     (slice_id,) = [
         row
         for row, (name, start, category) in enumerate(
-            made.slices.select("name_code", "start_ns", "category").iter_rows()
+            built.slices.select("name_code", "start_ns", "category").iter_rows()
         )
-        if made.text(name) == "f"
+        if built.text(name) == "f"
         and category == 0
         and start == sum(dur // 1000 + 10 for dur in durations[:own]) * 1000
     ]
-    told = namesakes(made, slice_id)
+    actual = namesakes(built, slice_id)
     ordered = sorted(durations)
-    assert told.count == len(durations)
-    assert told.total_us * 1000 == pytest.approx(sum(durations))
-    assert round(told.median_us * 1000) == ordered[math.ceil(len(ordered) / 2) - 1]
-    assert round(told.p95_us * 1000) == ordered[math.ceil(0.95 * len(ordered)) - 1]
-    assert (round(told.min_us * 1000), round(told.max_us * 1000)) == (ordered[0], ordered[-1])
-    assert told.shorter == sum(dur < durations[own] for dur in durations)
-    assert told.longer == sum(dur > durations[own] for dur in durations)
-    assert sum(told.counts) == len(durations)
-    assert len(told.edges_us) == len(told.counts) + 1
-    last = len(told.counts) - 1
-    for bin_, count in enumerate(told.counts):
-        low, high = (edge * 1000 for edge in told.edges_us[bin_ : bin_ + 2])
+    assert actual.count == len(durations)
+    assert actual.total_us * 1000 == pytest.approx(sum(durations))
+    assert round(actual.median_us * 1000) == ordered[math.ceil(len(ordered) / 2) - 1]
+    assert round(actual.p95_us * 1000) == ordered[math.ceil(0.95 * len(ordered)) - 1]
+    assert (round(actual.min_us * 1000), round(actual.max_us * 1000)) == (ordered[0], ordered[-1])
+    assert actual.shorter == sum(dur < durations[own] for dur in durations)
+    assert actual.longer == sum(dur > durations[own] for dur in durations)
+    assert sum(actual.counts) == len(durations)
+    assert len(actual.edges_us) == len(actual.counts) + 1
+    last = len(actual.counts) - 1
+    for bin_, count in enumerate(actual.counts):
+        low, high = (edge * 1000 for edge in actual.edges_us[bin_ : bin_ + 2])
         inside = [d for d in durations if low <= d < high or (bin_ == last and d == ordered[-1])]
         assert len(inside) == pytest.approx(count, abs=1), "an edge between whole ns"
-    assert told.counts[told.own_bin] > 0
+    assert actual.counts[actual.own_bin] > 0
 
 
 def test_bins_of_equal_ratio_where_durations_span_decades() -> None:
@@ -74,5 +74,5 @@ def test_one_alone() -> None:
 
 
 def test_none_takes_time() -> None:
-    told = namesakes(of_durations([0, 0], others=False), 0)
-    assert (told.counts, told.max_us) == ([2], 0)
+    actual = namesakes(of_durations([0, 0], others=False), 0)
+    assert (actual.counts, actual.max_us) == ([2], 0)

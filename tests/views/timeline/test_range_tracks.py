@@ -31,8 +31,8 @@ def all_keys(shown: Timeline) -> str:
 def key_of(shown: Timeline, name: str) -> str:
     """The track of the slices of a name."""
     for lane, number in enumerate(shown.lanes.track.tolist()):
-        for place in range(int(shown.lanes.first[lane]), int(shown.lanes.first[lane + 1])):
-            slice_id = int(shown.lanes.slice[place])
+        for position in range(int(shown.lanes.first[lane]), int(shown.lanes.first[lane + 1])):
+            slice_id = int(shown.lanes.slice[position])
             if slice_id == NO_SLICE:
                 continue
             if shown.trace.text(shown.trace.slices["name_code"][slice_id]) == name:
@@ -74,20 +74,20 @@ def test_sums_of_some_tracks_by_hand(
     assume(shown.tracks)
     chosen = data.draw(st.sets(st.sampled_from(range(len(shown.tracks))), min_size=1))
     keys = ",".join(shown.tracks[number].key for number in chosen)
-    told = range_summary(shown, start, start + length, choose(shown, keys))
+    actual = range_summary(shown, start, start + length, choose(shown, keys))
     counts: Counter[tuple[int, bool]] = Counter()
     for lane, number in enumerate(shown.lanes.track.tolist()):
         if number not in chosen or shown.tracks[number].key not in shown.rows:
             continue
-        places = np.arange(shown.lanes.first[lane], shown.lanes.first[lane + 1])
-        ends = shown.lanes.end_ns(places)
-        for place, end in zip(places.tolist(), ends.tolist(), strict=True):
-            begin = int(shown.lanes.start_ns[place])
+        positions = np.arange(shown.lanes.first[lane], shown.lanes.first[lane + 1])
+        ends = shown.lanes.end_ns(positions)
+        for position, end in zip(positions.tolist(), ends.tolist(), strict=True):
+            begin = int(shown.lanes.start_ns[position])
             if begin < start + length and (end > start or start <= begin):
                 device = shown.tracks[number].device is not None
-                counts[int(shown.lanes.category[place]), device] += 1
-    assert {(entry.category, entry.is_device): entry.count for entry in told.categories} == counts
+                counts[int(shown.lanes.category[position]), device] += 1
+    assert {(entry.category, entry.is_device): entry.count for entry in actual.categories} == counts
     devices = {shown.tracks[number].device for number in chosen} - {None}
-    assert {gpu.device for gpu in told.gpus} == devices & {
+    assert {gpu.device for gpu in actual.gpus} == devices & {
         gpu.device for gpu in range_summary(shown, start, start + length).gpus
     }

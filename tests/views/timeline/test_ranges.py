@@ -65,24 +65,24 @@ def test_copies_are_no_computation_of_a_gpu() -> None:
 @settings(max_examples=80, deadline=None)
 @given(recordings(), st.integers(-20, 150), st.integers(1, 200))
 def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: int) -> None:
-    made = timeline(trace(recording.events))
-    summary = range_summary(made, start, start + length)
-    slices = made.trace.slices
-    begin = slices["start_ns"].to_numpy() - made.origin_ns
+    built = timeline(trace(recording.events))
+    summary = range_summary(built, start, start + length)
+    slices = built.trace.slices
+    begin = slices["start_ns"].to_numpy() - built.origin_ns
     end = begin + slices["dur_ns"].to_numpy()
     inside = np.minimum(end, start + length) - np.maximum(begin, start)
     for gpu in summary.gpus:
         assert round(gpu.busy_us * 1000) + round(gpu.idle_us * 1000) == length
         parts = (gpu.computation_us, gpu.communication_us, gpu.overlap_us, gpu.copies_us)
         assert sum(round(part * 1000) for part in parts) == round(gpu.busy_us * 1000)
-        work = made.trace.device_work
+        work = built.trace.device_work
         moments: set[int] = set()
         for row in np.flatnonzero(work["device"].to_numpy() == gpu.device).tolist():
             at = work["slice"][row]
             moments.update(range(max(begin[at], start), min(end[at], start + length)))
         assert gpu.busy_us == len(moments) / 1000
     for entry in summary.kernels:
-        named = [made.trace.text(code) == entry.name for code in slices["name_code"]]
+        named = [built.trace.text(code) == entry.name for code in slices["name_code"]]
         on_device = slices["category"].is_in([9, 10, 11]).to_numpy()
         whole = np.maximum(inside, 0)[np.array(named) & on_device].sum()
         assert (
@@ -92,33 +92,33 @@ def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: i
 
 def test_search_finds_counts_and_steps_through() -> None:
     events = [op(f"aten::add{i % 3}", 10 * i, 5) for i in range(30)] + [op("mm", 1000, 1)]
-    made = trace(events)
-    codes = codes_containing(made, "ADD1")
-    found = find(made, codes)
+    built = trace(events)
+    codes = codes_containing(built, "ADD1")
+    found = find(built, codes)
     assert (found.count, found.name_count, found.position) == (10, 1, None)
     assert [(name.name, name.count) for name in found.names] == [("aten::add1", 10)]
     third = int(found.hits[2])
-    around = find(made, codes, from_slice=third)
+    around = find(built, codes, from_slice=third)
     assert (around.previous, around.following, around.position) == (
         int(found.hits[1]),
         int(found.hits[3]),
         3,
     )
-    assert find(made, codes, from_slice=int(found.hits[-1])).following is None
-    assert find(made, codes, from_ns=0).previous is None
-    at = find(made, codes, from_ns=45_000)
+    assert find(built, codes, from_slice=int(found.hits[-1])).following is None
+    assert find(built, codes, from_ns=0).previous is None
+    at = find(built, codes, from_ns=45_000)
     assert at.previous is not None
     assert at.following is not None
-    assert made.slices["start_ns"][at.following] == 70_000
-    assert made.slices["start_ns"][at.previous] == 40_000
-    assert find(made, codes_containing(made, "nowhere"), from_ns=0).count == 0
+    assert built.slices["start_ns"][at.following] == 70_000
+    assert built.slices["start_ns"][at.previous] == 40_000
+    assert find(built, codes_containing(built, "nowhere"), from_ns=0).count == 0
 
 
 def test_a_name_after_an_equals_sign_is_found_exactly() -> None:
-    made = trace([op(name, 10 * i, 5) for i, name in enumerate(("add", "add_", "Add", "=add"))])
+    built = trace([op(name, 10 * i, 5) for i, name in enumerate(("add", "add_", "Add", "=add"))])
 
     def found(query: str) -> set[str | None]:
-        return {made.text(code) for code in codes_matching(made, query).tolist()}
+        return {built.text(code) for code in codes_matching(built, query).tolist()}
 
     assert found("=add") == {"add", "Add"}
     assert found("add") == {"add", "add_", "Add", "=add"}
@@ -128,16 +128,16 @@ def test_a_name_after_an_equals_sign_is_found_exactly() -> None:
 
 
 def test_many_hits_are_spread_over_the_time() -> None:
-    made = trace(op("aten::add", i, 0.5) for i in range(5000))
-    found = find(made, codes_containing(made, "add"))
+    built = trace(op("aten::add", i, 0.5) for i in range(5000))
+    found = find(built, codes_containing(built, "add"))
     assert (found.count, len(found.hits)) == (5000, MAX_HITS)
     assert np.diff(found.hits).max() <= 3
 
 
 def test_arrows() -> None:
-    made = trace(LAUNCHED)
-    ids = {made.text(code): i for i, code in enumerate(made.slices["name_code"])}
+    built = trace(LAUNCHED)
+    ids = {built.text(code): i for i, code in enumerate(built.slices["name_code"])}
     arrow = Flow("launch", ids["cudaLaunchKernel"], ids["gemm"])
     for name in ("cudaLaunchKernel", "gemm", "aten::mm"):
-        assert flows_of(made, ids[name]) == [arrow]
-    assert flows_of(made, ids["train"]) == []
+        assert flows_of(built, ids[name]) == [arrow]
+    assert flows_of(built, ids["train"]) == []

@@ -21,17 +21,17 @@ SAMPLES = [
 
 
 def test_a_heading_per_source_below_the_rows() -> None:
-    made = timeline(recorded(EVENTS, samples=SAMPLES))
-    assert [group.title for group in made.groups][-2:] == ["host: sampled", "GPU 0: sampled"]
+    built = timeline(recorded(EVENTS, samples=SAMPLES))
+    assert [group.title for group in built.groups][-2:] == ["host: sampled", "GPU 0: sampled"]
     last = [
-        (track.title, track.unit, track.unit_label, track.maximum) for track in made.tracks[-3:]
+        (track.title, track.unit, track.unit_label, track.maximum) for track in built.tracks[-3:]
     ]
     assert last == [
         ("memory", "bytes", None, 2**30),
         ("SM clock", None, "MHz", 1830),
         ("SMs Active", "pct", None, 80),
     ]
-    assert "GPU 0" in str(made.tracks[-2].help)
+    assert "GPU 0" in str(built.tracks[-2].help)
 
 
 def test_samples_of_another_clock_are_not_drawn() -> None:
@@ -41,14 +41,14 @@ def test_samples_of_another_clock_are_not_drawn() -> None:
 
 
 def test_what_is_measured_of_a_kernel_says_so() -> None:
-    made = timeline(recorded(EVENTS, samples=[Sample("AI Core", "mac", "%", 300, 50)]))
-    assert "per kernel" in str(made.tracks[-1].help)
+    built = timeline(recorded(EVENTS, samples=[Sample("AI Core", "mac", "%", 300, 50)]))
+    assert "per kernel" in str(built.tracks[-1].help)
 
 
 def test_each_value_holds_until_the_next() -> None:
-    made = timeline(recorded(EVENTS, samples=SAMPLES))
-    number = len(made.tracks) - 1
-    shown = counter_screen(made, [number], Viewport(0, 900_000, 900), 10**6)
+    built = timeline(recorded(EVENTS, samples=SAMPLES))
+    number = len(built.tracks) - 1
+    shown = counter_screen(built, [number], Viewport(0, 900_000, 900), 10**6)
     moments = shown.bucket << shown.shift
     assert np.isnan(shown.last[0])
     assert shown.last[1:].tolist() == [20, 80]
@@ -57,9 +57,9 @@ def test_each_value_holds_until_the_next() -> None:
 
 def test_masses_are_bounded_and_counted() -> None:
     many = [Sample(f"source {n}", "m", "", 200, n) for n in range(MAX_SERIES + 4)]
-    made = timeline(recorded(EVENTS, samples=many))
-    assert sum(track.kind == "counter" for track in made.tracks) == MAX_SERIES + 1
-    assert made.counters_left_out == 4
+    built = timeline(recorded(EVENTS, samples=many))
+    assert sum(track.kind == "counter" for track in built.tracks) == MAX_SERIES + 1
+    assert built.counters_left_out == 4
 
 
 def test_samples_of_a_recorder_stand_by_kind_and_say_what_they_are() -> None:
@@ -74,26 +74,26 @@ def test_samples_of_a_recorder_stand_by_kind_and_say_what_they_are() -> None:
         )
         for ts in (200, 300)
     ]
-    made = timeline(recorded(EVENTS, samples=sampled))
-    titles = {group.key: group.title for group in made.groups}
-    assert [(titles[track.group], track.title) for track in made.tracks[-5:]] == [
+    built = timeline(recorded(EVENTS, samples=sampled))
+    titles = {group.key: group.title for group in built.groups}
+    assert [(titles[track.group], track.title) for track in built.tracks[-5:]] == [
         ("host: sampled", "CPU user"),
         ("process: sampled", "CPU"),
         ("workers: sampled", "loader worker 0: CPU"),
         ("workers: sampled", "loader worker 1: CPU"),
         ("GPU 0: sampled", "utilization"),
     ]
-    assert "100 % is one core" in str(made.tracks[-4].help)
+    assert "100 % is one core" in str(built.tracks[-4].help)
 
 
 def test_nothing_is_drawn_where_nothing_was_sampled_for_long() -> None:
     times = [*range(1, 15), 100]  # tenths of a second
     sampled = [Sample("process", "threads", "", at * 1e5, at) for at in times]
-    made = timeline(recorded([op("a", 0, 2e7)], samples=sampled))
-    number = len(made.tracks) - 1
-    shown = counter_screen(made, [number], Viewport(0, 12 * 10**9, 1200), 10**6)
+    built = timeline(recorded([op("a", 0, 2e7)], samples=sampled))
+    number = len(built.tracks) - 1
+    shown = counter_screen(built, [number], Viewport(0, 12 * 10**9, 1200), 10**6)
     moments = (shown.bucket << shown.shift) / 1e9
     behind = shown.last[(moments > 1.45) & (moments < 9.9)]
     assert len(behind)
     assert np.isnan(behind).all()
-    assert (shown.last[-1], made.tracks[number].maximum) == (100, 100)
+    assert (shown.last[-1], built.tracks[number].maximum) == (100, 100)

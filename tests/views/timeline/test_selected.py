@@ -26,25 +26,25 @@ STEPS = [annotation(f"ProfilerStep#{n}", at, 100) for n, at in ((2, 0), (3, 100)
 def test_steps_that_touch_are_one_stretch(
     steps: str | None, expected: list[tuple[int, int]]
 ) -> None:
-    made = trace([*STEPS, *(op("aten::add", at, 5) for at in (10, 110, 260))])
-    found = selected_ranges(made, Selection(steps=steps))
-    assert found == [(start * US, end * US) for start, end in expected]
+    built = trace([*STEPS, *(op("aten::add", at, 5) for at in (10, 110, 260))])
+    result = selected_ranges(built, Selection(steps=steps))
+    assert result == [(start * US, end * US) for start, end in expected]
 
 
 def test_steps_that_are_not_there() -> None:
-    made = trace([*STEPS, op("aten::add", 10, 5)])
+    built = trace([*STEPS, op("aten::add", 10, 5)])
     with pytest.raises(SelectionError, match="no step"):
-        selected_ranges(made, Selection(steps="9"))
+        selected_ranges(built, Selection(steps="9"))
 
 
 def test_without_steps_the_only_one_is_the_recording() -> None:
-    made = trace([op("aten::add", 10, 5), op("aten::mm", 40, 8)])
-    assert selected_ranges(made, Selection(steps="0")) == [(10 * US, 48 * US)]
+    built = trace([op("aten::add", 10, 5), op("aten::mm", 40, 8)])
+    assert selected_ranges(built, Selection(steps="0")) == [(10 * US, 48 * US)]
 
 
 def test_stretches_are_bounded_and_lose_nothing() -> None:
     count = MAX_RANGES + 5
-    made = trace([annotation(f"ProfilerStep#{n}", 10 * n, 5) for n in range(count)])
-    found = selected_ranges(made, Selection())
-    assert len(found) == MAX_RANGES
-    assert (found[0][0], found[-1][1]) == (0, (10 * (count - 1) + 5) * US)
+    built = trace([annotation(f"ProfilerStep#{n}", 10 * n, 5) for n in range(count)])
+    result = selected_ranges(built, Selection())
+    assert len(result) == MAX_RANGES
+    assert (result[0][0], result[-1][1]) == (0, (10 * (count - 1) + 5) * US)

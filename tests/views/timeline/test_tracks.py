@@ -13,16 +13,16 @@ from tests.helpers.traces import Event, call, frame, kernel, memcpy, op, step, t
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
-from torch_tb_profiler.views.timeline.places import placed
+from torch_tb_profiler.views.timeline.placed_slices import placed
 
 
-def placed_by_name(made: Timeline) -> dict[str, tuple[str, int]]:
-    found = placed(made, np.arange(made.trace.slices.height))
-    return {slice_.name: (slice_.track, slice_.lane) for slice_ in found}
+def placed_by_name(built: Timeline) -> dict[str, tuple[str, int]]:
+    result = placed(built, np.arange(built.trace.slices.height))
+    return {slice_.name: (slice_.track, slice_.lane) for slice_ in result}
 
 
-def kinds(made: Timeline) -> list[tuple[str, str]]:
-    return [(track.group, track.kind) for track in made.tracks]
+def kinds(built: Timeline) -> list[tuple[str, str]]:
+    return [(track.group, track.kind) for track in built.tracks]
 
 
 TRAINING: list[Event] = [
@@ -38,8 +38,8 @@ TRAINING: list[Event] = [
 
 
 def test_a_training_step() -> None:
-    made = timeline(trace(TRAINING))
-    assert kinds(made) == [
+    built = timeline(trace(TRAINING))
+    assert kinds(built) == [
         ("trace", "steps"),
         ("p1000", "operators"),
         ("p1000", "python"),
@@ -49,75 +49,75 @@ def test_a_training_step() -> None:
         ("d0", "annotations"),
         ("d0", "device_stream"),
     ]
-    places = placed_by_name(made)
-    assert places["ProfilerStep#1"] == ("steps", 0)
-    assert places["aten::linear"] == ("t0.operators", 0)
-    assert places["aten::mm"] == ("t0.operators", 1)
-    assert places["cudaLaunchKernel"] == ("t0.operators", 2)
-    assert places["train.py(3): main"] == ("t0.python", 0)
-    assert places["nn.Module: Linear_0"] == ("t0.python", 1)
-    assert places["gemm"] == ("t1.work", 0)
-    assert places["range"] == ("t1.annotations", 0)
-    assert [track.title for track in made.tracks if track.kind == "counter"] == [
+    positions = placed_by_name(built)
+    assert positions["ProfilerStep#1"] == ("steps", 0)
+    assert positions["aten::linear"] == ("t0.operators", 0)
+    assert positions["aten::mm"] == ("t0.operators", 1)
+    assert positions["cudaLaunchKernel"] == ("t0.operators", 2)
+    assert positions["train.py(3): main"] == ("t0.python", 0)
+    assert positions["nn.Module: Linear_0"] == ("t0.python", 1)
+    assert positions["gemm"] == ("t1.work", 0)
+    assert positions["range"] == ("t1.annotations", 0)
+    assert [track.title for track in built.tracks if track.kind == "counter"] == [
         "GPU utilization",
         "Launch queue length",
     ]
-    assert [track.key for track in made.tracks if track.collapsed] == ["t0.python"]
-    assert made.overlapping == 0
+    assert [track.key for track in built.tracks if track.collapsed] == ["t0.python"]
+    assert built.overlapping == 0
 
 
 def test_a_thread_that_only_calls_the_runtime() -> None:
-    made = timeline(trace([call("cudaStreamSynchronize", 0, 10, tid=9)]))
-    assert kinds(made) == [("p1000", "runtime")]
+    built = timeline(trace([call("cudaStreamSynchronize", 0, 10, tid=9)]))
+    assert kinds(built) == [("p1000", "runtime")]
 
 
 def test_steps_of_two_threads_share_the_top_in_order_of_time() -> None:
-    made = timeline(trace([step(2, 100, 50, tid=2), step(1, 0, 50), step(3, 200, 50)]))
-    assert kinds(made) == [("trace", "steps")]
-    assert made.lanes.start_ns.tolist() == [0, 100_000, 200_000]
+    built = timeline(trace([step(2, 100, 50, tid=2), step(1, 0, 50), step(3, 200, 50)]))
+    assert kinds(built) == [("trace", "steps")]
+    assert built.lanes.start_ns.tolist() == [0, 100_000, 200_000]
 
 
 def test_overlapping_kernels_are_all_there_on_marked_lanes() -> None:
-    made = timeline(trace([kernel(f"k{i}", 10 * i, 25) for i in range(4)]))
-    (stream,) = (track for track in made.tracks if track.kind == "device_stream")
+    built = timeline(trace([kernel(f"k{i}", 10 * i, 25) for i in range(4)]))
+    (stream,) = (track for track in built.tracks if track.kind == "device_stream")
     assert (stream.slices, stream.lanes, stream.overlap_from) == (4, 3, 1)
-    assert placed_by_name(made) == {
+    assert placed_by_name(built) == {
         "k0": ("t0.work", 0),
         "k1": ("t0.work", 1),
         "k2": ("t0.work", 2),
         "k3": ("t0.work", 0),
     }
-    assert made.overlapping == 2
+    assert built.overlapping == 2
 
 
 def test_an_operator_that_begins_inside_a_runtime_call_gets_a_lane() -> None:
     events = [op("outer", 0, 100), call("cudaFree", 10, 50, corr=3), op("hook", 20, 10)]
-    made = timeline(trace(events))
-    (track,) = made.tracks
+    built = timeline(trace(events))
+    (track,) = built.tracks
     assert (track.slices, track.lanes, track.overlap_from) == (3, 3, 2)
 
 
 def test_communication_streams_are_marked() -> None:
     events = [kernel("gemm", 0, 50), kernel("ncclKernel_AllReduce", 20, 60, stream=9)]
-    made = timeline(trace(events))
-    marked = {track.title: track.communication for track in made.tracks if track.key in made.rows}
+    built = timeline(trace(events))
+    marked = {track.title: track.communication for track in built.tracks if track.key in built.rows}
     assert marked == {"stream 7": False, "stream 9": True}
 
 
 def test_merged_lanes_are_what_the_streams_did_together() -> None:
     events = [kernel("gemm", 10, 50), kernel("ncclKernel_AllReduce", 40, 60, stream=9)]
-    made = timeline(trace([op("x", 0, 120), *events, memcpy(50, 55, stream=11)]))
-    number = next(i for i, track in enumerate(made.tracks) if track.kind == "merged")
-    found = {}
-    for lane in np.flatnonzero(made.lanes.track == number):
-        places = np.arange(made.lanes.first[lane], made.lanes.first[lane + 1])
-        assert (made.lanes.slice[places] == NO_SLICE).all()
-        edges = zip(made.lanes.start_ns[places], made.lanes.end_ns(places), strict=True)
-        titles = made.tracks[number].lane_titles
+    built = timeline(trace([op("x", 0, 120), *events, memcpy(50, 55, stream=11)]))
+    number = next(i for i, track in enumerate(built.tracks) if track.kind == "merged")
+    result = {}
+    for lane in np.flatnonzero(built.lanes.track == number):
+        positions = np.arange(built.lanes.first[lane], built.lanes.first[lane + 1])
+        assert (built.lanes.slice[positions] == NO_SLICE).all()
+        edges = zip(built.lanes.start_ns[positions], built.lanes.end_ns(positions), strict=True)
+        titles = built.tracks[number].lane_titles
         assert titles is not None
-        title = titles[made.lanes.row[lane]]
-        found[title] = [(int(a) // 1000, int(b) // 1000) for a, b in edges]
-    assert found == {
+        title = titles[built.lanes.row[lane]]
+        result[title] = [(int(a) // 1000, int(b) // 1000) for a, b in edges]
+    assert result == {
         "Computation": [(10, 60)],
         "Communication": [(40, 100)],
         "Overlap": [(40, 60)],
@@ -139,11 +139,11 @@ def other(name: str, start: float, dur: float) -> Event:
 
 def test_slices_of_no_tree_that_lie_in_one_another_do_not_overlap() -> None:
     nested = [other("a", 0, 50), other("b", 10, 30), other("c", 10, 5), other("d", 60, 5)]
-    made = timeline(trace(nested))
-    assert {name: lane for name, (_, lane) in placed_by_name(made).items()} == {
+    built = timeline(trace(nested))
+    assert {name: lane for name, (_, lane) in placed_by_name(built).items()} == {
         "a": 0, "b": 1, "c": 2, "d": 0,
     }  # fmt: skip
-    assert [track.overlap_from for track in made.tracks] == [None]
+    assert [track.overlap_from for track in built.tracks] == [None]
 
     crossing = timeline(trace([*nested, other("crosses", 40, 30)]))
     assert [(track.lanes, track.overlap_from) for track in crossing.tracks] == [(3, 1)]
@@ -152,17 +152,18 @@ def test_slices_of_no_tree_that_lie_in_one_another_do_not_overlap() -> None:
 def test_what_overlaps_is_counted_as_in_the_note() -> None:
     """Not what lies inside such a slice, though it is on a lane below it."""
     crossing = [op("a", 0, 50), op("b", 30, 50), op("inside b", 35, 10), op("also", 50, 10)]
-    made = timeline(trace(crossing))
-    assert made.overlapping == made.trace.quality.counts["overlapping_slices"] == 1
+    built = timeline(trace(crossing))
+    assert built.overlapping == built.trace.quality.counts["overlapping_slices"] == 1
 
 
 def test_tracks_are_chosen_by_key_and_lane() -> None:
-    made = timeline(trace(TRAINING))
+    built = timeline(trace(TRAINING))
 
     def rows(text: str | None) -> list[tuple[str, int]]:
-        lanes = choose(made, text).lanes
+        lanes = choose(built, text).lanes
         return [
-            (made.tracks[made.lanes.track[lane]].key, int(made.lanes.row[lane])) for lane in lanes
+            (built.tracks[built.lanes.track[lane]].key, int(built.lanes.row[lane]))
+            for lane in lanes
         ]
 
     assert rows("t0.operators:1") == [("t0.operators", 1)]
@@ -170,18 +171,18 @@ def test_tracks_are_chosen_by_key_and_lane() -> None:
     assert rows("t0.operators:1-9") == [("t0.operators", 1), ("t0.operators", 2)]
     assert ("t0.python", 0) in rows(None)
     assert ("t0.python", 1) not in rows(None)
-    assert choose(made, "d0.utilization").counters == [4]
+    assert choose(built, "d0.utilization").counters == [4]
     for wrong in ("", "nothing", "steps:x", "steps:1-", "<b>", "steps,,steps"):
         with pytest.raises(ChoiceError):
-            choose(made, wrong)
+            choose(built, wrong)
 
 
 def test_every_slice_of_the_samples_has_one_place(sample_traces: list[Trace]) -> None:
-    for found in sample_traces:
-        made = timeline(found)
-        real = made.lanes.slice[made.lanes.slice != NO_SLICE]
-        assert np.array_equal(np.sort(real), np.arange(found.slices.height))
-        drawn = [t for t in made.tracks if t.key in made.rows or t.kind == "steps"]
+    for result in sample_traces:
+        built = timeline(result)
+        real = built.lanes.slice[built.lanes.slice != NO_SLICE]
+        assert np.array_equal(np.sort(real), np.arange(result.slices.height))
+        drawn = [t for t in built.tracks if t.key in built.rows or t.kind == "steps"]
         assert sum(track.slices for track in drawn) == len(real)
-        for slice_ in placed(made, np.arange(min(500, found.slices.height))):
-            assert found.slices["start_ns"][slice_.id] == slice_.start_ns + made.origin_ns
+        for slice_ in placed(built, np.arange(min(500, result.slices.height))):
+            assert result.slices["start_ns"][slice_.id] == slice_.start_ns + built.origin_ns

@@ -49,7 +49,7 @@ from torch_tb_profiler.views.timeline.index import Timeline, timeline
 from torch_tb_profiler.views.timeline.levels import with_levels
 from torch_tb_profiler.views.timeline.names import names_from
 from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, peers_of, slice_of
-from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
+from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice, placed
 from torch_tb_profiler.views.timeline.screen import Viewport
 from torch_tb_profiler.views.timeline.search import MAX_NAME_CODES, codes_matching, find
 from torch_tb_profiler.views.timeline.selected import selected_ranges

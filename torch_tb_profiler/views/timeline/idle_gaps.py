@@ -23,7 +23,7 @@ from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.index import Timeline
 from torch_tb_profiler.views.timeline.lane_sums import NameTime, lane_sums
 from torch_tb_profiler.views.timeline.merged import device_activity
-from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
+from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice, placed
 
 GAP_NAMES = 3
 MAX_LISTED = 100

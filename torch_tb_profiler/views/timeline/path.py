@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.idle.critical_path.selected_steps import select_
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.index import Timeline
-from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
+from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice, placed
 
 MAX_PIECES = 2_000
 """Pieces that are drawn of a range, the longest."""
