@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.helpers.traces import annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.phases.view import EVENT_TYPES
+from torch_tb_profiler.views.phases.summaries import EVENT_TYPES
 from torch_tb_profiler.views.summary.rows import distributed_table
 from torch_tb_profiler.views.summed_rows import event_types_table
 
