@@ -40,7 +40,7 @@ from torch_tb_profiler.views.timeline import (
     idle_gaps,
     lane_sums,
     namesakes,
-    places,
+    placed_slices,
     range_summary,
     search,
     tracks,
@@ -96,7 +96,7 @@ _NAMES: dict[type, str] = {
     idle_gaps.IdleGap: "TimelineIdleGapPayload",
     namesakes.Namesakes: "TimelineNamesakesPayload",
     arguments.RecordedArgument: "RecordedArgumentPayload",
-    places.PlacedSlice: "TimelineSlicePayload",
+    placed_slices.PlacedSlice: "TimelineSlicePayload",
     search.MatchingName: "TimelineFoundNamePayload",
     clocks.WorkerClock: "TimelineClockPayload",
 }
