@@ -127,11 +127,10 @@ class CacheFolder:
         return entry, sizes
 
     def load(self, key: str, read: Callable[[Path], T]) -> T | None:
-        """The result of ``read`` for the folder cached under ``key``.
+        """The result of ``read`` for the folder cached under ``key``; None if there is none.
 
-        Returns:
-            None if there is none. An entry that is damaged, or that ``read`` fails on for any
-            reason, is removed and counts as none.
+        An entry that is damaged, or that ``read`` fails on for any reason, is removed and counts as
+        none.
         """
         entry = self._find(key)
         if entry is None:
@@ -202,21 +201,16 @@ class CacheFolder:
         return mode if mode & _WRITABLE_BY_OTHERS else PRIVATE
 
     def _copy_mode(self, folder: Path) -> None:
-        """Give the files of a new entry the permissions of the cache, whatever this process's
-        umask."""
+        """Give a new entry's files the permissions of the cache, whatever this process's umask."""
         mode = self._mode()
         if mode != PRIVATE:
             for file in folder.iterdir():
                 file.chmod(mode & 0o666)
 
     def share(self, key: str) -> bool:
-        """Make sure that the other users of this cache can use the entry that is here.
+        """Make the local entry available to the other users of this cache; returns whether it is.
 
-        In a folder everybody who has access to it sees the entry; it is only protected from
-        eviction, for a week.
-
-        Returns:
-            True if others can use it.
+        Whoever can read the folder sees it; it is only protected from eviction, for a week.
         """
         if self.find(key) is None:
             return False
@@ -261,8 +255,8 @@ class CacheFolder:
         self._remove_local(key)
 
     def _remove_local(self, key: str) -> bool:
-        """Move an entry out of sight at once, then delete its files; False if that is not allowed
-        or it no longer existed."""
+        """Move an entry out of sight, then delete it; False if that is not allowed or it was
+        gone."""
         doomed = self.root / "tmp" / uuid.uuid4().hex
         try:
             self._make(doomed.parent)
