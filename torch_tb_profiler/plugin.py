@@ -68,7 +68,7 @@ def _cache() -> CacheFolder:
     try:
         return open_cache()
     except StorageError as error:
-        _LOGGER.warning("parsed traces are kept on this machine only: %s", error.message)
+        _LOGGER.warning("parsed traces are cached on this machine only: %s", error.message)
         return CacheFolder(user_cache_folder())
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Done
 from torch_tb_profiler.cli.arguments import NAMES
-from torch_tb_profiler.cli.sinks import wants_colour
+from torch_tb_profiler.cli.sinks import wants_color
 from torch_tb_profiler.views.name_columns import NameMode
 
 Run = Callable[..., Done]
@@ -72,7 +72,7 @@ def test_colours_are_for_terminals(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    assert wants_colour(choice) is expected
+    assert wants_color(choice) is expected
 
 
 def test_what_is_piped_or_written_has_no_colours(run: Run, samples: Path, tmp_path: Path) -> None:

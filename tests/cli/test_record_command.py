@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Done
 from torch_tb_profiler.cli import record_folder, with_descending_sort
-from torch_tb_profiler.cli.record_arguments import contradictions, steps_of
+from torch_tb_profiler.cli.record_arguments import contradictions, parse_steps
 from torch_tb_profiler.cli.record_folder import make_folder, program_name, remove_if_empty
 
 Run = Callable[..., Done]
@@ -54,7 +54,7 @@ def test_without_a_program_an_example_is_told(run: Run) -> None:
 
 
 def test_steps_are_read_as_a_range_with_both_ends() -> None:
-    assert (steps_of("5"), steps_of("0:7")) == ((5, 5), (0, 7))
+    assert (parse_steps("5"), parse_steps("0:7")) == ((5, 5), (0, 7))
 
 
 def test_arguments_of_the_program_are_left_as_they_are() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.cli.record_messages import lines_of, overhead_text, why_nothing
+from torch_tb_profiler.cli.record_messages import overhead_text, report_lines, why_nothing
 from torch_tb_profiler.recorder import notes
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.run_folder.finish import FinishedRun, FinishedWindow, FinishedWorker
@@ -33,7 +33,7 @@ def test_each_rank_has_a_line_and_reasons_are_told_once() -> None:
         windows=(FinishedWindow(None, problem="The disk is full."),),
     )  # fmt: skip
     run = FinishedRun("/run", (worker("rank0", reasons=reasons), killed))
-    assert list(lines_of(run, OPTIONS))[:-1] == [
+    assert list(report_lines(run, OPTIONS))[:-1] == [
         "  rank0: a trace of steps 5 to 9; 100 steps timed (median 10 ms)",
         "  rank1: no trace; 100 steps timed (median 10 ms); ended by signal SIGKILL",
         "  not recorded: There is no GPU.",
@@ -43,7 +43,7 @@ def test_each_rank_has_a_line_and_reasons_are_told_once() -> None:
 
 def test_a_machine_without_gpus_is_no_line() -> None:
     run = FinishedRun("/run", (worker("rank0", reasons=(("gpu_samples", NO_DRIVER),)),))
-    assert not any("NVIDIA" in line for line in lines_of(run, OPTIONS))
+    assert not any("NVIDIA" in line for line in report_lines(run, OPTIONS))
 
 
 def test_an_overhead_below_the_noise_cannot_be_told() -> None:
@@ -66,7 +66,7 @@ def test_one_slow_step_of_a_window_hides_no_overhead() -> None:
 
 def test_of_many_ranks_the_first_are_told() -> None:
     run = FinishedRun("/run", tuple(worker(f"rank{i}") for i in range(20)))
-    lines = list(lines_of(run, OPTIONS))
+    lines = list(report_lines(run, OPTIONS))
     assert "  and 12 more" in lines
     assert len(lines) == 10
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.cli.record_verdict import lines_of, shortened, verdict, worst_first
+from torch_tb_profiler.cli.record_verdict import rank_findings, shorten, verdict, verdict_lines
 from torch_tb_profiler.views.schema import Note
 
 
@@ -26,7 +26,7 @@ def note(code: str, gain_pct: float | None, text: str = "It waits 30 % of it. Do
 
 def test_the_largest_gain_of_a_step_comes_first_and_each_kind_once() -> None:
     given = [(note("a", None), "1"), (note("b", 5), "1"), (note("b", 50), "2"), (note("c", 9), "2")]
-    assert [(each.code, place) for each, place in worst_first(given)] == [
+    assert [(each.code, place) for each, place in rank_findings(given)] == [
         ("b", "2"),
         ("c", "2"),
         ("a", "1"),
@@ -38,31 +38,31 @@ def test_causes_come_before_symptoms_and_small_gains_are_no_findings() -> None:
         (note("uneven_steps", 97), "1"), (note("compilation", None), "1"), (note("b", 0.5), "1"),
         (note("exposed_communication", 83), "1"), (note("straggler", None), "all"),
     ]  # fmt: skip
-    codes = [each.code for each, _ in worst_first(given)]
+    codes = [each.code for each, _ in rank_findings(given)]
     assert codes == ["compilation", "straggler", "uneven_steps", "exposed_communication"]
 
 
 def test_long_advice_is_cut_between_sentences() -> None:
-    assert shortened("Do this. " + "Then do that. " * 20) == "Do this. " + " ".join(
+    assert shorten("Do this. " + "Then do that. " * 20) == "Do this. " + " ".join(
         ["Then do that."] * 10
     )
-    assert len(shortened("x" * 999)) == 300
+    assert len(shorten("x" * 999)) == 300
 
 
 def test_a_verdict_has_five_lines() -> None:
     found = [(note("loading", 30), "In x."), *((note(f"n{i}", None), "") for i in range(6))]
-    assert lines_of(found) == [
+    assert verdict_lines(found) == [
         "Verdict: Loading: est. gain 300.00 µs per step (30.00 % of it)",
-        "  Found:  It waits 30 % of it.",
-        "  Shown:  Measured 30 %, rule of thumb: above 5 %. In x.",
-        "  To do:  Do not.",
-        "  Others: N0; N1; N2; N3; 2 more",
+        "  Finding:  It waits 30 % of it.",
+        "  Evidence: Measured 30 %, rule of thumb: above 5 %. In x.",
+        "  Advice:   Do not.",
+        "  Others:   N0; N1; N2; N3; 2 more",
     ]
 
 
 def test_where_nothing_is_found_one_line_says_so_or_why() -> None:
-    assert lines_of([]) == ["Verdict: nothing stands out in what was recorded."]
-    assert lines_of([], ["No events."]) == ["Verdict: none. No events."]
+    assert verdict_lines([]) == ["Verdict: nothing stands out in what was recorded."]
+    assert verdict_lines([], ["No events."]) == ["Verdict: none. No events."]
 
 
 def test_traces_of_two_ranks_are_looked_at_and_an_empty_folder_is_no_error(

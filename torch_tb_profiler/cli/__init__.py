@@ -16,7 +16,7 @@ from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, BY_SIGNAL, DONE, INTERRUPTED
-from torch_tb_profiler.cli.interrupts import Interrupts, die_by
+from torch_tb_profiler.cli.interrupts import Interrupts, kill_self
 from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 
 
@@ -29,15 +29,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupts = Interrupts()
     if argv is None:  # called as a program, not from Python code
         interrupts.install()
-    code = _ended(argv, interrupts)
+    code = _run_to_exit_code(argv, interrupts)
     if code < 0 and argv is None:
-        die_by(-code)
+        kill_self(-code)
     code = code if code >= 0 else BY_SIGNAL - code
-    interrupts.leaving(code)
+    interrupts.mark_done(code)
     return code
 
 
-def _ended(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
+def _run_to_exit_code(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
     """Run one command and return its exit code, however it ends."""
     parser = make_parser()
     try:
@@ -75,6 +75,6 @@ def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     module = import_module(f"torch_tb_profiler.cli.{command}_command")
     gc.freeze()
     gc.enable()
-    interrupts.wake_waits()
+    interrupts.interrupt_system_calls()
     code: int = module.run(arguments)
     return code

@@ -18,9 +18,9 @@ from torch_tb_profiler.cli.sinks import make_sink
 from torch_tb_profiler.cli.tasks import (
     Task,
     cache_of,
-    options_of,
     perform,
     print_failure,
+    read_options,
     request_parameters,
 )
 from torch_tb_profiler.knowledge.surroundings import kinds_of_times
@@ -130,7 +130,7 @@ def _task(arguments: Namespace) -> Task:
     Raises:
         LoadingError: a side has no trace, or none of the requested names.
     """
-    options = options_of(arguments)
+    options = read_options(arguments)
     roots = [
         TraceRoot(arguments.baseline, BASELINE, options, arguments.follow_links),
         TraceRoot(arguments.candidate, CANDIDATE, options, arguments.follow_links),

@@ -16,7 +16,7 @@ from torch_tb_profiler.cli.exits import (
     print_message,
     print_warning,
 )
-from torch_tb_profiler.cli.tasks import options_of, print_failure
+from torch_tb_profiler.cli.tasks import print_failure, read_options
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.job import IngestResult
@@ -158,7 +158,7 @@ def _discover(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
     files: list[SpanFile] = []
     problems: list[Problem] = []
     runs: set[str] = set()
-    options = options_of(arguments)
+    options = read_options(arguments)
     for path in arguments.paths:
         root = TraceRoot(path, options=options, follows_links=arguments.follow_links)
         contents = Catalog([root], cache=None).contents()

@@ -50,13 +50,13 @@ class Interrupts:
         watch.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def wake_waits(self) -> None:
+    def interrupt_system_calls(self) -> None:
         """Let an interrupt end system calls of the main thread again: loading polars makes the
         system restart them."""
         if hasattr(signal, "siginterrupt"):
             signal.siginterrupt(signal.SIGINT, True)
 
-    def leaving(self, code: int) -> None:
+    def mark_done(self, code: int) -> None:
         """The command is done with this exit code; there is nothing left to unwind. An interrupt
         that ended the command itself (a server) keeps the code."""
         self._code = code
@@ -77,7 +77,7 @@ class Interrupts:
         signal.default_int_handler(number, frame)
 
 
-def die_by(number: int) -> None:
+def kill_self(number: int) -> None:
     """End this process by the signal that ended the recorded program, so that a shell loop ends
     too; without a second core dump. May return: not every signal kills.
     """

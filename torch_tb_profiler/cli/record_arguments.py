@@ -44,7 +44,7 @@ def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     record.add_argument("program", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program")
 
 
-def command_of(program: Sequence[str]) -> list[str]:
+def program_command(program: Sequence[str]) -> list[str]:
     """The command without the ``--`` before it."""
     return list(program[1:] if program[:1] == ["--"] else program)
 
@@ -58,7 +58,7 @@ def contradictions(arguments: argparse.Namespace) -> list[str]:
     ]
 
 
-def steps_of(text: str) -> tuple[int, int]:
+def parse_steps(text: str) -> tuple[int, int]:
     """First and last step of ``A:B`` or ``A``.
 
     Raises:
@@ -108,7 +108,7 @@ def _add_when(record: argparse.ArgumentParser) -> None:
     group = record.add_argument_group("when the profiler records")
     group.add_argument(
         "--steps",
-        type=steps_of,
+        type=parse_steps,
         metavar="A:B",
         help="steps by number, from 0: 5, or 5:9 (both included)",
     )

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from torch_tb_profiler.cli.exits import BAD_USAGE, print_error
 from torch_tb_profiler.cli.record_arguments import (
     DEFAULT_SAMPLE_MS,
-    command_of,
     contradictions,
+    program_command,
 )
 from torch_tb_profiler.cli.record_folder import RunFolder, make_folder, program_name
 from torch_tb_profiler.cli.record_messages import (
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         contradicting options or a folder with nothing to finish, 126 and 127 for a program that
         cannot be run.
     """
-    command = command_of(arguments.program)
+    command = program_command(arguments.program)
     if arguments.finish is not None and not command:
         return finish_left_run(arguments.finish)
     if not command:

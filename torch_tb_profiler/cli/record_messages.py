@@ -51,7 +51,7 @@ def print_start(folder: RunFolder, options: Options | None, name: str | None) ->
         return
     if has_other_name(folder, name) and folder.problem is None:
         print_line(f"{name} holds an earlier run.")
-    print_line(f"Recording {options.program} into {_shown(options.folder)}")
+    print_line(f"Recording {options.program} into {_display_path(options.folder)}")
 
 
 def print_end(folder: RunFolder, options: Options, ended: ProgramExit, notes_path: str) -> None:
@@ -62,9 +62,9 @@ def print_end(folder: RunFolder, options: Options, ended: ProgramExit, notes_pat
     if not run.workers and remove_if_empty(options.folder):
         print_line("Nothing was recorded: " + why_nothing(noted, has_notes=bool(notes_path)))
         return
-    where = f"Recorded into {_shown(options.folder)}"
+    where = f"Recorded into {_display_path(options.folder)}"
     print_line(f"{where}; {folder.problem}" if folder.problem else where)
-    for line in lines_of(run, options):
+    for line in report_lines(run, options):
         print_line(line)
     if not run.workers and not options.nsys:
         print_line(why_nothing(noted, has_notes=bool(notes_path)))
@@ -72,11 +72,10 @@ def print_end(folder: RunFolder, options: Options, ended: ProgramExit, notes_pat
     for text in failures:
         print_line(f"A process was not recorded because the recorder failed: {text}")
     _print_verdict(options.folder)
-    quoted = shlex.quote(_shown(options.folder))
+    quoted = shlex.quote(_display_path(options.folder))
     print_line(f"Open it: torch-tb-profiler open {quoted}")
-    print_line(
-        f"     or: tensorboard --logdir {shlex.quote(_shown(os.path.dirname(options.folder)))}"
-    )
+    parent = shlex.quote(_display_path(os.path.dirname(options.folder)))
+    print_line(f"     or: tensorboard --logdir {parent}")
 
 
 def finish_left_run(path: str) -> int:
@@ -87,13 +86,13 @@ def finish_left_run(path: str) -> int:
     """
     folder = os.path.abspath(path)
     run = finish_folder(folder)
-    for line in lines_of(run, Options(folder=folder)):
+    for line in report_lines(run, Options(folder=folder)):
         print_line(line)
     if not run.workers:
         if not run.problems:
-            print_line(f"{_shown(folder)} has nothing to finish.")
+            print_line(f"{_display_path(folder)} has nothing to finish.")
         return BAD_USAGE
-    print_line(f"Open it: torch-tb-profiler open {shlex.quote(_shown(folder))}")
+    print_line(f"Open it: torch-tb-profiler open {shlex.quote(_display_path(folder))}")
     return 0
 
 
@@ -115,7 +114,7 @@ def why_nothing(noted: Iterable[tuple[str, int, str]], *, has_notes: bool = True
     return "no Python process loaded the recorder: none ran, or it was started with -I, -E or -S."
 
 
-def lines_of(run: FinishedRun, options: Options) -> Iterator[str]:
+def report_lines(run: FinishedRun, options: Options) -> Iterator[str]:
     """Lines about what was recorded of each rank, what is missing and why, and the overhead."""
     for worker in run.workers[:MOST_WORKERS]:
         yield f"  {worker.worker}: {'; '.join(_parts(worker, options))}"
@@ -140,9 +139,9 @@ def _parts(worker: FinishedWorker, options: Options) -> Iterator[str]:
         yield f"{len(written) - 3} more traces"
     if not written and not options.nsys:
         yield "no trace"
-    steps = f"{_counted(worker.steps, 'step')} timed"
+    steps = f"{_count_text(worker.steps, 'step')} timed"
     if worker.evaluation_steps:
-        steps += f", {_counted(worker.evaluation_steps, 'evaluation step')}"
+        steps += f", {_count_text(worker.evaluation_steps, 'evaluation step')}"
     yield steps + _pace(worker.throughput)
     if worker.ended not in (None, "exit"):
         yield f"ended by {worker.ended}"
@@ -231,7 +230,7 @@ def _print_verdict(folder: str) -> None:
         print_line(f"Analysis failed: {error}")
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     """A path for display: relative to the current folder if it is inside."""
     try:
         relative = os.path.relpath(path)
@@ -240,7 +239,7 @@ def _shown(path: str) -> str:
     return path if relative.startswith(os.pardir) else relative
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 

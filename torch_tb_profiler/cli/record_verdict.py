@@ -62,21 +62,21 @@ def verdict(folder: str) -> list[str]:
             continue
         seen = {note.code for note, _ in notes}
         advice = [note for note in result.notes if note.kind == "advice"]
-        notes += [(note, _where(spec, file)) for note in advice if note.code not in seen]
+        notes += [(note, _scope_text(spec, file)) for note in advice if note.code not in seen]
         step_us = _usual_step_us(result) or step_us
     if step_us is not None and step_us < MIN_STEP_US:
-        return _little_work(step_us)
-    return lines_of(worst_first(notes), problems)
+        return _short_step_verdict(step_us)
+    return verdict_lines(rank_findings(notes), problems)
 
 
-def worst_first(notes: Sequence[tuple[Note, str]]) -> list[tuple[Note, str]]:
+def rank_findings(notes: Sequence[tuple[Note, str]]) -> list[tuple[Note, str]]:
     """Rank findings, each kind once: causes before symptoms, then by estimated gain; those without
     an estimate keep their order in the view. Findings that a straggler explains come after it, and
     negligible gains are omitted."""
     codes = {note.code for note, _ in notes}
     ranked: list[tuple[tuple[int, float], tuple[Note, str]]] = []
     behind = -1.0
-    for note, where in reversed(notes):
+    for note, scope in reversed(notes):
         gain = _gain_pct(note)
         behind = behind if gain is None else gain
         if gain is not None and gain < LEAST_GAIN_PCT:
@@ -84,27 +84,27 @@ def worst_first(notes: Sequence[tuple[Note, str]]) -> list[tuple[Note, str]]:
         tier = 0
         if note.code in SYMPTOMS or (STRAGGLER in codes and note.code in COMMUNICATION):
             tier = 1
-        ranked.insert(0, ((tier, -behind), (note, where)))
+        ranked.insert(0, ((tier, -behind), (note, scope)))
     first: dict[str, tuple[Note, str]] = {}
-    for _, (note, where) in sorted(ranked, key=lambda each: each[0]):
-        first.setdefault(note.code, (note, where))
+    for _, (note, scope) in sorted(ranked, key=lambda each: each[0]):
+        first.setdefault(note.code, (note, scope))
     return list(first.values())
 
 
-def lines_of(findings: Sequence[tuple[Note, str]], problems: Sequence[str] = ()) -> list[str]:
+def verdict_lines(findings: Sequence[tuple[Note, str]], problems: Sequence[str] = ()) -> list[str]:
     """The ranked findings as at most five lines."""
     if not findings:
         if problems:
             return [f"Verdict: none. {problems[0]}"]
         return ["Verdict: nothing stands out in what was recorded."]
-    (note, where), others = findings[0], findings[1:]
+    (note, scope), others = findings[0], findings[1:]
     finding, advice = _parts(note.text)
-    lines = [f"Verdict: {title_text(note) or note.code}", f"  Found:  {shortened(finding)}"]
+    lines = [f"Verdict: {title_text(note) or note.code}", f"  Finding:  {shorten(finding)}"]
     measured = measured_text(note)
-    lines.append(f"  Shown:  {measured} {where}" if measured else f"  Shown:  {where}")
+    lines.append(f"  Evidence: {measured} {scope}" if measured else f"  Evidence: {scope}")
     if advice:
-        lines.append(f"  To do:  {shortened(advice)}")
-    lines.append(f"  Others: {_titles(others)}")
+        lines.append(f"  Advice:   {shorten(advice)}")
+    lines.append(f"  Others:   {_titles(others)}")
     return lines
 
 
@@ -146,15 +146,15 @@ def _usual_step_us(view: View) -> float | None:
     return next((1e6 / rate for rate in rates if isinstance(rate, int | float) and rate > 0), None)
 
 
-def _little_work(step_us: float) -> list[str]:
+def _short_step_verdict(step_us: float) -> list[str]:
     return [
         f"Verdict: a step takes {duration_text(step_us)}, too short to analyze.",
-        "  Found:  Steps this short consist of Python overhead and single calls.",
-        "  To do:  Use larger batches, or record a program at its real size.",
+        "  Finding:  Steps this short consist of Python overhead and single calls.",
+        "  Advice:   Use larger batches, or record a program at its real size.",
     ]
 
 
-def _where(spec: ViewSpec, file: SpanFile) -> str:
+def _scope_text(spec: ViewSpec, file: SpanFile) -> str:
     return "All ranks compared." if spec.scope == "run" else f"In {file.location.name}."
 
 
@@ -169,7 +169,7 @@ def _parts(text: str) -> tuple[str, str]:
     return finding, "".join(advice)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """The first sentences that fit into a line, at least one; the pages show the full text."""
     short, *more = SENTENCE.split(text)
     for sentence in more:

@@ -12,7 +12,7 @@ from torch_tb_profiler.cli.exits import (
 )
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import writing_errors
-from torch_tb_profiler.cli.sinks import Sink, columns_of, make_sink
+from torch_tb_profiler.cli.sinks import Sink, make_sink, split_names
 from torch_tb_profiler.cli.tasks import (
     Task,
     chosen_views,
@@ -121,10 +121,10 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
 def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:
     """Reject names of tables and columns that no requested view has, before anything is parsed."""
     tables = {table.name for spec in specs for table in spec.tables}
-    for name in filter(None, [arguments.table, *(columns_of(arguments.tables) or [])]):
+    for name in filter(None, [arguments.table, *(split_names(arguments.tables) or [])]):
         if name not in tables:
             raise unknown("table", name, sorted(tables))
     keys = {column.key for spec in specs for table in spec.tables for column in table.columns}
-    for key in columns_of(arguments.columns) or ():
+    for key in split_names(arguments.columns) or ():
         if key not in keys:
             raise unknown("column", key, sorted(keys))

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_error, print_warning
-from torch_tb_profiler.cli.tasks import cache_of, options_of, print_failure
+from torch_tb_profiler.cli.tasks import cache_of, print_failure, read_options
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.status import when_ready
@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> int:
         cache = cache_of(arguments)
         for path in arguments.paths:
             root = TraceRoot(
-                path, options=options_of(arguments), follows_links=arguments.follow_links
+                path, options=read_options(arguments), follows_links=arguments.follow_links
             )
             catalog = Catalog([root], cache=cache)
             try:

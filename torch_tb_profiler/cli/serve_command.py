@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error
-from torch_tb_profiler.cli.tasks import cache_of, options_of, print_failure
+from torch_tb_profiler.cli.tasks import cache_of, print_failure, read_options
 from torch_tb_profiler.requests.errors import LoadingError
 from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token, new_token
 from torch_tb_profiler.server.serving import serve
@@ -40,7 +40,7 @@ def run(arguments: Namespace, announce: Callable[[str], None] | None = None) -> 
             cache=cache_of(arguments),
             workers=arguments.workers,
             token=token,
-            options=options_of(arguments),
+            options=read_options(arguments),
             follows_links=arguments.follow_links,
             allowed_names=arguments.allow_host,
             announce=announce or _announce,

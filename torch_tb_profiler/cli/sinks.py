@@ -211,7 +211,7 @@ def _subject_text(subject: Subject) -> str:
     return " · ".join(parts)
 
 
-def columns_of(text: str | None) -> list[str] | None:
+def split_names(text: str | None) -> list[str] | None:
     """The comma-separated names in an option; None if it is not given."""
     return None if text is None else [key.strip() for key in text.split(",") if key.strip()]
 
@@ -260,11 +260,11 @@ def _sink(
         return CsvSink(output, arguments.table)
     layout = TextLayout(
         width=_width(output),
-        columns=columns_of(arguments.columns),
+        columns=split_names(arguments.columns),
         sort=arguments.sort,
         names=arguments.names,
         time_unit=getattr(arguments, "time_unit", None),
-        style=COLOURED if output.folder is None and wants_colour(arguments.color) else PLAIN,
+        style=COLOURED if output.folder is None and wants_color(arguments.color) else PLAIN,
     )
     return TextSink(
         output,
@@ -274,7 +274,7 @@ def _sink(
     )
 
 
-def wants_colour(choice: str) -> bool:
+def wants_color(choice: str) -> bool:
     """Whether to use colors on stdout: with ``auto`` on terminals that support them, unless
     ``NO_COLOR`` is set (https://no-color.org)."""
     if choice != "auto":

@@ -80,7 +80,7 @@ def chosen_views(names: str) -> list[ViewSpec]:
     return specs
 
 
-def options_of(arguments: Namespace) -> ReadOptions:
+def read_options(arguments: Namespace) -> ReadOptions:
     """How traces are read."""
     return ReadOptions(python_frames=arguments.python_frames)
 
@@ -128,7 +128,9 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     parser = Parser(arguments.workers)
     for path in arguments.paths:
         store = TraceStore(cache=cache, parser=parser)
-        root = TraceRoot(path, options=options_of(arguments), follows_links=arguments.follow_links)
+        root = TraceRoot(
+            path, options=read_options(arguments), follows_links=arguments.follow_links
+        )
         catalog = Catalog([root], cache=cache, store=store)
         try:
             files = _chosen_files(catalog, arguments)

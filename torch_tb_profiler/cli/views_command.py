@@ -34,7 +34,7 @@ def run(arguments: Namespace) -> int:
     """Print all views."""
     views = all_views().values()
     if arguments.format == "json":
-        sys.stdout.buffer.write(encode(_Views(views=list(map(_listed, views)))) + b"\n")
+        sys.stdout.buffer.write(encode(_Views(views=list(map(_describe, views)))) + b"\n")
     else:
         print("\n\n".join(map(_as_text, views)))
     return DONE
@@ -48,6 +48,6 @@ def _as_text(spec: ViewSpec) -> str:
     return "\n".join(lines)
 
 
-def _listed(spec: ViewSpec) -> _View:
+def _describe(spec: ViewSpec) -> _View:
     tables = {table.name: [column.key for column in table.columns] for table in spec.tables}
     return _View(spec.name, spec.title, spec.help, spec.scope, spec.group_bys, tables)

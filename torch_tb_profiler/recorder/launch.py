@@ -109,7 +109,7 @@ def _spawn(command: Sequence[str], variables: Mapping[str, str]) -> ProgramExit:
         if (number := getattr(signal, name, None)) is not None
         and signal.getsignal(number) is not signal.SIG_IGN
     }
-    with _blocked({*numbers, signal.SIGCHLD}) as before:
+    with _block_signals({*numbers, signal.SIGCHLD}) as before:
         # Python ignores these two signals; the program gets the shell's default back.
         own = [number for name in ("SIGPIPE", "SIGXFSZ") if (number := getattr(signal, name, None))]
         pid = os.posix_spawnp(
@@ -119,7 +119,7 @@ def _spawn(command: Sequence[str], variables: Mapping[str, str]) -> ProgramExit:
 
 
 @contextmanager
-def _blocked(numbers: set[signal.Signals]) -> Iterator[set[int]]:
+def _block_signals(numbers: set[signal.Signals]) -> Iterator[set[int]]:
     """Block signals in this thread while the block runs; yields the previous mask."""
     child = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)

@@ -32,7 +32,7 @@ class LightningRecorder(Callback):  # type: ignore[misc]
 
     def __new__(cls, *_arguments: Any, **_options: Any) -> LightningRecorder:
         """Create an instance of a subclass that the loaded Lightning accepts as a callback."""
-        instance: LightningRecorder = object.__new__(_with_bases(cls))
+        instance: LightningRecorder = object.__new__(_callback_class(cls))
         return instance
 
     def __init__(self, folder: str | os.PathLike[str] = "logs", **options: Any) -> None:
@@ -56,7 +56,7 @@ class LightningRecorder(Callback):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by arguments: every spawned process creates its own callback."""
         cls = next(each for each in type(self).__mro__ if each in _subclasses)
-        return _rebuilt, (cls, *self._arguments)
+        return _rebuild, (cls, *self._arguments)
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Start recording."""
@@ -145,7 +145,7 @@ class LightningRecorder(Callback):  # type: ignore[misc]
 _subclasses: dict[type, type] = {}
 
 
-def _with_bases(cls: type) -> type:
+def _callback_class(cls: type) -> type:
     """A subclass of ``cls`` and of the ``Callback`` class of every loaded Lightning package."""
     if cls not in _subclasses:
         bases = tuple(import_module(f"{name}.callbacks").Callback for name in _packages())
@@ -173,7 +173,7 @@ def _packages() -> list[str]:
     raise ImportError("Lightning is not installed: neither lightning nor pytorch_lightning is")
 
 
-def _rebuilt(
+def _rebuild(
     cls: type[LightningRecorder], folder: Any, options: dict[str, Any]
 ) -> LightningRecorder:
     return cls(folder, **options)

@@ -49,8 +49,8 @@ def read(path: str) -> "list[tuple[str, int, str]]":
             lines = [line.rstrip("\n").split("\t", 2) for line in file]
     except OSError:
         return []
-    return [(line[0], int(line[1]), line[2]) for line in lines if _is_whole(line)]
+    return [(line[0], int(line[1]), line[2]) for line in lines if _is_valid(line)]
 
 
-def _is_whole(line: "list[str]") -> bool:
+def _is_valid(line: "list[str]") -> bool:
     return len(line) == 3 and line[1].isascii() and line[1].isdigit()

@@ -81,13 +81,13 @@ class Access:
         gets a page that explains what is missing.
         """
         if self._is_token(request.args.get("token", "")):
-            return self._welcome(request)
+            return self._set_cookie(request)
         return None if self.admits(request) else _denied_page(request)
 
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode("utf-8", "replace"), self._token)
 
-    def _welcome(self, request: Request) -> Response:
+    def _set_cookie(self, request: Request) -> Response:
         others = [pair for pair in request.args.items(multi=True) if pair[0] != "token"]
         headers = secured_headers(HTML_TYPE)
         # Relative, so that it works behind a proxy that serves this under another path.

@@ -100,7 +100,7 @@ class App:
             self._check(request)
             return self._dispatch(request)
 
-        return _answered(request, answer)
+        return _answer_or_error(request, answer)
 
     def _check(self, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
@@ -149,7 +149,7 @@ class App:
 
         headers = [request.headers.get(name) for name in ("Accept-Encoding", "If-None-Match")]
         question = (request.path, request.query_string, *headers)
-        return self._shared.answer(question, lambda: _answered(request, compute))
+        return self._shared.answer(question, lambda: _answer_or_error(request, compute))
 
     def _streamed(self, request: Request, route: Route, rest: str) -> Response:
         """An answer that occupies its slot until it is read completely or closed."""
@@ -163,7 +163,7 @@ class App:
         if connection is not None:
             connection.settimeout(self._limits.piece_s)
         leave = _once(self._streams.leave)
-        response.response = _cut(response.iter_encoded(), leave)
+        response.response = _split_stream(response.iter_encoded(), leave)
         response.call_on_close(leave)
         return response
 
@@ -186,7 +186,7 @@ def standalone_app(
     )
 
 
-def _answered(request: Request, answer: Callable[[], Response]) -> Response:
+def _answer_or_error(request: Request, answer: Callable[[], Response]) -> Response:
     """The result of ``answer``, with exceptions converted into answers."""
     try:
         return answer()
@@ -205,7 +205,7 @@ def _answered(request: Request, answer: Callable[[], Response]) -> Response:
         return error_response(request, 500, problem)
 
 
-def _cut(pieces: Iterable[bytes], at_end: Callable[[], None]) -> Iterator[bytes]:
+def _split_stream(pieces: Iterable[bytes], at_end: Callable[[], None]) -> Iterator[bytes]:
     for piece in pieces:
         for first in range(0, len(piece), STREAM_PIECE_BYTES):
             yield piece[first : first + STREAM_PIECE_BYTES]

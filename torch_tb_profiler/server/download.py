@@ -28,10 +28,10 @@ def download_response(request: Request, location: Location) -> Response:
     headers = secured_headers(content_type, location.name)
     headers["Cache-Control"] = "private, no-store"
     headers["Content-Length"] = str(size_bytes)
-    return Response(_exactly(first, chunks, size_bytes), headers=headers)
+    return Response(_limit_bytes(first, chunks, size_bytes), headers=headers)
 
 
-def _exactly(first: bytes, chunks: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
+def _limit_bytes(first: bytes, chunks: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
     """At most the announced number of bytes, in case the file grows meanwhile."""
     left = size_bytes
     chunk: bytes | None = first

@@ -46,7 +46,7 @@ ACCEPT_PAUSE_S = 1.0
 _NO_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types; so below
+class ThreadPool(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types; so below
     """Starts a thread when a request arrives and none is free, up to a maximum.
 
     Args:
@@ -202,7 +202,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         super().__init__(
             application,
             _sock=bound,
-            dispatcher=Threads(limits.threads),
+            dispatcher=ThreadPool(limits.threads),
             adj=settings,
             bind_socket=False,
             sockinfo=(bound.family, bound.type, bound.proto, bound.getsockname()),

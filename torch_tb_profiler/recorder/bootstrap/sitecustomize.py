@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(HERE))
 
 
-class OwnPackage:
+class PackageFinder:
     """Import finder for this package only; takes precedence over another installed version, whose
     options could differ."""
 
@@ -36,7 +36,7 @@ def begin() -> None:
     """Arrange that importing torch starts a recording. Errors go to the notes; none is raised."""
     if not os.environ.get(VARIABLE):
         return
-    finder = OwnPackage()
+    finder = PackageFinder()
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     try:
         from torch_tb_profiler.recorder import notes  # noqa: PLC0415 - needs the finder
@@ -59,7 +59,7 @@ def begin() -> None:
         return
 
 
-def go_on() -> None:
+def run_shadowed() -> None:
     """Run the ``sitecustomize`` that this one shadows, if any.
 
     Raises:
@@ -79,4 +79,4 @@ def go_on() -> None:
 
 if __name__ == "sitecustomize":
     begin()
-    go_on()
+    run_shadowed()

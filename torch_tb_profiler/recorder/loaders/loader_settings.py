@@ -23,7 +23,7 @@ def describe_loader(number: int, iterator: Any, loader: Any | None) -> dict[str,
         iterator: One of its iterators.
         loader: The loader; None if its iterator was created before the recording.
     """
-    workers = _whole(getattr(iterator, "_num_workers", None))
+    workers = _as_int(getattr(iterator, "_num_workers", None))
     prefetch = getattr(loader, "prefetch_factor", getattr(iterator, "_prefetch_factor", None))
     return {
         "kind": "loader",
@@ -32,7 +32,7 @@ def describe_loader(number: int, iterator: Any, loader: Any | None) -> dict[str,
         "style": "iterable" if is_iterable(iterator) else "map",
         "workers": workers,
         "batch_size": full_batch_size(loader),
-        "prefetch_factor": _whole(prefetch) if workers else None,
+        "prefetch_factor": _as_int(prefetch) if workers else None,
         "pin_memory": bool(getattr(iterator, "_pin_memory", False)),
         "persistent_workers": bool(getattr(iterator, "_persistent_workers", False)),
         "start_method": start_method(loader) if workers else None,
@@ -64,8 +64,8 @@ def start_method(loader: Any) -> str | None:
 
 def full_batch_size(loader: Any) -> int | None:
     """Samples of a full batch; None if the loader does not batch."""
-    own = _whole(getattr(loader, "batch_size", None))
-    return own or _whole(getattr(getattr(loader, "batch_sampler", None), "batch_size", None))
+    own = _as_int(getattr(loader, "batch_size", None))
+    return own or _as_int(getattr(getattr(loader, "batch_sampler", None), "batch_size", None))
 
 
 class SampleCounter:
@@ -113,5 +113,5 @@ def batch_length(batch: Any, depth: int) -> int | None:
     return None
 
 
-def _whole(value: Any) -> int | None:
+def _as_int(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

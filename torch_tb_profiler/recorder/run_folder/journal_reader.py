@@ -183,7 +183,7 @@ def rows_in_spans(path: str, spans: Mapping[str, tuple[int, int]]) -> Iterator[t
         times = TIMES.search(line)
         if kind is None or times is None or kind[1].decode() not in TIMED:
             continue
-        first, last = (int(each or 0) for each in _ends(times[1]))
+        first, last = (int(each or 0) for each in _first_and_last(times[1]))
         if last < earliest or first > latest:
             continue
         block = parse_block(line)
@@ -239,5 +239,5 @@ def _rows(value: Any, rows: list[int], size: int) -> Any:
     return value
 
 
-def _ends(times: bytes) -> tuple[bytes, bytes]:
+def _first_and_last(times: bytes) -> tuple[bytes, bytes]:
     return times[: times.find(b",")] if b"," in times else times, times[times.rfind(b",") + 1 :]

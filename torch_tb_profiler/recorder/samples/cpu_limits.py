@@ -47,10 +47,10 @@ def groups(controller: str) -> Iterator[str]:
         else:
             continue
         for root in roots:
-            yield from _upwards(root, path)
+            yield from _with_parents(root, path)
 
 
-def _upwards(root: str, path: str) -> Iterator[str]:
+def _with_parents(root: str, path: str) -> Iterator[str]:
     """The group and the groups that contain it. Inside a container the path may be that of the
     host, and only the root exists."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..")]

@@ -89,14 +89,14 @@ class NvmlGpus:
         if not self._count:
             raise NoGpusError("This machine has no NVIDIA GPU.")
         self._visible_devices = os.environ.get(VARIABLE)
-        self._gpus = self._opened()
+        self._gpus = self._open_gpus()
 
     def read(self) -> list[tuple[str, int, Reading]]:
         """Read all GPUs as (source, time, reading). A program may select its GPUs after its start,
         so ``CUDA_VISIBLE_DEVICES`` is checked every time."""
         if os.environ.get(VARIABLE) != self._visible_devices:
             self._visible_devices = os.environ.get(VARIABLE)
-            self._gpus = self._opened()
+            self._gpus = self._open_gpus()
         return [(gpu.source, *gpu.read()) for gpu in self._gpus]
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class NvmlGpus:
         except self._nvml.NVMLError:
             return
 
-    def _opened(self) -> list[NvmlGpu]:
+    def _open_gpus(self) -> list[NvmlGpu]:
         opened = []
         seen = visible_gpus(self._count)
         if not seen:
@@ -161,7 +161,7 @@ class NvmlGpu:
         self.name = _text(nvml.nvmlDeviceGetName(handle))
         self._nvml = nvml
         self._handle = handle
-        self._card = self._whole_card(handle)
+        self._parent = self._parent_gpu(handle)
         self._report_missing = report_missing
         self._rates = CounterRates()
         self._last_count: dict[str, tuple[int, float]] = {}
@@ -203,9 +203,9 @@ class NvmlGpu:
         try:
             return query(self._handle, time_ns)
         except self._nvml.NVMLError:
-            if self._card is None:
+            if self._parent is None:
                 raise
-            return query(self._card, time_ns)
+            return query(self._parent, time_ns)
 
     def _is_permanent(self, what: str, error: Any) -> bool:
         lasting = (
@@ -217,7 +217,7 @@ class NvmlGpu:
         self._failures[what] = self._failures.get(what, 0) + 1
         return error.value in lasting or self._failures[what] >= MAX_FAILURES
 
-    def _whole_card(self, handle: Any) -> Any:
+    def _parent_gpu(self, handle: Any) -> Any:
         try:
             if self._nvml.nvmlDeviceIsMigDeviceHandle(handle):
                 return self._nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle)

@@ -71,7 +71,7 @@ class Sampler:
             return
         try:
             if not self._is_stopped and self._is_due():
-                self._measured(self._sample)
+                self._measure_cost(self._sample)
         finally:
             self._lock.release()
 
@@ -79,7 +79,7 @@ class Sampler:
         """Write the collected samples."""
         if self._lock.acquire(timeout=STOP_S):
             try:
-                self._measured(self._write)
+                self._measure_cost(self._write)
             finally:
                 self._lock.release()
 
@@ -90,8 +90,8 @@ class Sampler:
         try:
             self._is_stopped = True
             if self._is_open and clock.perf_ns() - self._last_ns >= LEAST_NS:
-                self._measured(self._sample)
-            self._measured(self._write)
+                self._measure_cost(self._sample)
+            self._measure_cost(self._write)
             if self._gpus is not None:
                 self._gpus.close()
         finally:
@@ -99,7 +99,7 @@ class Sampler:
         cost = {"kind": "cost", "what": "sampler", "cpu_ns": self._cpu_ns, "calls": self._calls}
         self._session.journal.write(cost)
 
-    def _measured(self, call: Callable[[], None]) -> None:
+    def _measure_cost(self, call: Callable[[], None]) -> None:
         begin_ns = time.thread_time_ns()
         try:
             call()
@@ -178,7 +178,7 @@ class Sampler:
     def _sample_gpus(self) -> None:
         if not self._has_opened_gpus:
             self._has_opened_gpus = True
-            self._gpus = self._opened_gpus()
+            self._gpus = self._open_gpus()
         if self._gpus is None:
             return
         begin_ns = clock.perf_ns()
@@ -187,7 +187,7 @@ class Sampler:
         took_ns = clock.perf_ns() - begin_ns
         self._gpu_ns = begin_ns + GPU_SHARE * took_ns
 
-    def _opened_gpus(self) -> NvmlGpus | None:
+    def _open_gpus(self) -> NvmlGpus | None:
         from torch_tb_profiler.recorder.samples import gpu_samples  # noqa: PLC0415
 
         if not gpu_samples.may_have_driver():

@@ -132,7 +132,7 @@ class SettingsRecorder:
 
     def _write_changes(self) -> None:
         began_ns = time.thread_time_ns()
-        values = self._gathered()
+        values = self._collect()
         changed = {key: value for key, value in values.items() if self._written.get(key) != value}
         if changed:
             self._session.journal.write({"kind": "settings", "values": changed})
@@ -146,7 +146,7 @@ class SettingsRecorder:
         self._calls += 1
         self._cpu_ns += time.thread_time_ns() - began_ns
 
-    def _gathered(self) -> dict[str, Any]:
+    def _collect(self) -> dict[str, Any]:
         torch: Any = sys.modules["torch"]
         self._is_anomaly_on = self._is_anomaly_on or torch.is_anomaly_enabled()
         if self._steps_by_optimizer and not self._optimizers and not self._is_searched:

@@ -107,7 +107,7 @@ class ModuleCalls:
         if self._inside not in self._handles:
             self.forget_nesting()
 
-    def unhook_in(self, module: Any) -> None:
+    def unhook_module(self, module: Any) -> None:
         """Remove the hooks of a module and of its submodules."""
         for each in module.modules():
             if id(each) in self._handles:
@@ -251,7 +251,7 @@ def _wrap_script() -> None:
     @functools.wraps(original)
     def create_script_module(nn_module: Any, *args: Any, **kwargs: Any) -> Any:
         for each in tuple(_listeners):
-            each.unhook_in(nn_module)
+            each.unhook_module(nn_module)
         return original(nn_module, *args, **kwargs)
 
     setattr(create_script_module, MARK, True)

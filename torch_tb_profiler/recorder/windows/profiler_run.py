@@ -122,7 +122,7 @@ def _silence() -> Iterator[None]:
         os.environ.pop(LOG_LEVEL, None)
 
 
-def is_possible_now() -> str | None:
+def start_obstacle() -> str | None:
     """Why no profiler can start at this moment; None if it can."""
     import torch  # noqa: PLC0415
 

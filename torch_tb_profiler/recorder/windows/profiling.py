@@ -7,7 +7,7 @@ from contextlib import suppress
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.session import Session
-from torch_tb_profiler.recorder.windows.profiler_run import ProfilerRun, is_possible_now
+from torch_tb_profiler.recorder.windows.profiler_run import ProfilerRun, start_obstacle
 from torch_tb_profiler.recorder.windows.window import RecordingWindow
 
 RANGES = {TRAIN: "ProfilerStep#", "evaluation": "Evaluation#"}
@@ -50,13 +50,13 @@ class WindowProfiler:
 
     def prepare(self) -> None:
         """Start to warm up, if a profiler can start at this moment."""
-        if self._run is not None or is_possible_now() is not None:
+        if self._run is not None or start_obstacle() is not None:
             return
         try:
             self._run = _run_for(self._session.options)
             self._run.prepare()
         except Exception as error:
-            self._fail(error)
+            self._report_failure(error)
 
     def begin(self, is_preview: bool) -> None:
         """Start to record, if possible."""
@@ -67,7 +67,7 @@ class WindowProfiler:
         try:
             self._run.record()
         except Exception as error:
-            self._fail(error)
+            self._report_failure(error)
         else:
             self.window = RecordingWindow(self._session, self._run, is_preview)
             self.has_recorded = True
@@ -145,7 +145,7 @@ class WindowProfiler:
             self.has_written = True
             self._preview = None
 
-    def _fail(self, error: Exception) -> None:
+    def _report_failure(self, error: Exception) -> None:
         self._run = None
         self.problem = f"The profiler did not start: {error}"
         self._session.report_missing("window", self.problem)
