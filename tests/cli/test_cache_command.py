@@ -31,14 +31,14 @@ def days_left(folder: Path) -> list[str]:
     return sorted(entry.name[0] for entry in folder.glob("entries/*/*"))
 
 
-def test_what_it_holds(run: Run, folder: Path) -> None:
+def test_the_size_of_the_cache(run: Run, folder: Path) -> None:
     done = run("cache", f"--cache-dir={folder}")
     assert done.code == 0
     assert done.out == f"{folder}: 3 entries, 0.006 GB; limit 8.59 GB.\n"
     assert days_left(folder) == ["1", "2", "3"]
 
 
-def test_without_clean_what_would_go_is_told(run: Run, folder: Path) -> None:
+def test_without_clean_removals_are_only_listed(run: Run, folder: Path) -> None:
     for limit in (("--older-than", "1.5"), ("--max-gb", "0.003")):
         done = run("cache", f"--cache-dir={folder}", *limit)
         assert done.code == 0
@@ -64,7 +64,7 @@ def test_cleaning_by_age_by_size_and_to_the_limit(
     assert days_left(folder) == []
 
 
-def test_what_is_in_use_or_was_ingested_stays_and_that_is_told(run: Run, folder: Path) -> None:
+def test_used_and_ingested_entries_stay_with_a_warning(run: Run, folder: Path) -> None:
     cache = CacheFolder(folder)
     assert cache.find("1" * 40)
     assert cache.share("3" * 40)

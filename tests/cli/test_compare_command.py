@@ -118,7 +118,7 @@ def test_a_run_against_itself_passes_every_gate(run: Run, slow: Path) -> None:
     assert done.err.count("passed: ") == 2
 
 
-def test_rows_left_out_do_not_let_a_gate_pass(run: Run, slow: Path, fast: Path) -> None:
+def test_omitted_rows_do_not_let_a_gate_pass(run: Run, slow: Path, fast: Path) -> None:
     done = run("compare", fast, slow, "--view", "operators", "--filter", "name~nothing",
                "--fail-on", "operators[name~normal_].host_self_us>+0%")  # fmt: skip
     assert done.code == 1
@@ -145,9 +145,7 @@ def test_bad_usage_is_2(run: Run, slow: Path, fast: Path, arguments: list[str], 
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_side_that_cannot_be_read_is_3_and_named(
-    run: Run, slow: Path, tmp_path: Path, side: int
-) -> None:
+def test_an_unreadable_side_is_3_and_named(run: Run, slow: Path, tmp_path: Path, side: int) -> None:
     sides = [slow, slow]
     sides[side] = tmp_path / "missing.json"
     done = run("compare", *sides)
@@ -155,7 +153,7 @@ def test_a_side_that_cannot_be_read_is_3_and_named(
     assert "missing.json does not exist" in done.err
 
 
-def test_of_several_traces_the_first_is_taken_with_a_word(run: Run, samples: Path) -> None:
+def test_of_several_traces_the_first_is_used_with_a_warning(run: Run, samples: Path) -> None:
     folder = samples / "kineto_resnet50_nw0"
     done = run("compare", folder, folder, "--span", "2", "--view", "average_step")
     assert done.code == 0

@@ -26,8 +26,8 @@ def write(path: Path, *, device: str = "Tesla V100", batch: int = 32, mm_us: int
     for step in range(3):
         at = 1000 * step + 1000
         add("user_annotation", f"ProfilerStep#{step}", at, 500 + mm_us + step)
-        told: dict[str, Any] = {"Input Dims": [[batch, 8], [8, 8]]}
-        add("cpu_op", "aten::linear", at + 10, 50, **told)
+        result: dict[str, Any] = {"Input Dims": [[batch, 8], [8, 8]]}
+        add("cpu_op", "aten::linear", at + 10, 50, **result)
         add("cuda_runtime", "cudaLaunchKernel", at + 20, 5, correlation=step + 1)
         launched = {"correlation": step + 1, "device": 0, "stream": 7}
         add("kernel", "gemm", at + 40, mm_us, tid=7, **launched)
@@ -58,7 +58,7 @@ def slower(tmp_path: Path) -> Path:
         ("average_step.total_us>+5%@100", ["@99.9"]),
     ],
 )
-def test_a_malformed_gate_is_refused_before_a_file_is_opened(
+def test_a_malformed_gate_is_rejected_before_a_file_is_opened(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: str, words: list[str]
 ) -> None:
     """The places hold no trace: had anybody looked, the code were 3."""
@@ -75,7 +75,7 @@ def test_a_malformed_gate_is_refused_before_a_file_is_opened(
     assert done.out == ""
 
 
-def test_a_kind_that_there_is_not_is_refused(run: Run, base: Path) -> None:
+def test_an_unknown_kind_is_rejected(run: Run, base: Path) -> None:
     done = run("compare", base, base, "--allow-different", "devise")
     assert done.code == 2
     assert "Did you mean device" in done.err
@@ -84,7 +84,7 @@ def test_a_kind_that_there_is_not_is_refused(run: Run, base: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "other"), [("device", {"device": "A100"}), ("batch", {"batch": 64})]
 )
-def test_a_gate_on_times_of_other_surroundings_is_an_error(
+def test_a_gate_on_times_in_different_environments_is_an_error(
     run: Run, tmp_path: Path, base: Path, kind: str, other: dict[str, Any]
 ) -> None:
     """It would pass: nothing got slower. It is no pass, for nothing is told by it."""
@@ -101,7 +101,7 @@ def test_a_gate_on_times_of_other_surroundings_is_an_error(
     assert half.code == 2
 
 
-def test_what_is_no_difference_of_times_is_told_still(run: Run, tmp_path: Path, base: Path) -> None:
+def test_gates_on_counts_ignore_the_environment(run: Run, tmp_path: Path, base: Path) -> None:
     candidate = write(tmp_path / "other.pt.trace.json.gz", device="A100", mm_us=200)
     counts = run("compare", base, candidate, "--fail-on", "operators.calls>+0")
     assert (counts.code, "passed: " in counts.err) == (0, True)
@@ -109,13 +109,13 @@ def test_what_is_no_difference_of_times_is_told_still(run: Run, tmp_path: Path, 
     assert own.code == 1
 
 
-def test_a_gate_on_the_same_surroundings_is_a_verdict(run: Run, base: Path, slower: Path) -> None:
+def test_a_gate_in_the_same_environment_is_evaluated(run: Run, base: Path, slower: Path) -> None:
     assert run("compare", base, slower, "--fail-on", "average_step.total_us>+5%@95").code == 1
     assert run("compare", slower, base, "--fail-on", "average_step.total_us>+5%@95").code == 0
 
 
 @pytest.mark.parametrize("output_format", ["table", "md"])
-def test_a_report_begins_with_the_step_then_warns_then_tells_where(
+def test_a_report_starts_with_the_step_then_warnings_then_details(
     run: Run, tmp_path: Path, base: Path, output_format: str
 ) -> None:
     candidate = write(tmp_path / "other.pt.trace.json.gz", device="A100", mm_us=200)
@@ -130,6 +130,6 @@ def test_a_report_begins_with_the_step_then_warns_then_tells_where(
         "What explains the difference",
         "Operators",
     ]
-    places = [out.find(part) for part in parts]
-    assert -1 not in places, dict(zip(parts, places, strict=True))
-    assert places == sorted(places)
+    locations = [out.find(part) for part in parts]
+    assert -1 not in locations, dict(zip(parts, locations, strict=True))
+    assert locations == sorted(locations)

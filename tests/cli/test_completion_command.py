@@ -43,17 +43,17 @@ def test_bash_completes(run: Run, tmp_path: Path, typed: str, completed: set[str
     script = tmp_path / "script"
     script.write_text(run("completion", "bash").out)
     words = ["torch-tb-profiler", *typed.split()]
-    asked = f"""
+    requested = f"""
         source "{script}"
         COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}
         _shtab_torch_tb_profiler torch-tb-profiler "{words[-1]}" "{words[-2]}"
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     done = subprocess.run(
-        ["bash", "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path
+        ["bash", "-c", requested], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert set(done.stdout.split()) == completed
 
 
-def test_a_shell_nobody_knows_is_2(run: Run) -> None:
+def test_an_unknown_shell_is_2(run: Run) -> None:
     assert run("completion", "cmd").code == 2

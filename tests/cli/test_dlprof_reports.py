@@ -29,7 +29,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_all_reports_go_into_a_folder_that_is_made(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_all_reports_are_written_into_a_new_folder(run: Run, trained: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "reports"
     done = run("report", trained, "--reports", "all", "--formats", "csv,json", "--output", folder)
     assert done.code == 0, done.err
@@ -45,7 +45,7 @@ def test_all_reports_go_into_a_folder_that_is_made(run: Run, trained: Path, tmp_
     assert [row["Op ID"] for row in same] == [row["Op ID"] for row in detail]
 
 
-def test_what_is_there_is_kept(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(run: Run, trained: Path, tmp_path: Path) -> None:
     command = ("report", trained, "--reports", "summary", "--output", tmp_path)
     (tmp_path / "dlprof_summary.csv").write_text("mine")
     refused = run(*command)
@@ -71,7 +71,7 @@ def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--reports", "details"), "There is no report 'details'"),
         (("--reports", "all", "--formats", "xlsx"), "There is no format 'xlsx'"),
@@ -82,15 +82,15 @@ def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> 
     ],
 )
 def test_bad_usage(
-    run: Run, trained: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    run: Run, trained: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run("report", trained, *arguments, "--output", tmp_path)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert os.listdir(tmp_path) == []
 
 
-def test_several_traces_have_files_of_their_own(run: Run, samples: Path, tmp_path: Path) -> None:
+def test_several_traces_have_separate_files(run: Run, samples: Path, tmp_path: Path) -> None:
     ranks = samples / "cpu_ddp4_gloo"
     done = run("report", ranks, "--reports", "op_type", "--output", tmp_path)
     assert done.code == 0, done.err
@@ -109,13 +109,13 @@ def test_domains_and_unknown_key_nodes(run: Run, samples: Path, tmp_path: Path) 
     assert wrong.code == 2
 
 
-def test_borders_of_phases_reach_the_reports(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_phase_boundaries_reach_the_reports(run: Run, trained: Path, tmp_path: Path) -> None:
     command = ("report", trained, "--reports", "detail", "--phase", "forward")
     assert run(*command, "--output", tmp_path / "found").code == 0
     done = run(*command, "--forward-start", "aten::linear", "--output", tmp_path / "given")
     assert done.code == 0, done.err
-    found, given = (rows(tmp_path / name / "dlprof_detail.csv") for name in ("found", "given"))
-    assert 0 < len(given) < len(found)
+    result, given = (rows(tmp_path / name / "dlprof_detail.csv") for name in ("found", "given"))
+    assert 0 < len(given) < len(result)
 
 
 def test_kernels_alone_are_enough_for_the_reports_about_them(run: Run, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_kernels_alone_are_enough_for_the_reports_about_them(run: Run, tmp_path:
     assert (row["Kernel Name"], row["Total GPU Time (ns)"]) == ("gemm", "50000")
 
 
-def test_a_trace_that_has_nothing_for_any_report_fails(run: Run, tmp_path: Path) -> None:
+def test_a_trace_without_data_for_any_report_fails(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.json").write_text('{"traceEvents": []}')
     done = run("report", tmp_path / "empty.json", "--reports", "all", "--output", tmp_path / "out")
     assert done.code == 3

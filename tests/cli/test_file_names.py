@@ -23,16 +23,16 @@ def _name(run: str, worker: str = "w", span: str = "1", location: str = "/logs")
     return AnswerName(location, run, worker, span, "overview")
 
 
-def test_of_one_trace_the_view_is_the_name() -> None:
+def test_for_one_trace_the_view_is_the_name() -> None:
     names = [AnswerName("/logs", "run", "w", "1", view) for view in ("overview", "kernels")]
     assert file_stems(names, several_traces=False) == ["overview", "kernels"]
 
 
-def test_of_several_traces_run_worker_and_span_stand_before() -> None:
+def test_for_several_traces_run_worker_and_span_are_prefixed() -> None:
     assert _stems([_name("a"), _name("b", "all")]) == ["a.w.1.overview", "b.all.1.overview"]
 
 
-def test_equal_names_of_several_places_get_the_end_of_their_path() -> None:
+def test_equal_names_of_several_locations_get_the_end_of_their_path() -> None:
     locations = ["/data/monday/run", "/data/tuesday/run", "/data/other"]
     stems = _stems(
         [
@@ -47,7 +47,7 @@ def test_equal_names_of_several_places_get_the_end_of_their_path() -> None:
     ]
 
 
-def test_a_place_that_is_given_twice_makes_two_files() -> None:
+def test_a_location_given_twice_makes_two_files() -> None:
     first, second = _stems([_name("a"), _name("a")])
     assert first.startswith("a.w.1.overview~")
     assert second == f"{first}~2"
@@ -57,13 +57,13 @@ def test_a_place_that_is_given_twice_makes_two_files() -> None:
     ("one", "other"),
     [("a b", "a_b"), ("Run", "rUN"), ("é", "e\u0301"), ("a/b", "a\\b"), ("", "."), ("ß", "SS")],
 )
-def test_names_that_become_equal_stay_apart(one: str, other: str) -> None:
+def test_names_that_become_equal_are_disambiguated(one: str, other: str) -> None:
     stems = _stems([_name(one), _name(other)])
     assert len({stem.casefold() for stem in stems}) == 2
     assert stems == _stems([_name(other), _name(one)])[::-1]
 
 
-def test_a_point_in_a_name_is_no_border() -> None:
+def test_a_dot_in_a_name_is_not_a_separator() -> None:
     first, second = _stems([_name("a.b", "c"), _name("a", "b.c")])
     assert first != second
 
@@ -72,7 +72,7 @@ def test_a_point_in_a_name_is_no_border() -> None:
     "run",
     ["..", ".", "", "CON", "nul.x", "com1", "-rf", ".hidden", "a\nb\x1b[31m", "\ud800", "/", "*?"],
 )
-def test_odd_names_are_plain_ones_then(run: str) -> None:
+def test_unusual_names_are_sanitized(run: str) -> None:
     (stem,) = _stems([_name(run)])
     assert stem.endswith(".overview")
     assert not stem.startswith((".", "-"))
@@ -82,7 +82,7 @@ def test_odd_names_are_plain_ones_then(run: str) -> None:
     stem.encode()
 
 
-def test_long_names_are_cut_before_the_view_and_stay_apart() -> None:
+def test_long_names_are_shortened_and_stay_unique() -> None:
     for text in ("r" * 400, "ü" * 400, "日" * 400):
         stems = _stems([_name(text + "1"), _name(text + "2")])
         assert len(set(stems)) == 2
@@ -91,7 +91,7 @@ def test_long_names_are_cut_before_the_view_and_stay_apart() -> None:
             assert stem.endswith(".overview")
 
 
-def test_there_is_room_for_every_table() -> None:
+def test_names_leave_space_for_every_table() -> None:
     longest = max(len(table.name) for spec in all_views().values() for table in spec.tables)
     assert MAX_STEM_BYTES + len("~01234567~99999") + longest + len("..csv") <= MAX_NAME_BYTES
 

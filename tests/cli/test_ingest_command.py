@@ -33,7 +33,7 @@ def a_run(samples: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_every_rank_is_kept_and_not_parsed_again(
+def test_every_rank_is_cached_and_not_parsed_again(
     run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
     monkeypatch.setattr(parsing, "SMALL_BYTES", 0)
@@ -47,12 +47,12 @@ def test_every_rank_is_kept_and_not_parsed_again(
     assert f"{RANKS} of them were cached before; 0 MB parsed" in again.out
     parsed = run("report", logs, "--view=distributed", "--format=json", "--no-cache").json
     monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
-    asked = ("--view=distributed", "--format=json", cache)
-    assert run("report", logs, *asked).json == parsed
+    requested = ("--view=distributed", "--format=json", cache)
+    assert run("report", logs, *requested).json == parsed
     assert run("report", logs, "--view=overview", "--format=json", cache).code == 0
 
 
-def test_a_broken_rank_is_3_and_the_others_are_there(run: Run, logs: Path) -> None:
+def test_a_broken_rank_is_3_and_the_others_are_cached(run: Run, logs: Path) -> None:
     (logs / "dlrm" / "bad.1.pt.trace.json").write_text("<html>")
     done = run("ingest", logs)
     assert done.code == 3
@@ -68,7 +68,7 @@ def test_only_one_run(run: Run, logs: Path, samples: Path) -> None:
     assert "Did you mean gloo?" in done.err
 
 
-def test_places_and_numbers_that_make_no_sense(run: Run, logs: Path, tmp_path: Path) -> None:
+def test_invalid_paths_and_numbers(run: Run, logs: Path, tmp_path: Path) -> None:
     done = run("ingest", tmp_path / "missing", logs)
     assert done.code == 3
     assert "missing does not exist" in done.err
@@ -77,7 +77,7 @@ def test_places_and_numbers_that_make_no_sense(run: Run, logs: Path, tmp_path: P
         assert run("ingest", logs, "--workers", workers).code == 2
 
 
-def test_a_cache_that_cannot_be_written_is_told(run: Run, logs: Path, tmp_path: Path) -> None:
+def test_an_unwritable_cache_is_reported(run: Run, logs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = run("ingest", logs, f"--cache-dir={tmp_path / 'file' / 'x'}")
     assert done.code == 3
@@ -85,7 +85,7 @@ def test_a_cache_that_cannot_be_written_is_told(run: Run, logs: Path, tmp_path: 
     assert "--cache-dir" in done.err
 
 
-def test_what_is_only_here_is_put_into_the_bucket(
+def test_local_entries_are_uploaded_to_the_bucket(
     run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
@@ -108,7 +108,7 @@ def test_what_is_only_here_is_put_into_the_bucket(
     assert run("report", logs, bucket, "--view=distributed").code == 0
 
 
-def test_what_cannot_be_put_into_the_bucket_is_told(
+def test_failed_uploads_are_reported(
     run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
@@ -119,7 +119,7 @@ def test_what_cannot_be_put_into_the_bucket_is_told(
     assert "not in the bucket" in done.err
 
 
-def test_a_run_larger_than_the_limit_stays_and_that_is_told(
+def test_a_run_larger_than_the_limit_stays_with_a_warning(
     run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_GB", "0.0001")
@@ -154,12 +154,12 @@ def test_an_interrupt_ends_it_with_its_workers(logs: Path, tmp_path: Path) -> No
     assert process.returncode == 130
     assert b"Traceback" not in err
     deadline_s = time.monotonic() + 60
-    while _is_group_alive(process.pid) and time.monotonic() < deadline_s:
+    while _is_group_running(process.pid) and time.monotonic() < deadline_s:
         time.sleep(0.02)
-    assert not _is_group_alive(process.pid)
+    assert not _is_group_running(process.pid)
 
 
-def _is_group_alive(group: int) -> bool:
+def _is_group_running(group: int) -> bool:
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

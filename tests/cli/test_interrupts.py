@@ -78,7 +78,7 @@ def test_an_interrupt_ends_a_command_that_waits_for_a_store(
     for _ in range(times):
         command.send_signal(signal.SIGINT)
         time.sleep(0.05)
-    _, told = command.communicate(timeout=START_S)
+    _, result = command.communicate(timeout=START_S)
     # A second one may meet Python when it has given the signal back to the system already.
     assert command.returncode in ((130,) if times == 1 else (130, -signal.SIGINT))
-    assert "Traceback" not in told
+    assert "Traceback" not in result

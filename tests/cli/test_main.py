@@ -24,7 +24,7 @@ def test_version_and_help(run: Run) -> None:
 
 
 @pytest.mark.parametrize("module", ["torch_tb_profiler", "torch_tb_profiler.cli"])
-def test_nothing_heavy_is_loaded_before_the_arguments_are_understood(module: str) -> None:
+def test_nothing_heavy_is_imported_before_the_arguments_are_parsed(module: str) -> None:
     code = (
         f"import sys, {module}; "
         "print([m for m in ('numpy', 'polars', 'msgspec', 'werkzeug', 'fsspec', 'tensorboard', "
@@ -34,7 +34,7 @@ def test_nothing_heavy_is_loaded_before_the_arguments_are_understood(module: str
     assert done.stdout.decode().strip() == "[]"
 
 
-def test_a_report_loads_no_server_and_no_cloud_client() -> None:
+def test_a_report_imports_no_server_and_no_cloud_client() -> None:
     code = (
         "import sys, torch_tb_profiler.cli.report_command; "
         "print([m for m in ('werkzeug', 'fsspec', 'tensorboard', 'pandas', 'asyncio') "

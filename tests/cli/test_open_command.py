@@ -18,13 +18,14 @@ from torch_tb_profiler.cli import open_command
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
 
 
-@pytest.mark.parametrize(("status", "said"), [(0, False), (1, True)])
+@pytest.mark.parametrize(("status", "message"), [(0, False), (1, True)])
 def test_the_browser_gets_the_address(
-    resnet: Path, tmp_path: Path, status: int, said: bool
+    resnet: Path, tmp_path: Path, status: int, message: bool
 ) -> None:
-    browser, asked = tmp_path / "browser", tmp_path / "asked"
+    browser, opened_file = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(
-        f'#!/bin/sh\necho "$1" > "{asked}.new"\nmv "{asked}.new" "{asked}"\nexit {status}\n'
+        f'#!/bin/sh\necho "$1" > "{opened_file}.new"\n'
+        f'mv "{opened_file}.new" "{opened_file}"\nexit {status}\n'
     )
     browser.chmod(0o755)
     command = [sys.executable, "-m", "torch_tb_profiler", "open", str(resnet), "--token", "secret",
@@ -35,18 +36,18 @@ def test_the_browser_gets_the_address(
         assert process.stdout is not None
         assert process.stderr is not None
         printed = process.stdout.readline().strip()
-        if said:
+        if message:
             assert "open the address" in process.stderr.readline()
-        while not asked.exists():
+        while not opened_file.exists():
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
     assert ADDRESS.match(printed)
-    assert asked.read_text().strip() == printed
+    assert opened_file.read_text().strip() == printed
 
 
-def test_what_is_no_address_is_only_printed(
+def test_other_messages_are_only_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []

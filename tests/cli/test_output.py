@@ -30,15 +30,15 @@ def _operators(path: Path) -> set[Any]:
     return {row[0] for row in json.loads(path.read_bytes())["tables"]["operators"]["rows"]}
 
 
-def test_equal_names_from_two_places_are_two_files(
+def test_equal_names_at_two_paths_are_two_files(
     run: Run, tmp_path: Path, write_trace: Write
 ) -> None:
     for day in ("monday", "tuesday"):
         write_trace(tmp_path / day / "run" / "w.1.pt.trace.json", (f"aten::{day}",))
-    places = [tmp_path / "monday" / "run", tmp_path / "tuesday" / "run"]
+    locations = [tmp_path / "monday" / "run", tmp_path / "tuesday" / "run"]
     arguments = ("--view", "operators", "--format", "json", "--output", tmp_path / "out")
 
-    done = run("report", *places, *arguments)
+    done = run("report", *locations, *arguments)
 
     assert done.code == 0, done.err
     assert sorted(os.listdir(tmp_path / "out")) == [
@@ -50,14 +50,16 @@ def test_equal_names_from_two_places_are_two_files(
         assert str(path) in done.err
 
 
-def test_one_place_given_twice_is_two_files(run: Run, trace: Path, tmp_path: Path) -> None:
+def test_a_path_given_twice_is_two_files(run: Run, trace: Path, tmp_path: Path) -> None:
     done = run("report", trace, trace, "--format", "json", "--output", tmp_path / "out")
     assert done.code == 0
     assert len(list((tmp_path / "out").iterdir())) == 2
 
 
 @pytest.mark.parametrize("kind", ["json", "md", "table", "csv"])
-def test_a_file_that_is_there_is_kept(run: Run, trace: Path, tmp_path: Path, kind: str) -> None:
+def test_an_existing_file_is_not_overwritten(
+    run: Run, trace: Path, tmp_path: Path, kind: str
+) -> None:
     arguments = ("report", trace, "--view", "operators,overview", "--format", kind)
     out = tmp_path / "out"
     assert run(*arguments, "--output", out).code == 0
@@ -79,7 +81,7 @@ def test_a_file_that_is_there_is_kept(run: Run, trace: Path, tmp_path: Path, kin
     assert first[-1].read_text() != "mine"
 
 
-def test_nothing_is_computed_when_a_file_is_there(run: Run, trace: Path, tmp_path: Path) -> None:
+def test_nothing_is_computed_if_a_file_exists(run: Run, trace: Path, tmp_path: Path) -> None:
     trace.write_text("no trace at all")
     (tmp_path / "overview.json").write_text("mine")
     done = run("report", trace, "--format", "json", "--output", tmp_path)
@@ -88,9 +90,7 @@ def test_nothing_is_computed_when_a_file_is_there(run: Run, trace: Path, tmp_pat
     assert "no trace" not in done.err
 
 
-def test_a_link_without_target_is_something_that_is_there(
-    run: Run, trace: Path, tmp_path: Path
-) -> None:
+def test_a_dangling_link_counts_as_existing(run: Run, trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "overview.json").symlink_to(tmp_path / "elsewhere")
@@ -100,7 +100,9 @@ def test_a_link_without_target_is_something_that_is_there(
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_compare_keeps_files_too(run: Run, trace: Path, tmp_path: Path, write_trace: Write) -> None:
+def test_compare_does_not_overwrite_files(
+    run: Run, trace: Path, tmp_path: Path, write_trace: Write
+) -> None:
     other = write_trace(tmp_path / "other.json", ("aten::mm", "aten::add"))
     arguments = ("compare", trace, other, "--format", "csv", "--output", tmp_path / "out")
     assert run(*arguments).code == 0
@@ -114,7 +116,7 @@ def test_compare_keeps_files_too(run: Run, trace: Path, tmp_path: Path, write_tr
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == files
 
 
-def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
+def test_a_file_created_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     output = Output(str(tmp_path), may_replace=False)
     output.refuse_existing(["a.json"])
     (tmp_path / "a.json").write_text("somebody else's")
@@ -131,7 +133,7 @@ sys.exit(main())
 """
 
 
-def test_a_file_that_does_not_fit_leaves_nothing_behind(trace: Path, tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(trace: Path, tmp_path: Path) -> None:
     """The limit of a file's size stands for the end of the disk: the write fails in its middle."""
     out = tmp_path / "out"
     arguments = ["report", trace, "--view", "operators,overview", "--format", "json", "--no-cache"]

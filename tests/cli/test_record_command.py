@@ -36,7 +36,7 @@ RECORD = (PYTHON, "-m", "torch_tb_profiler", "record")
         "--with vtune", "--no-such-option",
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused_before_anything_runs(
+def test_contradictions_are_rejected_before_anything_runs(
     run: Run, options: str, tmp_path: Path
 ) -> None:
     done = run("record", *options.split(), "--", "touch", tmp_path / "ran")
@@ -46,7 +46,7 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
     assert not (tmp_path / "ran").exists()
 
 
-def test_without_a_program_an_example_is_told(run: Run) -> None:
+def test_without_a_program_an_example_is_printed(run: Run) -> None:
     for words in ([], ["--"]):
         done = run("record", *words)
         assert done.code == 2
@@ -57,7 +57,7 @@ def test_steps_are_read_as_a_range_with_both_ends() -> None:
     assert (parse_steps("5"), parse_steps("0:7")) == ((5, 5), (0, 7))
 
 
-def test_arguments_of_the_program_are_left_as_they_are() -> None:
+def test_arguments_of_the_program_are_unchanged() -> None:
     words = ["record", "--", "x", "--sort", "-calls"]
     assert with_descending_sort(words) == words
     assert with_descending_sort(words[2:]) == ["x", "--sort=-calls"]
@@ -75,11 +75,11 @@ def test_arguments_of_the_program_are_left_as_they_are() -> None:
         ("bash go.sh", "go.sh"),
     ],
 )
-def test_a_run_is_called_as_its_program(command: str, name: str) -> None:
+def test_a_run_is_named_after_its_program(command: str, name: str) -> None:
     assert program_name(command.split()) == name
 
 
-def test_a_run_of_the_same_name_gets_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_a_run_of_the_same_name_gets_another_folder(tmp_path: Path) -> None:
     first = make_folder(str(tmp_path), "run", "x.py").path
     assert first == str(tmp_path / "run")
     journal = tmp_path / "run" / "rank1.record.jsonl"  # of a process of the same run
@@ -92,7 +92,7 @@ def test_a_run_of_the_same_name_gets_a_folder_of_its_own(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("obstacle", ["file", "full"])
-def test_where_nothing_can_be_written_another_folder_is_taken(
+def test_an_unwritable_folder_is_replaced(
     obstacle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tmp").mkdir()
@@ -122,7 +122,7 @@ def test_where_nothing_can_be_written_another_folder_is_taken(
 
 
 @pytest.mark.parametrize(
-    ("program", "code", "said"),
+    ("program", "code", "message"),
     [
         (("sh", "-c", "exit 3"), 3, "no Python process loaded the recorder"),
         ((PYTHON, "-c", "import sys; sys.exit(4)"), 4, "no process imported torch"),
@@ -130,16 +130,16 @@ def test_where_nothing_can_be_written_another_folder_is_taken(
         (("no-such-command",), 127, "no-such-command: command not found"),
     ],
 )
-def test_the_exit_code_is_the_programs_and_nothing_empty_is_left(
-    run: Run, tmp_path: Path, program: tuple[str, ...], code: int, said: str
+def test_the_exit_code_is_the_programs_and_empty_folders_are_removed(
+    run: Run, tmp_path: Path, program: tuple[str, ...], code: int, message: str
 ) -> None:
     done = run("record", "--output", tmp_path / "logs", "--", *program)
     assert done.code == code
-    assert said in done.err
+    assert message in done.err
     assert not list((tmp_path / "logs").glob("*"))
 
 
-def test_nsight_systems_that_is_not_there_is_told_first(
+def test_missing_nsight_systems_is_reported_first(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -149,7 +149,7 @@ def test_nsight_systems_that_is_not_there_is_told_first(
     assert not (tmp_path / "logs").exists()
 
 
-def test_no_pair_of_options_names_one_that_there_is_not(run: Run) -> None:
+def test_contradictions_name_only_existing_options(run: Run) -> None:
     from torch_tb_profiler.cli.arguments import make_parser  # noqa: PLC0415
 
     arguments = make_parser().parse_args(["record", "--", "true"])
@@ -157,7 +157,7 @@ def test_no_pair_of_options_names_one_that_there_is_not(run: Run) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupt_is_the_programs(tmp_path: Path, times: int) -> None:
+def test_an_interrupt_goes_to_the_program(tmp_path: Path, times: int) -> None:
     ready = tmp_path / "ready"
     program = (
         "import pathlib, signal, sys, time\n"

@@ -11,22 +11,22 @@ from tests.helpers.recorder import Run, write_run
 from torch_tb_profiler.cli import main
 
 
-def test_a_run_that_was_left_behind_is_finished(
+def test_the_run_of_a_killed_recorder_is_finished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = write_run(tmp_path, Run(steps=40, windows=((10, 14),), ended=None))
     os.utime(journal, (0, 0))  # of another machine: nobody knows that it ended but by its silence
     assert main(["record", "--finish", str(tmp_path)]) == 0
-    told = capsys.readouterr().err
-    assert "a trace of steps 10 to 14; 40 steps timed" in told
-    assert "ended by killed" in told
+    result = capsys.readouterr().err
+    assert "a trace of steps 10 to 14; 40 steps timed" in result
+    assert "ended by killed" in result
     assert {path.suffix for path in tmp_path.iterdir()} == {".gz", ".json"}
 
 
 @pytest.mark.parametrize("name", ["", "none"])
-def test_a_folder_without_a_run_is_told(
+def test_a_folder_without_a_run_is_reported(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["record", "--finish", str(tmp_path / name)]) == 2
-    told = capsys.readouterr().err
-    assert "has nothing to finish" in told or "cannot be read" in told
+    result = capsys.readouterr().err
+    assert "has nothing to finish" in result or "cannot be read" in result

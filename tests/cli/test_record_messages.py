@@ -26,7 +26,7 @@ def worker(name: str, traced: int = 5, **more: object) -> FinishedWorker:
     return FinishedWorker(name, f"{name}.record.jsonl.gz", **given)  # type: ignore[arg-type]
 
 
-def test_each_rank_has_a_line_and_reasons_are_told_once() -> None:
+def test_each_rank_has_a_line_and_reasons_appear_once() -> None:
     reasons = (("gpu_samples", "There is no GPU."),)
     killed = worker(
         "rank1", ended="signal SIGKILL", reasons=reasons,
@@ -41,37 +41,37 @@ def test_each_rank_has_a_line_and_reasons_are_told_once() -> None:
     ]
 
 
-def test_a_machine_without_gpus_is_no_line() -> None:
+def test_a_machine_without_gpus_is_not_mentioned() -> None:
     run = FinishedRun("/run", (worker("rank0", reasons=(("gpu_samples", NO_DRIVER),)),))
     assert not any("NVIDIA" in line for line in report_lines(run, OPTIONS))
 
 
-def test_an_overhead_below_the_noise_cannot_be_told() -> None:
+def test_an_overhead_within_the_noise() -> None:
     """Five steps of 4 ms, up to 12 beside a profiler; without one 7: nobody knows which is more."""
     small = "within the variation"
-    for median_us, said in ((4000.0, small), (7500.0, small), (70e3, "+900")):
+    for median_us, message in ((4000.0, small), (7500.0, small), (70e3, "+900")):
         slow = Distribution(0, 0, 0, median_us, median_us + 8000)
         usual = Distribution(0, 0, 0, 7000, 8000)
         both = Throughput(
             1, "", StepFigures(90, None, None, usual, None, None, None),
             traced=StepFigures(5, None, None, slow, None, None, None),
         )  # fmt: skip
-        assert said in str(overhead_text([worker("rank0", throughput=both)]))
+        assert message in str(overhead_text([worker("rank0", throughput=both)]))
 
 
-def test_one_slow_step_of_a_window_hides_no_overhead() -> None:
+def test_one_slow_step_of_a_window_does_not_hide_the_overhead() -> None:
     """Steps from 10 ms on are slower than those of 6, whatever one of them took."""
     assert Distribution(120e3, 600e3, 10e3, 10.7e3, 480e3).median_error(5) == pytest.approx(700)
 
 
-def test_of_many_ranks_the_first_are_told() -> None:
+def test_of_many_ranks_the_first_are_listed() -> None:
     run = FinishedRun("/run", tuple(worker(f"rank{i}") for i in range(20)))
     lines = list(report_lines(run, OPTIONS))
     assert "  and 12 more" in lines
     assert len(lines) == 10
 
 
-def test_the_overhead_is_the_median_of_traced_steps_over_that_of_the_others() -> None:
+def test_the_overhead_compares_medians_of_traced_and_other_steps() -> None:
     text = overhead_text([worker("rank0", overhead_pct=0.5)])
     assert text == (
         "Overhead: median step 12 ms with the profiler, 10 ms without (+20 %); "
@@ -83,7 +83,7 @@ def test_the_overhead_is_the_median_of_traced_steps_over_that_of_the_others() ->
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "message"),
     [
         ([], "-I, -E or -S"),
         ([notes.TOO_OLD], "too old"),
@@ -93,7 +93,7 @@ def test_the_overhead_is_the_median_of_traced_steps_over_that_of_the_others() ->
         ([notes.PYTHON, notes.TORCH, notes.FAILED], "the recorder failed"),
     ],
 )
-def test_why_nothing_was_recorded_is_the_furthest_that_any_process_came(
-    events: list[str], said: str
+def test_the_reason_is_that_of_the_process_that_got_furthest(
+    events: list[str], message: str
 ) -> None:
-    assert said in why_nothing([(event, 1, "") for event in events])
+    assert message in why_nothing([(event, 1, "") for event in events])

@@ -24,16 +24,16 @@ def note(code: str, gain_pct: float | None, text: str = "It waits 30 % of it. Do
     return Note("advice", code, "warning", text, evidence)
 
 
-def test_the_largest_gain_of_a_step_comes_first_and_each_kind_once() -> None:
+def test_the_largest_gain_comes_first_and_each_kind_once() -> None:
     given = [(note("a", None), "1"), (note("b", 5), "1"), (note("b", 50), "2"), (note("c", 9), "2")]
-    assert [(each.code, place) for each, place in rank_findings(given)] == [
+    assert [(each.code, location) for each, location in rank_findings(given)] == [
         ("b", "2"),
         ("c", "2"),
         ("a", "1"),
     ]
 
 
-def test_causes_come_before_symptoms_and_small_gains_are_no_findings() -> None:
+def test_causes_come_before_symptoms_and_small_gains_are_omitted() -> None:
     given = [
         (note("uneven_steps", 97), "1"), (note("compilation", None), "1"), (note("b", 0.5), "1"),
         (note("exposed_communication", 83), "1"), (note("straggler", None), "all"),
@@ -42,7 +42,7 @@ def test_causes_come_before_symptoms_and_small_gains_are_no_findings() -> None:
     assert codes == ["compilation", "straggler", "uneven_steps", "exposed_communication"]
 
 
-def test_long_advice_is_cut_between_sentences() -> None:
+def test_long_advice_is_shortened_between_sentences() -> None:
     assert shorten("Do this. " + "Then do that. " * 20) == "Do this. " + " ".join(
         ["Then do that."] * 10
     )
@@ -50,8 +50,8 @@ def test_long_advice_is_cut_between_sentences() -> None:
 
 
 def test_a_verdict_has_five_lines() -> None:
-    found = [(note("loading", 30), "In x."), *((note(f"n{i}", None), "") for i in range(6))]
-    assert verdict_lines(found) == [
+    result = [(note("loading", 30), "In x."), *((note(f"n{i}", None), "") for i in range(6))]
+    assert verdict_lines(result) == [
         "Verdict: Loading: est. gain 300.00 µs per step (30.00 % of it)",
         "  Finding:  It waits 30 % of it.",
         "  Evidence: Measured 30 %, rule of thumb: above 5 %. In x.",
@@ -60,14 +60,12 @@ def test_a_verdict_has_five_lines() -> None:
     ]
 
 
-def test_where_nothing_is_found_one_line_says_so_or_why() -> None:
+def test_without_findings_there_is_one_line() -> None:
     assert verdict_lines([]) == ["Verdict: nothing stands out in what was recorded."]
     assert verdict_lines([], ["No events."]) == ["Verdict: none. No events."]
 
 
-def test_traces_of_two_ranks_are_looked_at_and_an_empty_folder_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_ranks_and_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "run").mkdir()
     assert verdict(str(tmp_path / "run")) == ["Verdict: none, because there is no trace."]

@@ -67,7 +67,7 @@ def test_json_is_exactly_the_http_answer(
     assert done.out.encode() == _get(resnet, url) + b"\n"
 
 
-def test_json_of_several_views_is_an_array_in_the_order_asked_for(run: Run, resnet: Path) -> None:
+def test_json_of_several_views_is_an_array_in_the_requested_order(run: Run, resnet: Path) -> None:
     done = run("report", resnet, "--format", "json", "--view", "kernels,overview")
     assert [answer["view"] for answer in done.json] == ["kernels", "overview"]
     facts = {(fact["key"], fact["scope"]): fact["value"] for fact in done.json[1]["facts"]}
@@ -82,7 +82,7 @@ def test_json_of_several_traces_names_each(run: Run, samples: Path) -> None:
     assert one.json == done.json[1]
 
 
-def test_a_table_fits_a_hundred_columns_and_says_what_it_leaves_out(run: Run, resnet: Path) -> None:
+def test_a_table_fits_100_columns_and_lists_omitted_ones(run: Run, resnet: Path) -> None:
     done = run("report", resnet, "--view", "overview,operators,kernels")
     lines = done.out.split("\n")
     assert max(map(display_width, lines)) <= 100
@@ -92,9 +92,7 @@ def test_a_table_fits_a_hundred_columns_and_says_what_it_leaves_out(run: Run, re
     assert everything.out.count("\naten::") > 50
 
 
-def test_the_heading_says_the_ends_of_the_time_range_that_were_given(
-    run: Run, resnet: Path
-) -> None:
+def test_the_heading_shows_the_time_range(run: Run, resnet: Path) -> None:
     def heading(*ends: str) -> str:
         done = run("report", resnet, "--view", "kernels", "--limit", "1", *ends)
         return done.out.split("\n", maxsplit=1)[0].rsplit(" · ", maxsplit=1)[1]
@@ -146,7 +144,9 @@ def test_csv_of_several_tables_needs_a_folder_or_a_choice(
     assert (folder / "overview.steps.csv").read_bytes().decode() == chosen.out
 
 
-def test_files_of_several_traces_are_told_apart(run: Run, samples: Path, tmp_path: Path) -> None:
+def test_files_of_several_traces_have_distinct_names(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
     done = run("report", samples / "kineto_resnet50_nw0", "--format", "json", "--output", tmp_path)
     assert (done.code, done.out) == (0, "")
     names = sorted(path.name for path in tmp_path.iterdir())
@@ -194,7 +194,7 @@ def test_bad_usage_is_2_with_the_next_step_and_no_traceback(
 @pytest.mark.parametrize(
     "arguments", [[], ["report"], ["report", "x", "--format", "xml"], ["frob"]]
 )
-def test_what_argparse_refuses_is_2_too(run: Run, arguments: list[str]) -> None:
+def test_errors_of_argparse_are_2(run: Run, arguments: list[str]) -> None:
     done = run(*arguments)
     assert done.code == 2
     assert "usage: torch-tb-profiler" in done.err
@@ -221,7 +221,7 @@ def _bad_inputs(folder: Path) -> dict[str, tuple[Path, str]]:
     ["not json", "empty", "json of something else", "a folder without a trace", "missing"],
 )
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_what_cannot_be_read_is_3_with_file_and_cause(
+def test_unreadable_input_is_3_with_file_and_cause(
     run: Run, tmp_path: Path, kind: str, form: str
 ) -> None:
     path, word = _bad_inputs(tmp_path)[kind]
@@ -247,7 +247,7 @@ def test_no_permission_is_3(run: Run, tmp_path: Path) -> None:
     assert "permission" in done.err
 
 
-def test_one_bad_file_does_not_keep_the_others_back(run: Run, resnet: Path, tmp_path: Path) -> None:
+def test_one_bad_file_does_not_affect_the_others(run: Run, resnet: Path, tmp_path: Path) -> None:
     bad = _bad_inputs(tmp_path)["not json"][0]
     done = run("report", bad, resnet, "--format", "json")
     assert done.code == 3
@@ -305,7 +305,7 @@ def test_hostile_names_reach_neither_the_terminal_nor_a_spreadsheet(
     assert "<img" not in run("report", path, "--view", "operators", "--format", "md").out
 
 
-def test_a_second_report_comes_from_the_cache_and_is_the_same(
+def test_a_second_report_comes_from_the_cache_and_is_identical(
     run: Run, resnet: Path, tmp_path: Path
 ) -> None:
     arguments = ("report", resnet, "--format", "json", "--view", "overview,operators,kernels")
@@ -317,7 +317,7 @@ def test_a_second_report_comes_from_the_cache_and_is_the_same(
     assert any(tmp_path.rglob("*"))
 
 
-def test_an_output_that_cannot_be_made_is_told(run: Run, resnet: Path, tmp_path: Path) -> None:
+def test_an_unwritable_output_is_reported(run: Run, resnet: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("report", resnet, "--format", "json", "--output", tmp_path / "file" / "x")
     assert done.code == 2
@@ -326,7 +326,7 @@ def test_an_output_that_cannot_be_made_is_told(run: Run, resnet: Path, tmp_path:
 
 
 @pytest.mark.parametrize("odd", [True, 2.5, "x", 2**70, [1], {}], ids=repr)
-def test_an_odd_rank_is_named_by_the_report_of_its_folder(
+def test_an_outlier_rank_is_named_by_the_report_of_its_folder(
     run: Run, tmp_path: Path, odd: object
 ) -> None:
     for number, size in enumerate([2, odd]):
@@ -349,7 +349,7 @@ def call_of_a_collective() -> dict[str, object]:
     return op("nccl:all_reduce", 1, 5, cat="user_annotation") | {"args": args}
 
 
-def test_a_reader_that_has_enough_gets_no_complaint(resnet: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(resnet: Path) -> None:
     command = [sys.executable, "-m", "torch_tb_profiler", "report", str(resnet), "--no-cache",
                "--view", "operators,kernels", "--format", "json"]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -361,7 +361,7 @@ def test_a_reader_that_has_enough_gets_no_complaint(resnet: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_process_of_its_own_is_silent_when_piped(spawn: Run, resnet: Path) -> None:
+def test_a_piped_process_prints_only_the_answer(spawn: Run, resnet: Path) -> None:
     done = spawn("report", resnet, "--format", "json")
     assert (done.code, done.err) == (0, "")
     assert done.json["view"] == "overview"

@@ -11,14 +11,14 @@ from torch_tb_profiler.views.registry import VIEW_NAMES
 Run = Callable[..., Done]
 
 
-def test_a_view_the_trace_has_nothing_for_is_3_and_names_the_trace(run: Run, samples: Path) -> None:
+def test_a_view_without_data_is_3_and_names_the_trace(run: Run, samples: Path) -> None:
     done = run("report", samples / "cpu_resnet_full", "--view", "overview,kernels")
     assert done.code == 3
     assert "cpu_resnet_full, worker0, span 1: Kernels: " in done.err
     assert "Overview:" in done.out
 
 
-def test_all_views_are_those_the_trace_has_something_for(run: Run, samples: Path) -> None:
+def test_all_views_are_those_with_data(run: Run, samples: Path) -> None:
     done = run("report", samples / "cpu_resnet_full", "--view", "all", "--format", "json")
     assert (done.code, done.err) == (0, "")
     names = [answer["view"] for answer in done.json]
@@ -28,7 +28,7 @@ def test_all_views_are_those_the_trace_has_something_for(run: Run, samples: Path
     assert not {"compare", "kernels"} & set(names)
 
 
-def test_a_view_of_a_run_comes_once_with_all_its_workers(run: Run, samples: Path) -> None:
+def test_a_view_of_a_run_appears_once_with_all_workers(run: Run, samples: Path) -> None:
     done = run("report", samples / "cpu_ddp4_gloo", "--view", "distributed", "--format", "json")
     assert done.code == 0
     assert done.json["trace"]["worker"] is None
@@ -42,24 +42,24 @@ def test_a_pair_view_needs_compare(run: Run, resnet: Path) -> None:
     assert "torch-tb-profiler compare" in done.err
 
 
-def test_csv_has_every_row_of_tables_whose_answers_hold_the_first(
+def test_csv_has_every_row_of_truncated_tables(
     run: Run, write_trace: Callable[..., Path], tmp_path: Path
 ) -> None:
     names = tuple(f"aten::op{number}" for number in range(600))
     file = write_trace(tmp_path / "w.1.pt.trace.json", names)
     folder = tmp_path / "csv"
-    asked = ("report", file, "--view", "iterations", "--format")
-    assert run(*asked, "csv", "--output", folder).code == 0
+    requested = ("report", file, "--view", "iterations", "--format")
+    assert run(*requested, "csv", "--output", folder).code == 0
     table = folder / "iterations.iteration_operators.csv"
     assert len(table.read_text().splitlines()) == 601
-    answer = run(*asked, "json").json["tables"]["iteration_operators"]
+    answer = run(*requested, "json").json["tables"]["iteration_operators"]
     assert (len(answer["rows"]), answer["row_count"]) == (500, 600)
-    chosen = run(*asked, "json", "--table", "iteration_operators").json["tables"]
+    chosen = run(*requested, "json", "--table", "iteration_operators").json["tables"]
     assert len(chosen["iteration_operators"]["rows"]) == 600
 
 
-def test_the_heading_says_all_that_was_selected(run: Run, samples: Path) -> None:
+def test_the_heading_shows_the_whole_selection(run: Run, samples: Path) -> None:
     narrowed = ("--iteration", "3", "--iterations-by", "auto", "--forward-start", "aten::conv2d")
     done = run("report", samples / "cpu_resnet_full", "--view", "iterations,phases", *narrowed)
-    said = "span 1 · iterations by auto · forward from aten::conv2d · iteration 3 ="
-    assert " ".join(done.out.split()).count(said) == 2
+    message = "span 1 · iterations by auto · forward from aten::conv2d · iteration 3 ="
+    assert " ".join(done.out.split()).count(message) == 2

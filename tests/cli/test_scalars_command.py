@@ -33,7 +33,7 @@ def test_ranks_are_curves_of_one_chart(run: Run, samples: Path, tmp_path: Path) 
             assert abs(points[int(row[step])] - row[total] / 1000) < 1e-3
 
 
-def test_a_place_without_traces_and_an_unknown_run(run: Run, samples: Path, tmp_path: Path) -> None:
+def test_a_path_without_traces_and_an_unknown_run(run: Run, samples: Path, tmp_path: Path) -> None:
     assert run("scalars", tmp_path / "none", "--output", tmp_path / "tb").code == 3
     folder = samples / "cpu_ddp4_gloo"
     unknown = run("scalars", folder, "--run", "other", "--output", tmp_path / "tb")
@@ -41,7 +41,7 @@ def test_a_place_without_traces_and_an_unknown_run(run: Run, samples: Path, tmp_
     assert not (tmp_path / "tb").exists()
 
 
-def test_a_folder_that_cannot_be_written(run: Run, samples: Path, tmp_path: Path) -> None:
+def test_an_unwritable_folder(run: Run, samples: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("scalars", samples / "cpu_slowloader_nw0", "--output", tmp_path / "file")
     assert done.code == 3

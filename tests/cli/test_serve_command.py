@@ -30,7 +30,7 @@ def server(resnet: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_it_prints_its_address_answers_and_ends_on_interrupt(
+def test_serve_prints_its_address_and_ends_on_interrupt(
     server: subprocess.Popen[str],
 ) -> None:
     assert server.stdout is not None
@@ -44,13 +44,13 @@ def test_it_prints_its_address_answers_and_ends_on_interrupt(
     assert "Traceback" not in server.stderr.read()
 
 
-def test_a_place_that_does_not_exist_is_3(run: Run, tmp_path: Path) -> None:
+def test_a_missing_path_is_3(run: Run, tmp_path: Path) -> None:
     done = run("serve", tmp_path / "missing", "--port", "0")
     assert done.code == 3
     assert "does not exist" in done.err
 
 
-def test_a_port_that_is_taken_is_2_with_the_next_step(run: Run, samples: Path) -> None:
+def test_a_used_port_is_2_with_the_next_step(run: Run, samples: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -60,7 +60,7 @@ def test_a_port_that_is_taken_is_2_with_the_next_step(run: Run, samples: Path) -
     assert run("serve", samples, "--port", "70000").code == 2
 
 
-def test_a_token_that_fits_into_no_header_is_2_with_the_next_step(run: Run, samples: Path) -> None:
+def test_an_invalid_token_is_2_with_the_next_step(run: Run, samples: Path) -> None:
     for token in ("", "a b", "schlüssel"):
         done = run("serve", samples, "--port", "0", f"--token={token}")
         assert done.code == 2
@@ -68,7 +68,7 @@ def test_a_token_that_fits_into_no_header_is_2_with_the_next_step(run: Run, samp
 
 
 @pytest.mark.parametrize("options", [["--token"], ["--token", "auto"]])
-def test_a_token_is_made_and_a_network_is_warned_of_none(
+def test_a_token_is_generated_and_its_absence_warned_about(
     resnet: Path, tmp_path: Path, options: list[str]
 ) -> None:
     # Another way to write 127.0.0.1, which is not taken for it.
@@ -86,7 +86,7 @@ def test_a_token_is_made_and_a_network_is_warned_of_none(
             assert process.wait(20) == 0
 
 
-def test_the_token_of_the_environment(resnet: Path, tmp_path: Path) -> None:
+def test_the_token_from_the_environment(resnet: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-um", "torch_tb_profiler", "serve", str(resnet), "--port", "0",
                "--cache-dir", str(tmp_path)]  # fmt: skip
     environment = {**os.environ, "TORCH_TB_PROFILER_TOKEN": "k3y"}
@@ -104,7 +104,7 @@ def test_the_token_of_the_environment(resnet: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["http://traces.example.org", "traces:80", "a b", ""])
-def test_a_name_that_no_host_has_is_2(run: Run, samples: Path, name: str) -> None:
+def test_an_invalid_host_name_is_2(run: Run, samples: Path, name: str) -> None:
     done = run("serve", samples, "--port", "0", "--allow-host", name)
     assert done.code == 2
     assert "not a host name" in done.err

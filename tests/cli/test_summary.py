@@ -33,18 +33,18 @@ def test_every_table_fits_into_a_hundred_cells(run: Run, samples: Path) -> None:
 
 
 def test_tables_units_and_orders(run: Run, samples: Path) -> None:
-    asked = ("--tables", "operator,kernel", "--sort", "gpu-avg", "--time-unit", "ns")
-    done = run("report", samples / "h100_bert_small", "--view", "summary", *asked)
+    requested = ("--tables", "operator,kernel", "--sort", "gpu-avg", "--time-unit", "ns")
+    done = run("report", samples / "h100_bert_small", "--view", "summary", *requested)
     assert done.code == 0
     assert "Overview Summary" not in done.out
     assert "[ns]" in done.out
     assert "[µs]" not in done.out
-    answer = run("report", samples / "h100_bert_small", "--view", "summary", *asked,
+    answer = run("report", samples / "h100_bert_small", "--view", "summary", *requested,
                  "--format", "json").json  # fmt: skip
     assert list(answer["tables"]) == ["kernel", "operator"]
     for table in answer["tables"].values():
-        place = [column["key"] for column in table["columns"]].index("gpu_mean_us")
-        means = [row[place] for row in table["rows"]]
+        location = [column["key"] for column in table["columns"]].index("gpu_mean_us")
+        means = [row[location] for row in table["rows"]]
         assert means == sorted(means, reverse=True)
 
 
@@ -66,7 +66,7 @@ def test_parts_stay_below_their_operator_in_any_order(run: Run, samples: Path) -
     assert shortest == sorted(shortest, reverse=True)
 
 
-def test_what_makes_no_sense_is_told(run: Run, samples: Path) -> None:
+def test_invalid_options_are_reported(run: Run, samples: Path) -> None:
     trace = samples / "h100_bert_small"
     unknown = run("report", trace, "--view", "summary", "--sort", "gpu-sum")
     assert unknown.code == 2

@@ -18,7 +18,7 @@ def test_every_view_is_listed_with_its_tables_and_groupings(run: Run) -> None:
     assert "name+operator+launch" in text
 
 
-def test_programs_get_the_keys(run: Run) -> None:
+def test_json_lists_the_keys(run: Run) -> None:
     answer = run("views", "--format", "json").json
     views = {view["name"]: view for view in answer["views"]}
     assert views["overview"]["tables"]["average_step"] == ["category", "duration_us", "pct"]

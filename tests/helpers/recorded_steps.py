@@ -20,7 +20,7 @@ Block = dict[str, Any]
 
 
 @dataclass
-class Found:
+class RecordingResult:
     """What a recording found; filled when it ends.
 
     Attributes:
@@ -40,20 +40,20 @@ class Found:
             for row in zip(block["step"], block["start_ns"], block["end_ns"], strict=True)
         ]
 
-    def of(self, phase: str) -> list[tuple[int, int]]:
+    def steps_of(self, phase: str) -> list[tuple[int, int]]:
         """Start and end of the steps of a phase, which are numbered from 0 without a gap."""
         rows = [each for each in self.steps if each[0] == phase]
         assert [each[2] for each in rows] == list(range(len(rows)))
         return [(start, end) for *_, start, end in rows]
 
-    def by(self, phase: str = "train") -> set[str]:
+    def detected_by(self, phase: str = "train") -> set[str]:
         """What the steps of a phase were found by."""
         return {by for each, by, *_ in self.steps if each == phase}
 
     def windows(self) -> list[Block]:
         """What became of the windows."""
-        told = {each["trace"]: each for each in self.blocks if each["kind"] == "window"}
-        return list(told.values())
+        result = {each["trace"]: each for each in self.blocks if each["kind"] == "window"}
+        return list(result.values())
 
     def reasons(self, what: str) -> list[str]:
         """Why something is missing."""
@@ -75,21 +75,21 @@ class Found:
 
 
 @contextmanager
-def recorded(folder: Path, reason: str = "exit", **options: Any) -> Iterator[Found]:
+def recorded(folder: Path, reason: str = "exit", **options: Any) -> Iterator[RecordingResult]:
     """Record what happens inside, without a profiler unless options say otherwise."""
     options.setdefault("timer_only", True)
     options.setdefault("sample_every_ms", 0)
     begun = session.begin(Options(folder=str(folder), **options))
     assert begun is not None
-    found = Found(folder)
+    actual = RecordingResult(folder)
     try:
-        yield found
+        yield actual
     finally:
         session.end(reason)
         for name in os.listdir(folder) if folder.exists() else []:
             if name.endswith(".record.jsonl"):
                 lines = (folder / name).read_text("utf-8").splitlines()
-                found.blocks += [json.loads(line) for line in lines]
+                actual.blocks += [json.loads(line) for line in lines]
 
 
 def now_ns() -> int:
@@ -102,17 +102,17 @@ def work(seconds: float = 0.0005) -> None:
     time.sleep(seconds)
 
 
-def assert_within(found: list[tuple[int, int]], true: list[tuple[int, int, int, int]]) -> None:
+def assert_within(actual: list[tuple[int, int]], true: list[tuple[int, int, int, int]]) -> None:
     """Each start and each end lies between two instants that the program itself took around it."""
-    assert len(found) == len(true)
-    for (start, end), (start_from, start_to, end_from, end_to) in zip(found, true, strict=True):
+    assert len(actual) == len(true)
+    for (start, end), (start_from, start_to, end_from, end_to) in zip(actual, true, strict=True):
         assert start_from <= start <= start_to
         assert end_from <= end <= end_to
 
 
-def assert_one_after_another(found: Found) -> None:
+def assert_one_after_another(actual: RecordingResult) -> None:
     """No step begins before the one before it ended, of whatever phase."""
-    spans = sorted((start, end) for *_, start, end in found.steps)
+    spans = sorted((start, end) for *_, start, end in actual.steps)
     for (_, end), (start, _) in pairwise(spans):
         assert start >= end
 
@@ -143,12 +143,12 @@ def small_model() -> Any:
     return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
 
 
-def only_window(found: Found) -> Block:
+def only_window(actual: RecordingResult) -> Block:
     """What became of the only window."""
-    (window,) = found.windows()
+    (window,) = actual.windows()
     return window
 
 
-def window_steps(found: Found) -> list[tuple[int, int]]:
+def window_steps(actual: RecordingResult) -> list[tuple[int, int]]:
     """First and last step of each window."""
-    return [(each["first_step"], each["last_step"]) for each in found.windows()]
+    return [(each["first_step"], each["last_step"]) for each in actual.windows()]

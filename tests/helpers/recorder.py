@@ -167,13 +167,13 @@ def window_trace(run: Run, first: int, last: int) -> dict[str, Any]:
     for each in steps_of(run):
         if each.phase != TRAIN or not first <= each.number <= last:
             continue
-        place = {"ph": "X", "pid": run.pid, "tid": run.pid}
+        location = {"ph": "X", "pid": run.pid, "tid": run.pid}
         start_us, dur_us = (each.start_ns - base_ns) / 1e3, (each.end_ns - each.start_ns) / 1e3
         events += [
-            place
+            location
             | {"cat": "user_annotation", "name": f"ProfilerStep#{each.number}"}
             | {"ts": start_us, "dur": dur_us},
-            place | {"cat": "cpu_op", "name": "aten::mm", "ts": start_us + 1, "dur": dur_us / 2},
+            location | {"cat": "cpu_op", "name": "aten::mm", "ts": start_us + 1, "dur": dur_us / 2},
         ]
     return {
         "schemaVersion": 1,
@@ -242,7 +242,7 @@ def _steps(run: Run, some: list[TimedStep]) -> Iterator[Block]:
 
 
 def _batches(run: Run, some: list[TimedStep], at: int) -> Iterator[Block]:
-    number = {(each.phase, each.number): at + place for place, each in enumerate(some)}
+    number = {(each.phase, each.number): at + location for location, each in enumerate(some)}
     for phase, steps in _by_phase(some):
         numbers = [number[phase, each.number] for each in steps]
         size = len(steps)
@@ -266,9 +266,9 @@ def _work(run: Run, some: list[TimedStep], at: int) -> Iterator[Block]:
     wait_ns = round(run.wait_ms * MS)
     for worker in range(max(1, run.workers)):
         mine = [
-            (at + place, each)
-            for place, each in enumerate(some)
-            if not run.workers or (at + place) % run.workers == worker
+            (at + location, each)
+            for location, each in enumerate(some)
+            if not run.workers or (at + location) % run.workers == worker
         ]
         if not mine:
             continue
@@ -311,7 +311,7 @@ def _samples(run: Run, steps: list[TimedStep]) -> Iterator[Block]:
     for at in range(0, len(times), run.rows_per_block):
         some = times[at : at + run.rows_per_block]
         for source, metrics in sources.items():
-            values = [float(at + place) for place in range(len(some))]
+            values = [float(at + location) for location in range(len(some))]
             yield {
                 "kind": "samples",
                 "source": source,

@@ -66,7 +66,7 @@ def notes_path(tmp_path: Path) -> TraceRoot:
         "[each.start() for each in all]\n[each.join() for each in all]",
     ],
 )
-def test_one_recording_begins_when_torch_is_imported(notes_path: TraceRoot, program: str) -> None:
+def test_recording_starts_when_torch_is_imported(notes_path: TraceRoot, program: str) -> None:
     notes_path.torch(GOOD)
     more = "\nimport sys\nprint(type(sys.modules['torch'].__spec__), sys.path)"
     assert (
@@ -78,7 +78,7 @@ def test_one_recording_begins_when_torch_is_imported(notes_path: TraceRoot, prog
     assert notes_path.events == [notes.PYTHON, notes.TORCH]
 
 
-def test_a_torch_that_fails_fails_as_without_us(notes_path: TraceRoot) -> None:
+def test_a_failing_import_of_torch_is_unchanged(notes_path: TraceRoot) -> None:
     notes_path.torch(BAD)
     program = "try:\n    import torch\nexcept ZeroDivisionError:\n    print(1)\nimport torch"
     recorded, plain = notes_path.run(program), notes_path.run(program, is_recorded=False)
@@ -88,7 +88,7 @@ def test_a_torch_that_fails_fails_as_without_us(notes_path: TraceRoot) -> None:
     assert notes_path.events == [notes.PYTHON, notes.NO_TORCH, notes.NO_TORCH]
 
 
-def test_a_program_keeps_its_own_customization(notes_path: TraceRoot) -> None:
+def test_a_programs_own_sitecustomize_still_runs(notes_path: TraceRoot) -> None:
     notes_path.torch(GOOD)
     for name in ("sitecustomize", "usercustomize"):
         (notes_path.folder / "lib" / f"{name}.py").write_text(f"print({name!r})")
@@ -99,7 +99,7 @@ def test_a_program_keeps_its_own_customization(notes_path: TraceRoot) -> None:
     assert notes_path.events == [notes.PYTHON]
 
 
-def test_a_program_without_customization_starts_without_a_word(notes_path: TraceRoot) -> None:
+def test_a_program_without_sitecustomize_starts_silently(notes_path: TraceRoot) -> None:
     done = notes_path.run(
         "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(2)'])"
     )
@@ -108,15 +108,13 @@ def test_a_program_without_customization_starts_without_a_word(notes_path: Trace
 
 
 @pytest.mark.parametrize("flag", ["-S", "-I", "-E"])
-def test_flags_that_leave_us_out_leave_the_program_alone(notes_path: TraceRoot, flag: str) -> None:
+def test_python_flags_that_disable_the_recorder(notes_path: TraceRoot, flag: str) -> None:
     assert notes_path.run("print(1)", flags=(flag,)).stdout == "1\n"
     assert notes_path.events == []
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
-def test_other_pythons_get_the_recorder_and_nothing_beside_it(
-    notes_path: TraceRoot, version: str
-) -> None:
+def test_other_interpreters_get_only_the_recorder(notes_path: TraceRoot, version: str) -> None:
     python = next(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), None)
     if python is None:
         pytest.skip(f"needs Python {version}")

@@ -83,7 +83,7 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_end_is_told_once_and_stays_what_it_is(case: str, tmp_path: Path) -> None:
+def test_an_end_is_recorded_once_and_unchanged(case: str, tmp_path: Path) -> None:
     program, code, reason = CASES[case]
     done = run(program, tmp_path)
     assert done.returncode == code, done.stderr
@@ -91,7 +91,7 @@ def test_an_end_is_told_once_and_stays_what_it_is(case: str, tmp_path: Path) -> 
     assert ("Traceback" in done.stderr) == (case == "exception")
 
 
-def test_a_process_that_is_forked_to_train_has_a_journal_and_helpers_have_none(
+def test_forked_training_processes_have_journals_and_helpers_have_none(
     tmp_path: Path,
 ) -> None:
     program = (

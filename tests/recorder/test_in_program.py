@@ -34,7 +34,7 @@ def journal_of(folder: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
-def test_a_block_is_recorded_and_finished(tmp_path: Path) -> None:
+def test_a_with_block_is_recorded_and_finished(tmp_path: Path) -> None:
     with torch_tb_profiler.record(tmp_path / "run", steps=(1, 2), sample_every_ms=0) as run:
         train(5)
     assert run.folder == str(tmp_path / "run")
@@ -45,7 +45,7 @@ def test_a_block_is_recorded_and_finished(tmp_path: Path) -> None:
     assert session.current() is None
 
 
-def test_the_second_block_of_a_folder_gets_one_beside(tmp_path: Path) -> None:
+def test_a_second_block_gets_another_folder(tmp_path: Path) -> None:
     folders = []
     for _ in range(3):
         options: dict[str, Any] = {"timer_only": True, "sample_every_ms": 0}
@@ -57,9 +57,7 @@ def test_the_second_block_of_a_folder_gets_one_beside(tmp_path: Path) -> None:
     assert folders == ["run", "run-2", "run-3"]
 
 
-def test_a_block_inside_another_does_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_nested_block_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with torch_tb_profiler.record(tmp_path / "outer", timer_only=True, sample_every_ms=0):
         with torch_tb_profiler.record(tmp_path / "inner") as inner:
             train(2)
@@ -73,7 +71,7 @@ def test_a_block_inside_another_does_nothing(
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), KeyboardInterrupt(), SystemExit(3)])
-def test_exceptions_go_on(tmp_path: Path, error: BaseException) -> None:
+def test_exceptions_propagate(tmp_path: Path, error: BaseException) -> None:
     run = torch_tb_profiler.record(tmp_path, timer_only=True, sample_every_ms=0)
 
     def fail() -> None:
@@ -105,6 +103,6 @@ def test_a_program_without_a_file(tmp_path: Path) -> None:
     "options",
     [{"steps": (5, 3)}, {"steps": (-1, 3)}, {"delay_s": -1.0}, {"duration_s": float("nan")}],
 )
-def test_options_that_make_no_sense(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_invalid_options(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not"):
         torch_tb_profiler.record(tmp_path, **options)

@@ -18,16 +18,16 @@ from torch_tb_profiler.recorder.options import BOOTSTRAP, VARIABLE, Options
 PYTHON = sys.executable
 
 
-def test_two_variables_differ_and_a_path_stays_behind_ours() -> None:
+def test_the_environment_differs_in_two_variables() -> None:
     options = Options(folder="/run")
     for given, path in (
         ({}, BOOTSTRAP),
         ({"PYTHONPATH": ""}, BOOTSTRAP),
         ({"PYTHONPATH": "a::b"}, f"{BOOTSTRAP}{os.pathsep}a::b"),
     ):
-        made = launch.environment(options, "/notes", {"X": "1", **given})
-        assert (made.pop("PYTHONPATH"), made.pop("X")) == (path, "1")
-        assert list(made) == [VARIABLE]
+        created = launch.environment(options, "/notes", {"X": "1", **given})
+        assert (created.pop("PYTHONPATH"), created.pop("X")) == (path, "1")
+        assert list(created) == [VARIABLE]
     assert launch.environment(None, "/notes", {"X": "1"}) == {"X": "1"}
 
 
@@ -39,12 +39,14 @@ def test_two_variables_differ_and_a_path_stays_behind_ours() -> None:
         ("kill -PIPE $$", -13, "signal SIGPIPE"),  # python itself ignores this one
     ],
 )
-def test_ends_are_told_as_they_are(script: str, code: int, reason: str | None) -> None:
+def test_exit_codes_and_signals_are_returned(script: str, code: int, reason: str | None) -> None:
     ended = launch.run(["sh", "-c", script], os.environ)
     assert (ended.code, ended.reason) == (code, reason)
 
 
-def test_files_folder_and_arguments_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_files_folder_and_arguments_are_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
@@ -55,7 +57,7 @@ def test_files_folder_and_arguments_arrive(tmp_path: Path, monkeypatch: pytest.M
     os.close(writer)
 
 
-def test_what_cannot_be_started_is_told_as_shells_do(tmp_path: Path) -> None:
+def test_start_failures_have_the_exit_codes_of_shells(tmp_path: Path) -> None:
     script = tmp_path / "script"
     for text, mode, code in (
         (None, 0, 127),
@@ -71,7 +73,7 @@ def test_what_cannot_be_started_is_told_as_shells_do(tmp_path: Path) -> None:
         assert str(script) in str(raised.value)
 
 
-def test_signals_go_to_the_program_and_we_live_on(tmp_path: Path) -> None:
+def test_signals_are_forwarded_to_the_program(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     program = (
         "import pathlib, signal, sys, time\n"

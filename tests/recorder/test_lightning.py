@@ -83,19 +83,19 @@ def test_an_exception_ends_the_recording(tmp_path: Path) -> None:
     assert steps_of(tmp_path, "end")["reason"].to_list() == ["exception ValueError"]
 
 
-def test_a_copy_is_another_recorder_of_the_same(tmp_path: Path) -> None:
-    made = LightningRecorder(tmp_path, steps=(2, 3))
-    copy = pickle.loads(pickle.dumps(made))
+def test_a_pickled_callback_is_recreated(tmp_path: Path) -> None:
+    created = LightningRecorder(tmp_path, steps=(2, 3))
+    copy = pickle.loads(pickle.dumps(created))
     assert isinstance(copy, pl.Callback)
-    assert copy._arguments == made._arguments
+    assert copy._arguments == created._arguments
 
 
-def test_what_makes_no_sense_is_told_at_once(tmp_path: Path) -> None:
+def test_invalid_options_raise_immediately(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="steps"):
         LightningRecorder(tmp_path, steps=(5, 2))
 
 
-def test_without_lightning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lightning_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module = sys.modules["torch_tb_profiler.recorder.lightning"]
     monkeypatch.setattr(module, "PACKAGES", ("no_such_lightning",))
     monkeypatch.setattr(module, "_subclasses", {})

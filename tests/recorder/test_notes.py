@@ -12,7 +12,7 @@ from torch_tb_profiler.recorder import notes
 from torch_tb_profiler.recorder.options import Options, from_json
 
 
-def test_the_place_is_found_in_options_that_stay_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notes_path_is_part_of_valid_options(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(folder='/a "b', steps=(5, 9))
     text = notes.with_notes_path(options.to_json(), "/tmp/x y.notes")
     monkeypatch.setenv(notes.VARIABLE, text)
@@ -21,14 +21,14 @@ def test_the_place_is_found_in_options_that_stay_readable(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("path", ['/tmp/"', "/tmp/ü", "/tmp/\\"])
-def test_a_place_that_json_writes_otherwise_is_left_out(
+def test_a_path_that_json_would_escape_is_omitted(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(notes.VARIABLE, notes.with_notes_path(Options(folder="/a").to_json(), path))
     assert notes.notes_path() == ""
 
 
-def test_notes_are_read_as_they_were_written_and_damaged_ones_left_out(tmp_path: Path) -> None:
+def test_notes_are_read_back_and_damaged_ones_skipped(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     notes.note(str(path), notes.PYTHON)
     assert not path.exists()

@@ -47,38 +47,38 @@ class Beating:
         pass
 
 
-def test_a_part_that_fails_is_told_once_and_only_stopped_after_that(
+def test_a_failing_part_is_reported_once_and_then_only_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "PARTS", ())
     monkeypatch.setattr(sessions, "FLUSH_S", 0.0)
-    made = Session(Options(folder=str(tmp_path), sample_every_ms=1))
+    created = Session(Options(folder=str(tmp_path), sample_every_ms=1))
     sampler, other, beating = Broken(), Broken(), Beating()
-    made.parts |= cast(
+    created.parts |= cast(
         "dict[str, SessionPart]", {"host_samples": sampler, "timer": other, "steps": beating}
     )
-    told: list[tuple[str, str]] = []
-    monkeypatch.setattr(made, "report_missing", lambda what, reason: told.append((what, reason)))
-    made.start()
+    result: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        created, "report_missing", lambda what, reason: result.append((what, reason))
+    )
+    created.start()
     assert beating.has_beaten.wait(30)
-    assert sorted(told) == [
+    assert sorted(result) == [
         ("host_samples", "The recorder failed: RuntimeError: call 1"),
         ("timer", "The recorder failed: RuntimeError: call 1"),
     ]
-    made.close("exit")
+    created.close("exit")
     assert sampler.calls == ["sample", "stop"]
     assert other.calls == ["flush", "stop"]
 
 
-def test_the_end_waits_for_batches_that_are_being_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_waits_for_a_running_flush(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     is_writing, may_write = threading.Event(), threading.Event()
-    with recorded(tmp_path) as found:
-        made = sessions.current()
-        assert made is not None
-        write = made.journal.write
+    with recorded(tmp_path) as actual:
+        created = sessions.current()
+        assert created is not None
+        write = created.journal.write
 
         def slow(block: dict[str, Any]) -> None:
             if block["kind"] == "batches" and not is_writing.is_set():
@@ -87,12 +87,12 @@ def test_the_end_waits_for_batches_that_are_being_written(
             write(block)
 
         list(torch.utils.data.DataLoader(torch.arange(8), 2))
-        monkeypatch.setattr(made.journal, "write", slow)
-        ticker = threading.Thread(target=made.parts["data_loading"].flush)
+        monkeypatch.setattr(created.journal, "write", slow)
+        ticker = threading.Thread(target=created.parts["data_loading"].flush)
         ticker.start()
         assert is_writing.wait(30)
         threading.Timer(0.05, may_write.set).start()
     ticker.join()
-    batches = [each for block in found.blocks for each in block.get("batch", ())]
-    assert [block["kind"] for block in found.blocks][-1] == "end"
+    batches = [each for block in actual.blocks for each in block.get("batch", ())]
+    assert [block["kind"] for block in actual.blocks][-1] == "end"
     assert len(batches) == 2 * 4, "given, and made"

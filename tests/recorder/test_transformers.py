@@ -54,19 +54,19 @@ def trainer(folder: Path, rows: Rows) -> tuple[Any, TransformersRecorder]:
         save_strategy="no",
         use_cpu=True,
     )
-    made = transformers.Trainer(
+    created = transformers.Trainer(
         transformers.BertForSequenceClassification(config),
         arguments,
         train_dataset=rows,
         eval_dataset=Rows(6),
         callbacks=[recorder],
     )
-    return made, recorder
+    return created, recorder
 
 
-def test_steps_of_a_training(tmp_path: Path) -> None:
-    made, recorder = trainer(tmp_path, Rows(46))
-    made.train()
+def test_steps_of_a_trainer(tmp_path: Path) -> None:
+    created, recorder = trainer(tmp_path, Rows(46))
+    created.train()
     train = steps_of(tmp_path / "run", "train")
     # Six steps an epoch; one batch of the next step comes in the step before.
     assert train["samples"].to_list() == [12, 8, 8, 8, 8, 2] * 2
@@ -76,11 +76,11 @@ def test_steps_of_a_training(tmp_path: Path) -> None:
     assert "12 steps, 9 evaluation steps" in recorder.recording.summary()
 
 
-def test_an_exception_that_somebody_caught(tmp_path: Path) -> None:
-    made, recorder = trainer(tmp_path, Rows(46, fails_at=44))
-    made.args.train_sampling_strategy = "sequential"
+def test_a_caught_exception(tmp_path: Path) -> None:
+    created, recorder = trainer(tmp_path, Rows(46, fails_at=44))
+    created.args.train_sampling_strategy = "sequential"
     with pytest.raises(ValueError, match="enough") as caught:
-        made.train()
+        created.train()
     recorder.stop(caught.value)
     assert steps_of(tmp_path / "run", "end")["reason"].to_list() == ["exception ValueError"]
     assert steps_of(tmp_path / "run", "train").height < 12

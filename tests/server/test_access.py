@@ -28,7 +28,7 @@ def client(tmp_path: Path, write_trace: Writer) -> Client:
     return Client(standalone_app(Site(catalog, "standalone"), access=Access(TOKEN)))
 
 
-def test_without_the_token_there_is_neither_data_nor_page(client: Client) -> None:
+def test_data_and_pages_require_the_token(client: Client) -> None:
     for route in ("about", "runs", "view/overview", "download", "none"):
         response = client.get(f"/api/{route}")
         assert response.status_code == 401
@@ -46,7 +46,7 @@ def test_without_the_token_there_is_neither_data_nor_page(client: Client) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
-def test_the_header(client: Client, scheme: str) -> None:
+def test_the_authorization_header_admits(client: Client, scheme: str) -> None:
     assert client.get("/api/about", headers={"Authorization": f"{scheme} {TOKEN}"}).json
     assert client.get("/", headers={"Authorization": f"{scheme} {TOKEN}"}).status_code == 200
 
@@ -64,11 +64,11 @@ def test_the_header(client: Client, scheme: str) -> None:
         "Bearer é",
     ],
 )
-def test_headers_that_prove_nothing(client: Client, value: str) -> None:
+def test_invalid_authorization_headers(client: Client, value: str) -> None:
     assert client.get("/api/about", headers={"Authorization": value}).status_code == 401
 
 
-def test_the_address_is_traded_for_a_cookie(client: Client) -> None:
+def test_the_token_in_the_address_sets_a_cookie(client: Client) -> None:
     response = client.get("/", query_string={"token": TOKEN, "run": "a b&c", "x": ["1", "2"]})
     assert response.status_code == 303
     assert response.headers["Location"] == "./?run=a+b%26c&x=1&x=2"
@@ -82,7 +82,7 @@ def test_the_address_is_traded_for_a_cookie(client: Client) -> None:
     assert client.get("/").status_code == 200
 
 
-def test_the_way_leads_to_this_server_only(client: Client) -> None:
+def test_the_redirect_stays_on_this_server(client: Client) -> None:
     for path in ("//evil.example/", "/\\evil.example/..", "/%0d%0aX: y", "/assets/x.js"):
         response = client.get(path, query_string={"token": TOKEN})
         assert response.status_code == 303
@@ -92,20 +92,20 @@ def test_the_way_leads_to_this_server_only(client: Client) -> None:
         assert "X" not in response.headers
 
 
-def test_cookies_of_others(client: Client) -> None:
+def test_foreign_cookies(client: Client) -> None:
     for value in (TOKEN.replace(";", ""), "", "é", "0" * 64):
         client.set_cookie("torch_tb_profiler_80", value)
         assert client.get("/api/about").status_code == 401
 
 
-def test_who_comes_from_another_site_asks_again_from_here(client: Client) -> None:
+def test_cross_site_requests_reload(client: Client) -> None:
     # SameSite=Strict: the cookie is not sent along on the way from there, but on a reload.
     response = client.get("/", headers={"Sec-Fetch-Site": "cross-site"})
     assert 'http-equiv="refresh"' in response.text
     assert 'http-equiv="refresh"' not in client.get("/").text
 
 
-def test_tokens() -> None:
+def test_valid_tokens() -> None:
     assert len({new_token() for _ in range(100)}) == 100
     assert all(is_token(new_token()) for _ in range(100))
     assert is_token(TOKEN)

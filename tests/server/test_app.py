@@ -79,7 +79,7 @@ def client(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     return Client(standalone_app(Site(catalog, "standalone")))
 
 
-def test_about(client: Client, logdir: Path) -> None:
+def test_about_route(client: Client, logdir: Path) -> None:
     assert client.get("/api/about").json == {
         "schema_version": 1,
         "version": __version__,
@@ -88,7 +88,7 @@ def test_about(client: Client, logdir: Path) -> None:
     }
 
 
-def test_runs(client: Client) -> None:
+def test_runs_route(client: Client) -> None:
     get(client, "/api/view/events?run=run+a")
     body = client.get("/api/runs").json
     assert body is not None
@@ -104,7 +104,7 @@ def test_runs(client: Client) -> None:
     assert body["runs"][1]["workers"][0]["spans"][0]["state"] == "queued"
 
 
-def test_views(client: Client) -> None:
+def test_views_route(client: Client) -> None:
     body = get(client, "/api/views?run=run+a").json
     assert body is not None
     assert [(view["name"], view["available"], view["reason"]) for view in body["views"]] == [
@@ -130,7 +130,7 @@ def test_a_table_as_csv(client: Client) -> None:
     assert "events_events.csv" in response.headers["Content-Disposition"]
 
 
-def test_a_slice(client: Client) -> None:
+def test_a_slice_as_json(client: Client) -> None:
     body = get(client, "/api/slice/1?run=run+a").json
     assert body is not None
     assert body["slice"]["name"] == "<img onerror=x>"
@@ -138,7 +138,7 @@ def test_a_slice(client: Client) -> None:
     assert body["trace"]["run"] == "run a"
 
 
-def test_the_file_as_it_is(client: Client, logdir: Path) -> None:
+def test_the_file_is_downloaded_unchanged(client: Client, logdir: Path) -> None:
     response = client.get("/api/download?run=run+a")
     assert response.data == (logdir / "run a" / "w.pt.trace.json").read_bytes()
     assert "w.pt.trace.json" in response.headers["Content-Disposition"]
@@ -156,7 +156,7 @@ def test_the_selection_for_perfetto(client: Client) -> None:
     assert len(json.loads(gzip.decompress(packed.data))["traceEvents"]) >= 500
 
 
-def test_a_trace_that_is_not_parsed_yet(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_that_is_being_parsed(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch_tb_profiler.server.routes.WAIT_S", 0.0)
     response = client.get("/api/view/events?run=run+b")
     assert response.status_code == 202
@@ -202,7 +202,7 @@ def test_a_trace_that_is_not_parsed_yet(client: Client, monkeypatch: pytest.Monk
         ("/api/download?run=nope", 404, "unknown_run"),
     ],
 )
-def test_hostile_and_mistaken_questions(
+def test_hostile_and_invalid_requests(
     client: Client, url: str, status: int, code: str | None
 ) -> None:
     response = get(client, url)
@@ -217,7 +217,7 @@ def test_hostile_and_mistaken_questions(
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
-def test_only_reading_is_served(client: Client, method: str) -> None:
+def test_only_get_and_head_are_supported(client: Client, method: str) -> None:
     response = client.open("/api/runs", method=method)
     assert response.status_code == 405
     assert response.headers["Allow"] == "GET, HEAD"
@@ -229,9 +229,7 @@ def test_head_has_no_body(client: Client) -> None:
     assert int(response.headers["Content-Length"]) > 0
 
 
-def test_a_fault_of_ours_shows_nothing_internal(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_internal_errors_show_no_details(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def faulty(_trace: Trace, _selection: Selection) -> View:
         raise ZeroDivisionError("/home/somebody/secret")
 
@@ -245,7 +243,7 @@ def test_a_fault_of_ours_shows_nothing_internal(
 
 
 @pytest.mark.parametrize("url", ["/", "/api/about", "/api/nope", "/api/download?run=run+a"])
-def test_every_answer_is_secured(client: Client, url: str) -> None:
+def test_every_answer_has_security_headers(client: Client, url: str) -> None:
     headers = client.get(url).headers
     policy = headers["Content-Security-Policy"]
     assert "default-src 'self'" in policy
@@ -255,7 +253,7 @@ def test_every_answer_is_secured(client: Client, url: str) -> None:
     assert headers["Content-Type"]
 
 
-def test_gzip_only_when_it_is_accepted(client: Client) -> None:
+def test_gzip_only_if_accepted(client: Client) -> None:
     url = "/api/view/events?run=run+b"
     plain = get(client, url)
     assert "Content-Encoding" not in plain.headers
@@ -298,7 +296,9 @@ def test_an_unchanged_answer_is_not_sent_again(client: Client) -> None:
         ("", 403),
     ],
 )
-def test_only_names_of_this_machine_are_answered(client: Client, host: str, status: int) -> None:
+def test_only_host_names_of_this_machine_are_answered(
+    client: Client, host: str, status: int
+) -> None:
     response = client.get("/api/about", headers={"Host": host})
     assert response.status_code == status
 
@@ -325,7 +325,7 @@ def test_pages_are_served_with_their_types(
     static_files._files.cache_clear()
 
 
-def test_pages_that_are_not_built_say_so(
+def test_missing_pages_explain_how_to_build_them(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static_files, "STATIC_FOLDER", tmp_path / "none")
@@ -348,7 +348,7 @@ def test_mounted_in_tensorboard_pages_and_routes_share_a_prefix(logdir: Path) ->
     assert Client(app).get("/about").status_code == 404
 
 
-def test_names_that_are_no_text_are_answered_as_text(
+def test_undecodable_names_are_answered_as_text(
     client: Client, logdir: Path, write_trace: Writer
 ) -> None:
     write_trace(logdir / "bad \udcff name" / "w.pt.trace.json")

@@ -52,8 +52,8 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
     return tmp_path / "logs"
 
 
-def client_of(place: Path) -> Client:
-    catalog = Catalog([TraceRoot(str(place))], cache=None, rescan_s=0.0)
+def client_of(location: Path) -> Client:
+    catalog = Catalog([TraceRoot(str(location))], cache=None, rescan_s=0.0)
     return Client(standalone_app(Site(catalog, "standalone")))
 
 
@@ -80,7 +80,7 @@ def write_events(logdir: Path, events: list[dict[str, Any]]) -> None:
         (b"<html>Sign in</html>", "web page"),
     ],
 )
-def test_a_file_that_is_no_trace(logdir: Path, content: bytes, says: str) -> None:
+def test_a_file_that_is_not_a_trace(logdir: Path, content: bytes, says: str) -> None:
     (logdir / "bad").mkdir()
     (logdir / "bad" / "w.pt.trace.json").write_bytes(content)
     client = client_of(logdir)
@@ -130,13 +130,13 @@ def test_a_folder_without_traces(tmp_path: Path) -> None:
     assert (response.status_code, error_of(response)["code"]) == (404, "no_traces")
 
 
-def test_a_place_that_does_not_exist(tmp_path: Path) -> None:
+def test_a_missing_path(tmp_path: Path) -> None:
     response = get(client_of(tmp_path / "nowhere"), "/api/view/overview")
     assert (response.status_code, error_of(response)["code"]) == (404, "not_found")
     assert "nowhere" in error_of(response)["message"]
 
 
-def test_a_file_that_may_not_be_read(logdir: Path, write_trace: Writer) -> None:
+def test_a_file_without_permission(logdir: Path, write_trace: Writer) -> None:
     secret = write_trace(logdir / "closed" / "w.pt.trace.json")
     secret.chmod(0)
     if os.geteuid() == 0:
@@ -147,7 +147,7 @@ def test_a_file_that_may_not_be_read(logdir: Path, write_trace: Writer) -> None:
     assert get(client, "/api/view/overview?run=good").status_code == 200
 
 
-def test_a_file_that_vanishes(logdir: Path) -> None:
+def test_a_deleted_file(logdir: Path) -> None:
     client = client_of(logdir)
     assert client.get("/api/runs").status_code == 200
     (logdir / "good" / "w.pt.trace.json").unlink()
@@ -168,7 +168,9 @@ def test_a_file_that_vanishes(logdir: Path) -> None:
         pytest.param([{**OPERATOR, "dur": -5}, {**OPERATOR, "ts": "NaN"}], id="absurd times"),
     ],
 )
-def test_odd_traces_have_every_view_or_a_reason(logdir: Path, events: list[dict[str, Any]]) -> None:
+def test_unusual_traces_have_every_view_or_a_reason(
+    logdir: Path, events: list[dict[str, Any]]
+) -> None:
     write_events(logdir, events)
     client = client_of(logdir)
     response = get(client, "/api/views?run=odd")

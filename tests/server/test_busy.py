@@ -116,7 +116,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_who_finds_no_place_is_told_when_to_come_back(scene: Scene) -> None:
+def test_rejected_requests_get_a_retry_time(scene: Scene) -> None:
     with ThreadPoolExecutor(5) as pool:
         urls = [f"view/heavy?start_us=0&end_us={number + 100}" for number in range(5)]
         answers = [pool.submit(scene.get, url) for url in urls]
@@ -135,7 +135,7 @@ def test_who_finds_no_place_is_told_when_to_come_back(scene: Scene) -> None:
     assert scene.get("view/heavy").status_code == 200
 
 
-def test_the_same_question_from_many_is_computed_once(scene: Scene) -> None:
+def test_equal_requests_of_many_clients_are_computed_once(scene: Scene) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = [pool.submit(scene.get, "view/heavy") for _ in range(4)]
         until(lambda: scene.app._computing._room._free == 0)
@@ -146,7 +146,7 @@ def test_the_same_question_from_many_is_computed_once(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("prefix", FACES)
-def test_a_file_is_parsed_once_however_many_ask(
+def test_a_file_is_parsed_once_for_many_clients(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch, prefix: str
 ) -> None:
     write_trace(tmp_path / "run" / "w.pt.trace.json", tuple(f"op{i}" for i in range(3000)))
@@ -165,7 +165,7 @@ def test_a_file_is_parsed_once_however_many_ask(
     assert scene.parser.opened == ["w.pt.trace.json"]
 
 
-def test_a_stream_holds_its_place_until_it_is_closed(scene: Scene) -> None:
+def test_a_stream_occupies_its_slot_until_it_is_closed(scene: Scene) -> None:
     client = Client(scene.app)
     first = client.get(f"{scene.prefix}download", buffered=False)
     with ThreadPoolExecutor(3) as pool:
@@ -180,18 +180,18 @@ def test_a_stream_holds_its_place_until_it_is_closed(scene: Scene) -> None:
         assert client.get(f"{scene.prefix}download").data
 
 
-def test_a_reader_that_stops_loses_its_place_in_tensorboards_server_too(tmp_path: Path) -> None:
+def test_a_stalled_client_loses_its_slot_in_tensorboard(tmp_path: Path) -> None:
     (tmp_path / "w.pt.trace.json").write_bytes(b'{"traceEvents": [' + bytes(64 << 20))
     limits = AnswerLimits(streams=1, piece_s=0.3, wait_s=PATIENCE_S)
     scene = Scene(tmp_path, FACES[1], limits)
     server = make_server("127.0.0.1", 0, scene.app, threaded=True)  # what TensorBoard serves with
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    said = f"GET {scene.prefix}download HTTP/1.0\r\n\r\n".encode()
+    message = f"GET {scene.prefix}download HTTP/1.0\r\n\r\n".encode()
     try:
-        with connected(server.port, said) as stopped:
+        with connected(server.port, message) as stopped:
             assert stopped.recv(1)
-            with connected(server.port, said) as client:
+            with connected(server.port, message) as client:
                 assert len(all_bytes(client)) > 64 << 20
     finally:
         server.shutdown()

@@ -22,7 +22,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_no_more_than_the_places_are_in_at_once() -> None:
+def test_concurrency_is_limited_to_the_slots() -> None:
     gate = Gate(3, WaitingRoom(100, PATIENCE_S, 1))
     lock, inside, most = threading.Lock(), [0], [0]
 
@@ -40,7 +40,7 @@ def test_no_more_than_the_places_are_in_at_once() -> None:
     assert most == [3]
 
 
-def test_who_waits_longest_is_next() -> None:
+def test_the_longest_waiting_thread_is_next() -> None:
     gate = Gate(1, WaitingRoom(10, PATIENCE_S, 1))
     order: list[int] = []
 
@@ -59,7 +59,7 @@ def test_who_waits_longest_is_next() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_a_full_room_turns_away_and_is_free_again_later() -> None:
+def test_a_full_waiting_room_rejects_and_recovers() -> None:
     room = WaitingRoom(1, PATIENCE_S, 7)
     gate = Gate(1, room)
     gate.enter()
@@ -76,7 +76,7 @@ def test_a_full_room_turns_away_and_is_free_again_later() -> None:
         pass
 
 
-def test_a_wait_ends() -> None:
+def test_a_wait_times_out() -> None:
     gate = Gate(1, WaitingRoom(5, 0.05, 1))
     gate.enter()
     with pytest.raises(BusyError):
@@ -86,7 +86,7 @@ def test_a_wait_ends() -> None:
         pass
 
 
-def test_a_place_is_given_back_after_an_error() -> None:
+def test_a_slot_is_freed_after_an_error() -> None:
     gate = Gate(1, WaitingRoom(0, 0, 1))
     with pytest.raises(ZeroDivisionError), gate.slot():
         raise ZeroDivisionError

@@ -76,14 +76,14 @@ def error_code(body: bytes) -> str:
     return code
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HT", b"\r\n\r\n"])
-def test_a_client_that_keeps_silent_is_dropped(said: bytes) -> None:
-    with serving(Site(), QUICK) as port, connected(port, said) as client:
+@pytest.mark.parametrize("message", [b"", b"GET / HT", b"\r\n\r\n"])
+def test_an_idle_client_is_dropped(message: bytes) -> None:
+    with serving(Site(), QUICK) as port, connected(port, message) as client:
         assert all_bytes(client) == b""
 
 
 @pytest.mark.parametrize("drop", [b"x", b"\r\n"])
-def test_a_client_that_trickles_is_dropped(drop: bytes) -> None:
+def test_a_client_that_sends_slowly_is_dropped(drop: bytes) -> None:
     with serving(Site(), QUICK) as port, connected(port, b"GET / HTTP/1.1\r\nX-Long: ") as client:
         client.settimeout(0.02)
         begun_s = time.monotonic()
@@ -96,7 +96,7 @@ def test_a_client_that_trickles_is_dropped(drop: bytes) -> None:
         assert time.monotonic() - begun_s < PATIENCE_S
 
 
-def test_a_connection_in_use_outlives_the_limit_for_silence() -> None:
+def test_an_active_connection_outlives_the_idle_limit() -> None:
     with serving(Site(), QUICK) as port, connected(port) as client:
         begun_s = time.monotonic()
         while time.monotonic() - begun_s < 2 * QUICK.request_s:
@@ -105,7 +105,7 @@ def test_a_connection_in_use_outlives_the_limit_for_silence() -> None:
             time.sleep(0.02)
 
 
-def test_a_client_that_does_not_read_costs_little_memory_and_is_dropped() -> None:
+def test_a_client_that_does_not_read_is_dropped_and_takes_little_memory() -> None:
     site = Site()
     with serving(site, QUICK) as port, connected(port, GET % b"stream"):
         assert site.stream_ended.wait(PATIENCE_S)
@@ -113,7 +113,7 @@ def test_a_client_that_does_not_read_costs_little_memory_and_is_dropped() -> Non
         assert site.streamed_bytes < 32 << 20
 
 
-def test_a_client_that_reads_too_little_is_dropped() -> None:
+def test_a_client_that_reads_too_slowly_is_dropped() -> None:
     site = Site()
     limits = ConnectionLimits(answer_s=0.5, answer_bytes=1 << 30)
     with serving(site, limits) as port, connected(port, GET % b"stream") as client:
@@ -124,7 +124,7 @@ def test_a_client_that_reads_too_little_is_dropped() -> None:
         assert site.stream_ended.is_set()
 
 
-def test_a_slow_client_that_reads_enough_is_served_on() -> None:
+def test_a_slow_client_above_the_limit_is_served() -> None:
     site = Site()
     limits = ConnectionLimits(answer_s=0.3, answer_bytes=1)
     with serving(site, limits) as port, connected(port, GET % b"stream") as client:
@@ -137,11 +137,11 @@ def test_a_slow_client_that_reads_enough_is_served_on() -> None:
     assert site.stream_ended.wait(PATIENCE_S)
 
 
-def test_200_at_once_are_answered_beside_100_that_trickle() -> None:
+def test_200_clients_are_answered_despite_100_slow_ones() -> None:
     with serving(Site()) as port, contextlib.ExitStack() as stack:
-        said = (b"", b"GET / HTTP/1.1\r\nHo")
+        message = (b"", b"GET / HTTP/1.1\r\nHo")
         for number in range(100):
-            stack.enter_context(connected(port, said[number % 2]))
+            stack.enter_context(connected(port, message[number % 2]))
         barrier = threading.Barrier(200)
 
         def ask(number: int) -> bool:
@@ -154,7 +154,7 @@ def test_200_at_once_are_answered_beside_100_that_trickle() -> None:
             assert all(pool.map(ask, range(200)))
 
 
-def test_the_longest_silent_makes_room() -> None:
+def test_the_longest_idle_connection_is_closed() -> None:
     site = Site()
     with serving(site, ConnectionLimits(connections=5)) as port, contextlib.ExitStack() as stack:
         waiting = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(2)]
@@ -169,7 +169,7 @@ def test_the_longest_silent_makes_room() -> None:
             assert answered(client)[0] == 200
 
 
-def test_beyond_the_limit_new_connections_wait_for_an_old_one() -> None:
+def test_new_connections_wait_at_the_limit() -> None:
     site = Site()
     with serving(site, ConnectionLimits(connections=2)) as port, contextlib.ExitStack() as stack:
         old = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(2)]
@@ -180,7 +180,7 @@ def test_beyond_the_limit_new_connections_wait_for_an_old_one() -> None:
         assert answered(old[1])[0] == 200
 
 
-def test_threads_are_bounded() -> None:
+def test_the_number_of_threads_is_limited() -> None:
     site = Site()
     with serving(site, ConnectionLimits(threads=3)) as port, contextlib.ExitStack() as stack:
         clients = [stack.enter_context(connected(port, GET % b"wait%d" % i)) for i in range(12)]
@@ -191,14 +191,14 @@ def test_threads_are_bounded() -> None:
         assert site.most_at_once == 3
 
 
-def test_a_client_that_has_said_everything_gets_its_answer() -> None:
+def test_a_half_closed_connection_gets_its_answer() -> None:
     with serving(Site()) as port, connected(port, GET % b"half") as client:
         client.shutdown(socket.SHUT_WR)
         assert answered(client) == (200, b"localhost /half")
         assert client.recv(1) == b""
 
 
-def test_a_client_that_leaves_ends_its_stream() -> None:
+def test_a_disconnected_client_ends_its_stream() -> None:
     site = Site()
     with serving(site) as port:
         with connected(port, GET % b"stream") as client:
@@ -206,27 +206,27 @@ def test_a_client_that_leaves_ends_its_stream() -> None:
         assert site.stream_ended.wait(PATIENCE_S)
 
 
-def test_requests_sent_without_waiting_are_answered_in_order() -> None:
-    said = b"".join(GET % b"%d" % number for number in range(20))
+def test_pipelined_requests_are_answered_in_order() -> None:
+    message = b"".join(GET % b"%d" % number for number in range(20))
     last = b"GET /20 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    with serving(Site()) as port, connected(port, said + last) as client:
+    with serving(Site()) as port, connected(port, message + last) as client:
         paths = re.findall(rb"localhost /(\d+)", all_bytes(client))
         assert [int(path) for path in paths] == list(range(21))
 
 
-def test_what_waits_for_leave_to_send_its_body_is_answered() -> None:
-    said = b"GET /x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n"
-    with serving(Site()) as port, connected(port, said) as client:
+def test_expect_continue_is_answered() -> None:
+    message = b"GET /x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n"
+    with serving(Site()) as port, connected(port, message) as client:
         assert answered(client) == (200, b"localhost /x")
 
 
 def test_head_sends_no_body() -> None:
-    said = b"HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(Site()) as port, connected(port, said) as client:
+    message = b"HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(Site()) as port, connected(port, message) as client:
         assert all_bytes(client).partition(b"\r\n\r\n")[2] == b""
 
 
-def test_the_server_tells_no_version() -> None:
+def test_the_server_header_has_no_version() -> None:
     with serving(Site()) as port:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         connection.request("GET", "/")
@@ -234,9 +234,9 @@ def test_the_server_tells_no_version() -> None:
             assert connection.getresponse().headers["Server"] == "torch-tb-profiler"
 
 
-def test_an_absolute_address_counts_more_than_host() -> None:
-    said = b"GET http://other.example:80/x?y HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(Site()) as port, connected(port, said) as client:
+def test_an_absolute_address_overrides_host() -> None:
+    message = b"GET http://other.example:80/x?y HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(Site()) as port, connected(port, message) as client:
         assert answered(client) == (200, b"other.example:80 /x")
 
 
@@ -245,7 +245,7 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "code"),
+    ("message", "status", "code"),
     [
         pytest.param(POST % (8 << 20) + bytes(8 << 20), 405, "method_not_allowed", id="post"),
         pytest.param(POST % (1 << 40), 405, "method_not_allowed", id="post to come"),
@@ -280,21 +280,23 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
         pytest.param(b"get / HTTP/1.1\r\n\r\n", 400, "bad_request", id="small letters"),
     ],
 )
-def test_what_is_not_served_is_refused_with_the_reason(said: bytes, status: int, code: str) -> None:
+def test_unsupported_requests_are_refused_with_a_reason(
+    message: bytes, status: int, code: str
+) -> None:
     with serving(Site()) as port, connected(port) as client:
-        sender = threading.Thread(target=_say, args=(client, said))
+        sender = threading.Thread(target=_say, args=(client, message))
         sender.start()
         answer = answered(client)
         sender.join(PATIENCE_S)
         assert (answer[0], error_code(answer[1])) == (status, code)
 
 
-def _say(client: socket.socket, said: bytes) -> None:
+def _say(client: socket.socket, message: bytes) -> None:
     with contextlib.suppress(OSError):  # a refused client need not be heard to the end
-        client.sendall(said)
+        client.sendall(message)
 
 
-def test_a_refused_client_that_goes_on_talking_is_dropped() -> None:
+def test_a_refused_client_that_keeps_sending_is_dropped() -> None:
     with serving(Site(), QUICK) as port, connected(port, POST % (1 << 40)) as client:
         sender = threading.Thread(target=_say, args=(client, bytes(256 << 20)))
         sender.start()
@@ -303,7 +305,7 @@ def test_a_refused_client_that_goes_on_talking_is_dropped() -> None:
         assert not sender.is_alive()
 
 
-def test_urgent_bytes_end_the_connection() -> None:
+def test_urgent_data_closes_the_connection() -> None:
     with serving(Site()) as port, connected(port) as client:
         client.send(b"x", socket.MSG_OOB)
         assert all_bytes(client) == b""
@@ -335,7 +337,7 @@ with serving(Site()) as port:
 
 @pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are told to Unix")
-def test_without_files_to_spare_the_longest_silent_makes_room() -> None:
+def test_without_free_descriptors_the_longest_idle_connection_is_closed() -> None:
     with python_of(FEW_FILES) as (process, port), contextlib.ExitStack() as stack:
         for _ in range(60):
             stack.enter_context(connected(port))
@@ -364,7 +366,7 @@ with serving(site) as port:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the memory of Linux")
-def test_where_no_more_threads_can_be_started_those_there_are_answer() -> None:
+def test_existing_threads_answer_if_none_can_be_started() -> None:
     with python_of(FEW_THREADS) as (process, port), contextlib.ExitStack() as stack:
         assert process.stdin is not None
         clients = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(60)]

@@ -16,7 +16,7 @@ def nothing(_environ: dict[str, Any], _start_response: Any) -> list[bytes]:
     return []
 
 
-def test_who_has_answered_when_the_server_has_ended_wakes_nobody(
+def test_a_thread_that_finishes_after_the_end_is_harmless(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     server = HttpServer(nothing, socket.create_server(("127.0.0.1", 0)), ConnectionLimits())
@@ -26,7 +26,7 @@ def test_who_has_answered_when_the_server_has_ended_wakes_nobody(
     assert not caplog.records
 
 
-def test_a_loop_that_cannot_be_woken_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_wakeup_of_the_loop_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     server = HttpServer(nothing, socket.create_server(("127.0.0.1", 0)), ConnectionLimits())
 
     def fails() -> None:

@@ -36,7 +36,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     return serve(path.parent, ["w"])
 
 
-def test_screens_have_them_beside_the_names(ask: Ask) -> None:
+def test_screens_have_short_names(ask: Ask) -> None:
     head, _ = decoded(ask("timeline?start_ns=0&end_ns=300000&width_px=300").data)
     shorts = dict(zip(head["names"], head["short_names"], strict=True))
     assert shorts[MANGLED] == SHORT
@@ -53,34 +53,34 @@ def test_names_by_code_and_in_pages(ask: Ask) -> None:
     demangled = dict(zip(page["names"], page["demangled_names"], strict=True))
     assert (demangled[MANGLED], demangled[PLAIN], demangled[OPERATOR]) == (DEMANGLED, None, None)
     codes = ",".join(map(str, page["codes"]))
-    told = ask(f"timeline/names?codes={codes}").get_json()
+    result = ask(f"timeline/names?codes={codes}").get_json()
     for key in ("short_names", "demangled_names"):
-        assert told[key] == page[key]
+        assert result[key] == page[key]
 
 
 def test_search_range_and_arrows(ask: Ask) -> None:
-    found = ask("timeline/search?q=reduce_kernel").get_json()
-    assert [(name["name"], name["short_name"]) for name in found["names"]] == [(MANGLED, SHORT)]
-    assert [name["demangled_name"] for name in found["names"]] == [DEMANGLED]
-    assert [hit["short_name"] for hit in found["hits"]] == [SHORT]
-    assert [hit["demangled_name"] for hit in found["hits"]] == [DEMANGLED]
+    actual = ask("timeline/search?q=reduce_kernel").get_json()
+    assert [(name["name"], name["short_name"]) for name in actual["names"]] == [(MANGLED, SHORT)]
+    assert [name["demangled_name"] for name in actual["names"]] == [DEMANGLED]
+    assert [hit["short_name"] for hit in actual["hits"]] == [SHORT]
+    assert [hit["demangled_name"] for hit in actual["hits"]] == [DEMANGLED]
     summary = ask("timeline/range?start_ns=0&end_ns=200000").get_json()
     assert [kernel["short_name"] for kernel in summary["kernels"]] == [SHORT, PLAIN]
     assert [kernel["demangled_name"] for kernel in summary["kernels"]] == [DEMANGLED, None]
     assert [operator["short_name"] for operator in summary["operators"]] == [None]
-    flows = ask(f"timeline/flows?slice={found['hits'][0]['id']}").get_json()
+    flows = ask(f"timeline/flows?slice={actual['hits'][0]['id']}").get_json()
     assert flows["slice"]["short_name"] == SHORT
 
 
-def test_a_kernel_is_found_by_any_of_its_names(ask: Ask) -> None:
+def test_search_matches_all_names_of_a_kernel(ask: Ask) -> None:
     for query in ("Mean<float>", "at::native::MeanOps", "13reduce_kernel", f"={SHORT}"):
-        found = ask(f"timeline/search?q={quote(query)}").get_json()
-        assert [name["name"] for name in found["names"]] == [MANGLED], query
+        actual = ask(f"timeline/search?q={quote(query)}").get_json()
+        assert [name["name"] for name in actual["names"]] == [MANGLED], query
 
 
-def test_a_slice_and_what_it_is_linked_to(ask: Ask) -> None:
-    found = ask("timeline/search?q=reduce_kernel").get_json()
-    kernel = ask(f"slice/{found['hits'][0]['id']}").get_json()["slice"]
+def test_a_slice_and_its_links(ask: Ask) -> None:
+    actual = ask("timeline/search?q=reduce_kernel").get_json()
+    kernel = ask(f"slice/{actual['hits'][0]['id']}").get_json()["slice"]
     assert (kernel["name"], kernel["short_name"]) == (MANGLED, SHORT)
     assert kernel["demangled_name"].startswith("void at::native::reduce_kernel<512, 1, ")
     (owner,) = kernel["links"]["owner"]["slices"]

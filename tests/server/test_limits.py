@@ -8,7 +8,7 @@ from torch_tb_profiler.server.app import STREAM_PIECE_BYTES
 from torch_tb_profiler.server.limits import AnswerLimits, ConnectionLimits
 
 
-def test_the_documented_limits() -> None:
+def test_limits_match_the_documentation() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "safety.md"
     text = page.read_text(encoding="utf-8").partition("## A server for others")[2]
     answers, connections = AnswerLimits(), ConnectionLimits()
@@ -26,6 +26,6 @@ def test_the_documented_limits() -> None:
         assert row in text
 
 
-def test_pages_find_a_thread_however_many_wait() -> None:
+def test_pages_get_a_thread_despite_waiting_requests() -> None:
     answers = AnswerLimits()
     assert ConnectionLimits().threads > answers.computing + answers.streams + answers.waiting

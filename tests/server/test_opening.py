@@ -39,7 +39,7 @@ def get(client: Client, url: str, status: int = 200) -> Any:
     return response.json
 
 
-def test_a_file_that_was_left_out_becomes_a_run(client: Client) -> None:
+def test_a_skipped_file_becomes_a_run(client: Client) -> None:
     (left_out,) = get(client, "/api/runs")["left_out"]
     assert (left_out["name"], left_out["reason"]) == ("config.json", "not_a_trace")
     opened = get(client, "/api/open?name=config.json")
@@ -50,11 +50,11 @@ def test_a_file_that_was_left_out_becomes_a_run(client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "none.json", "../x.json", "%00", "a" * 3000])
-def test_names_that_were_not_listed_are_unknown(client: Client, name: str) -> None:
+def test_unlisted_names_are_unknown(client: Client, name: str) -> None:
     assert get(client, f"/api/open?name={name}", 404)["error"]["code"] == "unknown_file"
 
 
-def test_a_trace_that_is_deleted_while_it_is_shown_leads_on(
+def test_a_trace_deleted_while_it_is_shown(
     client: Client, catalog: Catalog, tmp_path: Path
 ) -> None:
     get(client, "/api/view/overview?run=exp")

@@ -34,7 +34,7 @@ serve(sys.argv[1], port=0)
 """
 
 
-def test_a_process_that_serves_until_it_is_interrupted(tmp_path: Path, write_trace: Writer) -> None:
+def test_serving_until_an_interrupt(tmp_path: Path, write_trace: Writer) -> None:
     write_trace(tmp_path / "r" / "w.pt.trace.json")
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", SERVE, str(tmp_path)],
@@ -91,7 +91,7 @@ def test_an_ipv6_address(tmp_path: Path) -> None:
         assert response.status == 200
 
 
-def test_ctrl_c_ends_requests_under_way(tmp_path: Path) -> None:
+def test_ctrl_c_ends_running_requests(tmp_path: Path) -> None:
     (tmp_path / "big.pt.trace.json").write_bytes(b'{"traceEvents": [' + bytes(64 << 20))
     with (
         subprocess.Popen(
@@ -114,9 +114,7 @@ def test_ctrl_c_ends_requests_under_way(tmp_path: Path) -> None:
     assert (process.returncode, output, errors) == (0, "Stopped.\n", "")
 
 
-def test_many_clients_at_once_on_a_trace_nobody_opened_yet(
-    tmp_path: Path, write_trace: Writer
-) -> None:
+def test_many_clients_of_an_unopened_trace(tmp_path: Path, write_trace: Writer) -> None:
     write_trace(tmp_path / "r" / "w.pt.trace.json", tuple(f"op{i % 50}" for i in range(5000)))
     server = make_app_server(str(tmp_path), port=0, host="127.0.0.1", cache=None)
     barrier = threading.Barrier(100)
@@ -167,7 +165,7 @@ def test_the_url_opens_in_a_browser_on_this_machine(host: str, url: str) -> None
     assert server_url(Server(), host) == url  # type: ignore[arg-type]
 
 
-def test_names_that_are_answered() -> None:
+def test_allowed_host_names() -> None:
     assert allowed_hosts("127.0.0.1") == LOOPBACK_HOSTS
     assert allowed_hosts("localhost") == LOOPBACK_HOSTS
     assert "127.0.0.2" in (allowed_hosts("127.0.0.2") or ())
@@ -176,14 +174,14 @@ def test_names_that_are_answered() -> None:
     assert allowed_hosts("build-host") is None
 
 
-def test_names_that_are_given_are_answered_too() -> None:
+def test_additional_host_names_are_answered() -> None:
     names = ["traces.example.org"]
     assert allowed_hosts("127.0.0.1", names) == LOOPBACK_HOSTS | {"traces.example.org"}
     assert allowed_hosts("0.0.0.0", names) == LOOPBACK_HOSTS | {"traces.example.org"}
     assert "Build-Host".lower() in (allowed_hosts("Build-Host", names) or ())
 
 
-def test_a_server_answers_to_the_names_that_it_is_given_and_to_no_others(tmp_path: Path) -> None:
+def test_a_server_answers_only_to_its_host_names(tmp_path: Path) -> None:
     server = make_app_server(
         str(tmp_path),
         port=0,
@@ -211,7 +209,7 @@ def test_a_server_answers_to_the_names_that_it_is_given_and_to_no_others(tmp_pat
                 assert status == 200 or "--allow-host" in body["error"]["hint"]
 
 
-def test_a_place_that_does_not_exist_is_not_served(tmp_path: Path) -> None:
+def test_a_missing_path_is_not_served(tmp_path: Path) -> None:
     with pytest.raises(OpenError) as caught:
         make_app_server(str(tmp_path / "none"), port=0, host="127.0.0.1", cache=None)
     assert caught.value.problem.code == "not_found"

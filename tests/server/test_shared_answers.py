@@ -32,7 +32,7 @@ class Work:
         return self.times
 
 
-def test_the_same_question_is_computed_once_while_it_is_under_way() -> None:
+def test_concurrent_equal_requests_are_computed_once() -> None:
     room = WaitingRoom(30, PATIENCE_S, 1)
     answers: SharedAnswers[int] = SharedAnswers(room)
     work = Work()
@@ -49,7 +49,7 @@ def test_the_same_question_is_computed_once_while_it_is_under_way() -> None:
     assert answers.answer("q", work) == 2
 
 
-def test_an_error_reaches_everybody_and_is_not_kept() -> None:
+def test_an_error_reaches_all_and_is_not_cached() -> None:
     answers: SharedAnswers[int] = SharedAnswers(WaitingRoom(1, PATIENCE_S, 1))
 
     def fail() -> int:
@@ -61,7 +61,7 @@ def test_an_error_reaches_everybody_and_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("room", [WaitingRoom(0, PATIENCE_S, 1), WaitingRoom(5, 0.05, 1)])
-def test_no_seat_or_too_long_a_wait(room: WaitingRoom) -> None:
+def test_no_seat_or_wait_too_long(room: WaitingRoom) -> None:
     answers: SharedAnswers[int] = SharedAnswers(room)
     work = Work()
     with ThreadPoolExecutor(1) as pool:

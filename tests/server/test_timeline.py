@@ -85,7 +85,7 @@ def ask(tmp_path: Path) -> Ask:
     return serve(tmp_path, [""])
 
 
-def test_tracks(ask: Ask) -> None:
+def test_tracks_of_a_trace(ask: Ask) -> None:
     body = ask("timeline/tracks").get_json()
     assert body["end_ns"] == 900_000
     assert body["origin_us"] == 1000
@@ -98,7 +98,7 @@ def test_tracks(ask: Ask) -> None:
     assert body["categories"][9]["key"] == "kernel"
 
 
-def test_a_screen_says_what_the_file_says(ask: Ask) -> None:
+def test_a_screen_matches_the_file(ask: Ask) -> None:
     tracks = ask("timeline/tracks").get_json()["tracks"]
     response = ask("timeline?start_ns=0&end_ns=900000&width_px=900")
     assert response.content_type == "application/octet-stream"
@@ -106,12 +106,12 @@ def test_a_screen_says_what_the_file_says(ask: Ask) -> None:
     assert (head["start_ns"], head["end_ns"], head["bucket_ns"]) == (0, 900_000, 512)
     whole: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
     for at in range(len(arrays["lane_track"])):
-        place = (tracks[arrays["lane_track"][at]]["kind"], int(arrays["lane_row"][at]))
+        location = (tracks[arrays["lane_track"][at]]["kind"], int(arrays["lane_row"][at]))
         for row in range(*arrays["lane_slices"][at : at + 2].tolist()):
             name = head["names"][arrays["slice_name"][row]]
             times = (int(arrays["slice_start_ns"][row]), int(arrays["slice_dur_ns"][row]))
-            whole.setdefault(place, []).append((name, *times))
-        if place == ("operators", 0):
+            whole.setdefault(location, []).append((name, *times))
+        if location == ("operators", 0):
             merged = slice(*arrays["lane_merged"][at : at + 2].tolist())
             assert arrays["lane_bucket_ns"][at] == 512
             assert arrays["merged_count"][merged].sum() == 1000
@@ -162,14 +162,14 @@ def test_range_search_and_flows(ask: Ask) -> None:
     assert (gpu["busy_us"], gpu["idle_us"]) == (250, 650)
     names = {"name": "gemm", "short_name": "gemm", "demangled_name": None}
     assert summary["kernels"] == [{**names, "count": 1, "self_us": 250, "total_us": 250}]
-    found = ask("timeline/search?q=EMPTY").get_json()
-    assert (found["count"], len(found["hits"])) == (1000, 1000)
-    assert found["names"][0]["name"] == "aten::empty"
-    code = found["names"][0]["code"]
-    assert found["name_codes"] == [code]
-    third = found["hits"][2]
+    result = ask("timeline/search?q=EMPTY").get_json()
+    assert (result["count"], len(result["hits"])) == (1000, 1000)
+    assert result["names"][0]["name"] == "aten::empty"
+    code = result["names"][0]["code"]
+    assert result["name_codes"] == [code]
+    third = result["hits"][2]
     around = ask(f"timeline/search?name_code={code}&from_slice={third['id']}").get_json()
-    assert (around["previous"], around["next"]) == (found["hits"][1], found["hits"][3])
+    assert (around["previous"], around["next"]) == (result["hits"][1], result["hits"][3])
     (launch,) = ask("timeline/search?q=cudaLaunch").get_json()["hits"]
     assert (launch["track"], launch["lane"]) == ("t0.operators", 2)
     flows = ask(f"timeline/flows?slice={launch['id']}").get_json()
@@ -200,14 +200,14 @@ def test_range_search_and_flows(ask: Ask) -> None:
         "timeline/range?start_ns=9&end_ns=1",
     ],
 )
-def test_questions_that_make_no_sense(ask: Ask, query: str) -> None:
+def test_invalid_requests(ask: Ask, query: str) -> None:
     response = ask(query)
     assert response.status_code == 400
     assert response.get_json()["error"]["code"] == "bad_parameter"
 
 
 @pytest.mark.parametrize("query", ["timeline/", "timeline/x", "timeline/flows?slice=999999"])
-def test_what_is_not_there(ask: Ask, query: str) -> None:
+def test_unknown_tracks_and_slices(ask: Ask, query: str) -> None:
     assert ask(query).status_code == 404
 
 
@@ -275,10 +275,10 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
     offsets = {clock["worker"]: clock["offset_ns"] for clock in clocks["workers"]}
     assert list(offsets) == workers
     assert offsets[workers[0]] == 0
-    found = client.get(
+    result = client.get(
         f"/api/timeline/search?worker={workers[0]}&q=gloo:all_reduce", headers=headers
     )
-    hit = found.get_json()["hits"][0]
+    hit = result.get_json()["hits"][0]
     url = f"/api/timeline/flows?worker={workers[0]}&slice={hit['id']}&peers=1"
     flows = client.get(url, headers=headers).get_json()["flows"]
     peers = [flow for flow in flows if flow["kind"] == "collective"]
@@ -295,7 +295,7 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
         assert moved_us == pytest.approx(own["start_us"] - origin_us, abs=0.01)
 
 
-def test_a_slice_that_is_no_collective_opens_no_other_trace(samples: Path) -> None:
+def test_other_traces_are_opened_only_for_collectives(samples: Path) -> None:
     catalog = Catalog([TraceRoot(str(samples / "cpu_ddp4_gloo"))], cache=None)
     client = Client(standalone_app(Site(catalog, "standalone")))
     own, *others = catalog.contents().files()
@@ -309,7 +309,7 @@ def test_a_slice_that_is_no_collective_opens_no_other_trace(samples: Path) -> No
     assert [catalog.store.status(file, "summary").state for file in others] == ["queued"] * 3
 
 
-def test_of_many_peers_those_that_came_last_are_told(tmp_path: Path) -> None:
+def test_of_many_peers_the_last_arrivals_are_listed(tmp_path: Path) -> None:
     names = [f"w{number:02}" for number in range(20)]
     for number, worker in enumerate(names):
         begin = 1000 + 3 * number
@@ -376,8 +376,8 @@ def test_screens_of_real_traces_hold_every_slice(samples: Path) -> None:
         catalog.store.wait([file], None)
         headers = {"Host": "localhost"}
         tracks = client.get("/api/timeline/tracks", headers=headers).get_json()["tracks"]
-        asked = ",".join(t["key"] for t in tracks if t["kind"] not in ("merged", "counter"))
-        body = client.get(f"/api/timeline?width_px=1600&tracks={asked}", headers=headers).data
+        requested = ",".join(t["key"] for t in tracks if t["kind"] not in ("merged", "counter"))
+        body = client.get(f"/api/timeline?width_px=1600&tracks={requested}", headers=headers).data
         _, arrays = decoded(body)
         count = open_file(open_location(str(files[0])), cache=None).slices.height
         assert len(arrays["slice_id"]) + arrays["merged_count"].sum() == count

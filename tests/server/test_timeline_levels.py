@@ -22,9 +22,9 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
 
 def test_tracks_and_a_screen_of_them(ask: Ask) -> None:
     plain = ask("timeline/tracks").get_json()
-    told = ask("timeline/tracks?levels=ranges:1").get_json()
-    assert told["tracks"][: len(plain["tracks"])] == plain["tracks"]
-    added = told["tracks"][len(plain["tracks"]) :]
+    result = ask("timeline/tracks?levels=ranges:1").get_json()
+    assert result["tracks"][: len(plain["tracks"])] == plain["tracks"]
+    added = result["tracks"][len(plain["tracks"]) :]
     assert [(track["title"], track["kind"], track["lanes"]) for track in added] == [
         ("Ranges (user)", "levels", 1),
         ("Ranges (user)", "levels", 1),
@@ -36,11 +36,11 @@ def test_tracks_and_a_screen_of_them(ask: Ask) -> None:
     # From the start of the kernel to its end, not as the range ran on the host.
     assert arrays["slice_start_ns"].tolist() == [100_000]
     assert arrays["slice_dur_ns"].tolist() == [90_000]
-    category = told["categories"][arrays["slice_category"][0]]
+    category = result["categories"][arrays["slice_category"][0]]
     assert category["key"] == "group"
 
 
-def test_levels_that_make_no_sense(ask: Ask) -> None:
+def test_invalid_levels(ask: Ask) -> None:
     answer = ask("timeline/tracks?levels=frames:2")
     assert answer.status_code == 400
     assert "modules, ranges" in answer.get_json()["error"]["message"]

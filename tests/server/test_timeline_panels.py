@@ -36,18 +36,18 @@ def client(tmp_path: Path) -> Client:
 def test_a_range_on_some_tracks(client: Client) -> None:
     tracks = client.get("/api/timeline/tracks").get_json()["tracks"]
     hosts = [track["key"] for track in tracks if track["kind"] == "operators"]
-    told = client.get(f"/api/timeline/range?tracks={hosts[1]}").get_json()
-    assert [(entry["name"], entry["count"]) for entry in told["operators"]] == [("aten::mm", 1)]
-    assert (told["gpus"], told["kernels"]) == ([], [])
+    result = client.get(f"/api/timeline/range?tracks={hosts[1]}").get_json()
+    assert [(entry["name"], entry["count"]) for entry in result["operators"]] == [("aten::mm", 1)]
+    assert (result["gpus"], result["kernels"]) == ([], [])
     whole = client.get("/api/timeline/range").get_json()
     assert [(entry["name"], entry["count"]) for entry in whole["operators"]] == [("aten::mm", 2)]
     assert client.get("/api/timeline/range?tracks=nowhere").status_code == 400
 
 
-def test_gaps_and_namesakes(client: Client) -> None:
-    told = client.get("/api/timeline/gaps?start_ns=0&end_ns=90000").get_json()
-    assert (told["count"], told["total_us"]) == (2, 65.0)
-    assert {gap["gap"]["start_ns"] for gap in told["gaps"]} == {0, 65_000}
+def test_gaps_and_slices_of_the_same_name(client: Client) -> None:
+    result = client.get("/api/timeline/gaps?start_ns=0&end_ns=90000").get_json()
+    assert (result["count"], result["total_us"]) == (2, 65.0)
+    assert {gap["gap"]["start_ns"] for gap in result["gaps"]} == {0, 65_000}
     namesakes = client.get("/api/timeline/namesakes?slice=0").get_json()["namesakes"]
     assert (namesakes["count"], namesakes["shorter"]) == (2, 1)
     assert client.get("/api/timeline/namesakes?slice=99").status_code == 404
@@ -67,11 +67,11 @@ def test_arguments_of_a_slice(client: Client) -> None:
 
 
 def test_the_critical_path(client: Client) -> None:
-    told = client.get("/api/timeline/critical_path").get_json()
+    result = client.get("/api/timeline/critical_path").get_json()
     # The kernel is linked to no launch; the longer operator is what the recording ends with.
-    assert (told["steps"], told["start_ns"], told["end_ns"]) == (["0"], 0, 90_000)
-    pieces = [(each["name"], each["start_ns"], each["dur_ns"]) for each in told["pieces"]]
-    assert (pieces, told["count"]) == ([("aten::mm", 0, 90_000)], 1)
+    assert (result["steps"], result["start_ns"], result["end_ns"]) == (["0"], 0, 90_000)
+    pieces = [(each["name"], each["start_ns"], each["dur_ns"]) for each in result["pieces"]]
+    assert (pieces, result["count"]) == ([("aten::mm", 0, 90_000)], 1)
     later = client.get("/api/timeline/critical_path?start_ns=95000&end_ns=99000").get_json()
     assert (later["pieces"], later["count"]) == ([], 0)
     assert client.get("/api/timeline/critical_path?steps=7").status_code == 400

@@ -29,7 +29,7 @@ class Sum(LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.01)
 
 
-class Tell(Callback):
+class ProgressCallback(Callback):
     """Tells the truth."""
 
     def __init__(self, truth: Truth) -> None:
@@ -53,7 +53,7 @@ def main() -> None:
     truth = Truth()
     trainer = Trainer(
         accelerator="cpu",
-        callbacks=[Tell(truth)],
+        callbacks=[ProgressCallback(truth)],
         enable_checkpointing=False,
         enable_model_summary=False,
         enable_progress_bar=False,

@@ -24,7 +24,7 @@ class Sum(nn.Module):
         return {"loss": tiny.loss_of(self.net, rows)}
 
 
-class Tell(TrainerCallback):
+class ProgressCallback(TrainerCallback):
     """Tells the truth."""
 
     def __init__(self, truth: Truth) -> None:
@@ -72,7 +72,7 @@ def main() -> None:
             train_dataset=Named(128),
             eval_dataset=Named(32),
             data_collator=collate,
-            callbacks=[Tell(truth)],
+            callbacks=[ProgressCallback(truth)],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()

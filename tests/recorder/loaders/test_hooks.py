@@ -61,8 +61,8 @@ class Recording:
     def blocks(self, kind: str) -> list[Block]:
         """The blocks of a kind, with the recording ended."""
         text = self.end()
-        found = [json.loads(line) for line in text.splitlines()]
-        return [block for block in found if block["kind"] == kind]
+        actual = [json.loads(line) for line in text.splitlines()]
+        return [block for block in actual if block["kind"] == kind]
 
     def end(self) -> bytes:
         """End the recording; its journal."""
@@ -78,26 +78,26 @@ class Recording:
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Iterator[Recording]:
-    made = Recording(tmp_path)
-    yield made
+    created = Recording(tmp_path)
+    yield created
     session.end("exit")
 
 
 def taken(loader: Any, step_s: float = 0.0, count: int | None = None) -> dict[str, list[int]]:
     """What a program measures itself that takes batches: the fields of each, and its wait."""
-    told: dict[str, list[int]] = {key: [] for key in (*FIELDS, "wait_ns")}
+    result: dict[str, list[int]] = {key: [] for key in (*FIELDS, "wait_ns")}
     batches = iter(loader)
-    while count is None or len(told["wait_ns"]) < count:
+    while count is None or len(result["wait_ns"]) < count:
         started = time.perf_counter_ns()
         try:
             batch = next(batches)
         except StopIteration:
             break
-        told["wait_ns"].append(time.perf_counter_ns() - started)
+        result["wait_ns"].append(time.perf_counter_ns() - started)
         for key, value in zip(FIELDS, batch, strict=True):
-            told[key].append(value)
+            result[key].append(value)
         time.sleep(step_s)
-    return told
+    return result
 
 
 CLOCKS_NS = 2_000_000
@@ -117,43 +117,43 @@ def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], lis
     try:
         loader = DataLoader(Timed(100), 4, num_workers=workers, collate_fn=timed_batch)
         truth = taken(loader, STEP_S)
-        (found,) = recording.loadings()
+        (actual,) = recording.loadings()
     finally:
         session.end("exit")
     measured = {name: sum(truth[f"{name}_ns"]) / 1e3 for name in STAGES}
     whole_us, wait_us = sum(measured.values()), sum(truth["wait_ns"]) / 1e3
     # the program measures what the recorder takes around a wait too, which is no wait
-    slack_us = 300 * found.batches if workers else 0
+    slack_us = 300 * actual.batches if workers else 0
     agree = {
-        name: found.stages[name].total_us == pytest.approx(measured[name], rel=0.05)
+        name: actual.stages[name].total_us == pytest.approx(measured[name], rel=0.05)
         for name in STAGES
     }
-    agree["wait"] = found.wait.total_us == pytest.approx(wait_us, rel=0.05, abs=slack_us)
+    agree["wait"] = actual.wait.total_us == pytest.approx(wait_us, rel=0.05, abs=slack_us)
     agree["wait for the work"] = bool(workers) or (
-        found.wait.total_us == pytest.approx(whole_us, rel=0.05)
+        actual.wait.total_us == pytest.approx(whole_us, rel=0.05)
     )
-    return found, measured, [name for name, is_true in agree.items() if not is_true]
+    return actual, measured, [name for name, is_true in agree.items() if not is_true]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_stages_and_shares_are_those_of_the_dataset(tmp_path: Path, workers: int) -> None:
+def test_stage_times_match_the_dataset(tmp_path: Path, workers: int) -> None:
     """And the diagnosis is that of the guides: reading dominates, workers cure it."""
     for attempt in range(ATTEMPTS):
-        found, truth, differing = compared(tmp_path / str(attempt), workers)
-        said = diagnosis(found)
-        if not differing and said.kind != "workers":
+        actual, truth, differing = compared(tmp_path / str(attempt), workers)
+        output = diagnosis(actual)
+        if not differing and output.kind != "workers":
             break
     assert differing == []
     for name, total_us in truth.items():
-        share = found.stages[name].mean_us / found.work_us
+        share = actual.stages[name].mean_us / actual.work_us
         assert share == pytest.approx(total_us / sum(truth.values()), rel=0.05)
-    assert (found.batches, found.samples, found.workers) == (25, 100, workers)
-    assert [each.calls for each in found.stages.values()] == [25] * 3
-    assert said.stage == "fetch"
+    assert (actual.batches, actual.samples, actual.workers) == (25, 100, workers)
+    assert [each.calls for each in actual.stages.values()] == [25] * 3
+    assert output.stage == "fetch"
     if workers == 0:
-        assert (said.kind, said.needed) == ("in_process", 2)
+        assert (output.kind, output.needed) == ("in_process", 2)
     else:
-        assert said.kind in ("model", "start", "handover")
+        assert output.kind in ("model", "start", "handover")
 
 
 def work_of(recording: Recording) -> dict[tuple[int, int], Block]:
@@ -166,10 +166,10 @@ def work_of(recording: Recording) -> dict[tuple[int, int], Block]:
     }
 
 
-def truth_of(told: dict[str, list[int]]) -> list[dict[str, int]]:
+def truth_of(result: dict[str, list[int]]) -> list[dict[str, int]]:
     """What batches tell of themselves, one after the other."""
-    columns = zip(*told.values(), strict=True)
-    return [dict(zip(told, values, strict=True)) for values in columns]
+    columns = zip(*result.values(), strict=True)
+    return [dict(zip(result, values, strict=True)) for values in columns]
 
 
 def assert_is(work: Block, truth: dict[str, int]) -> None:
@@ -181,7 +181,7 @@ def assert_is(work: Block, truth: dict[str, int]) -> None:
     assert all(work[key] >= truth[key] for key in stages)
 
 
-def test_batches_join_the_work_of_their_workers(recording: Recording) -> None:
+def test_batches_match_the_work_of_their_workers(recording: Recording) -> None:
     """Over two epochs of workers that stay, of a dataset of iterable style."""
     loader = DataLoader(
         TimedStream(6), 3, num_workers=2, collate_fn=timed_batch, persistent_workers=True
@@ -215,7 +215,7 @@ def test_a_spawned_worker_is_recorded(recording: Recording) -> None:
     assert (loader_block["start_method"], loader_block["prefetch_factor"]) == ("spawn", 2)
 
 
-def test_loaders_beside_and_inside_each_other(recording: Recording) -> None:
+def test_concurrent_and_nested_loaders(recording: Recording) -> None:
     """One is left in the middle and begun anew, one loads inside the collate of another."""
     inner = DataLoader(Timed(2), None)
 
@@ -241,12 +241,12 @@ def test_loaders_beside_and_inside_each_other(recording: Recording) -> None:
     assert all(each > 2e6 for each in work[0]["transform_ns"])
 
 
-def test_a_loader_that_is_made_again_is_the_same(recording: Recording) -> None:
+def test_a_recreated_loader_is_the_same_loader(recording: Recording) -> None:
     """As some programs do for each evaluation, and keep the old ones; other data are another."""
-    data, kept = torch.arange(6), []
+    data, retained = torch.arange(6), []
     for _ in range(3):
-        kept.append(DataLoader(data, 2))
-        list(kept[-1])
+        retained.append(DataLoader(data, 2))
+        list(retained[-1])
     list(DataLoader(torch.arange(6), 2))
     taken_by: dict[int, list[int]] = {}
     for block in recording.blocks("batches"):
@@ -255,7 +255,7 @@ def test_a_loader_that_is_made_again_is_the_same(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_failing_sample_fails_as_without_a_recorder(tmp_path: Path, workers: int) -> None:
+def test_a_failing_sample_raises_the_same_error(tmp_path: Path, workers: int) -> None:
     def failure() -> str:
         batches = iter(DataLoader(Failing(7), 2, num_workers=workers))
         try:
@@ -276,7 +276,7 @@ def test_a_failing_sample_fails_as_without_a_recorder(tmp_path: Path, workers: i
     assert sum(len(block["batch"]) for block in batches) == 3
 
 
-def test_a_worker_that_dies_leaves_what_was_recorded(recording: Recording) -> None:
+def test_a_killed_worker_keeps_its_recorded_batches(recording: Recording) -> None:
     loader = DataLoader(Failing(9, dies=True), 2, num_workers=2)
     batches = iter(loader)
     got = [next(batches) for _ in range(4)]
@@ -287,13 +287,13 @@ def test_a_worker_that_dies_leaves_what_was_recorded(recording: Recording) -> No
     assert re.fullmatch(r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly", message)
     assert [each.tolist() for each in got] == [[0, 1], [2, 3], [4, 5], [6, 7]]
     del batches
-    made = {batch for block in recording.blocks("batches") for batch in block["batch"]}
-    assert made == {0, 1, 2, 3}
+    created = {batch for block in recording.blocks("batches") for batch in block["batch"]}
+    assert created == {0, 1, 2, 3}
     assert {"data_loading"} <= {block["what"] for block in recording.blocks("missing")}
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_pinning_is_told_where_there_is_a_device(
+def test_pinning_is_recorded_with_a_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     """A made-up device: pinning takes 4 ms, in the process or in the thread that pins."""
@@ -327,7 +327,7 @@ def test_pinning_is_told_where_there_is_a_device(
     assert all(pin_ns >= 4e6 for _, _, pin_ns in pinned)
 
 
-def test_a_fork_that_records_itself_counts_its_batches_once(tmp_path: Path) -> None:
+def test_a_recorded_fork_counts_its_batches_once(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "parent")
     child = os.fork()
     if child == 0:
@@ -345,7 +345,7 @@ def test_a_fork_that_records_itself_counts_its_batches_once(tmp_path: Path) -> N
     assert delivered == [[0, 1, 2, 3]]
 
 
-def test_the_program_notices_nothing(tmp_path: Path) -> None:
+def test_the_program_is_unaffected(tmp_path: Path) -> None:
     """Random state, pickles and classes are as without a recorder, in the middle and after it."""
     dataset = Timed(6, Burning())
     calls = vars(Burning)["__call__"]
@@ -381,7 +381,7 @@ def test_the_program_notices_nothing(tmp_path: Path) -> None:
     assert [dict(each) for each in after] == [dict(each) for each in before[:-1]]
 
 
-def test_the_cost_is_told(recording: Recording) -> None:
+def test_the_cost_is_recorded(recording: Recording) -> None:
     assert len(list(DataLoader(torch.arange(40), 4))) == 10
     (cost,) = [each for each in recording.blocks("cost") if each["what"] == "loader"]
     assert cost["calls"] == 10

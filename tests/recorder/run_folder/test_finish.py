@@ -35,7 +35,7 @@ def tail_of(path: Path) -> dict[str, Any]:
     return tail
 
 
-def test_traces_get_their_part_of_the_journal_and_all_is_compressed(tmp_path: Path) -> None:
+def test_traces_get_their_journal_and_files_are_compressed(tmp_path: Path) -> None:
     run = Run(steps=300, step_ms=20, windows=((150, 154), (250, 252)), evaluate_every=50)
     write_run(tmp_path, run, [*blocks_of(run), {"kind": "later"}])
     names = [trace_name(run, first) for first, _ in run.windows]
@@ -68,21 +68,21 @@ def test_traces_get_their_part_of_the_journal_and_all_is_compressed(tmp_path: Pa
         times = {each.number: each for each in steps_of(run) if each.phase == "train"}
         begin, end = times[first].start_ns - SECOND_NS, times[last].end_ns + SECOND_NS
         whole = [block for block in blocks_of(run) if block["kind"] in ("batches", "work")]
-        told = {at for block in whole for at in block["start_ns"] if begin <= at <= end}
-        kept = {
+        result = {at for block in whole for at in block["start_ns"] if begin <= at <= end}
+        retained = {
             at
             for kind in ("batches", "work")
             for block in by_kind[kind]
             for at in block["start_ns"]
         }
-        assert kept == told
+        assert retained == result
         for block in by_kind["samples"]:
             assert all(begin <= at <= end for at in block["time_ns"])
             lengths = {len(each["values"]) for each in block["metrics"].values()}
             assert lengths == {len(block["time_ns"])}
 
 
-def test_a_second_time_nothing_changes(tmp_path: Path) -> None:
+def test_finishing_twice_changes_nothing(tmp_path: Path) -> None:
     run = Run(windows=((5, 9),))
     write_run(tmp_path, run)
     path = tmp_path / trace_name(run, 5)
@@ -96,7 +96,7 @@ def test_a_second_time_nothing_changes(tmp_path: Path) -> None:
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == files
 
 
-def test_what_was_killed_gets_its_end_and_loses_the_open_window(tmp_path: Path) -> None:
+def test_a_killed_run_gets_an_end_and_its_open_window_is_lost(tmp_path: Path) -> None:
     run = Run(steps=50, windows=((5, 9), (40, 44)), ended=None)
     blocks = [
         each
@@ -118,7 +118,7 @@ def test_what_was_killed_gets_its_end_and_loses_the_open_window(tmp_path: Path) 
     assert [json.loads(line)["kind"] for line in lines[-2:]] == ["end", "window"]
 
 
-def test_a_half_written_trace_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_a_partially_written_trace_is_recovered(tmp_path: Path) -> None:
     run = Run(windows=((5, 9),))
     write_run(tmp_path, run)
     trace = tmp_path / trace_name(run, 5)
@@ -130,7 +130,7 @@ def test_a_half_written_trace_is_kept_as_it_is(tmp_path: Path) -> None:
     assert worker.windows[0].problem == "it is incomplete"
 
 
-def test_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
+def test_the_journal_of_a_running_process_is_untouched(tmp_path: Path) -> None:
     blocks = blocks_of(Run(pid=os.getpid(), ended=None))
     blocks[0]["host"] = None
     journal = write_run(tmp_path, Run(), blocks)
@@ -142,7 +142,7 @@ def test_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
     assert finish_folder(str(tmp_path)).workers[0].ended == "killed"
 
 
-def test_a_process_that_nobody_waited_for_has_ended(tmp_path: Path) -> None:
+def test_a_zombie_process_counts_as_ended(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     write_run(tmp_path, Run(), blocks_of(Run(pid=child.pid, host=socket.gethostname(), ended=None)))
     assert finish_folder(str(tmp_path)).workers[0].ended is None
@@ -152,7 +152,7 @@ def test_a_process_that_nobody_waited_for_has_ended(tmp_path: Path) -> None:
     child.communicate()
 
 
-def test_a_trace_without_an_event_is_none(tmp_path: Path) -> None:
+def test_a_partial_trace_without_events_is_ignored(tmp_path: Path) -> None:
     write_run(tmp_path, Run())
     begun = tmp_path / "rank0.1.pt.trace.json.partial"
     begun.write_bytes(b'{"schemaVersion": 1,')
@@ -164,14 +164,14 @@ def test_a_trace_without_an_event_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"\0\0\n", b"[" * 10**5, b'{"kind":"window","trace":"../x"}\n{"kind":"steps"}\n']
 )
-def test_any_journal_is_finished(tmp_path: Path, text: bytes) -> None:
+def test_damaged_journals_are_finished(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "rank0.record.jsonl").write_bytes(text)
     (worker,) = finish_folder(str(tmp_path)).workers
     assert worker.ended == "killed"
     assert (tmp_path / "rank0.record.jsonl.gz").exists()
 
 
-def test_without_room_files_stay_as_they_are(
+def test_files_are_unchanged_if_the_disk_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Run(windows=((5, 9),))
@@ -188,29 +188,29 @@ def test_without_room_files_stay_as_they_are(
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b'{"traceEvents":[{"ph":"X"', b"{ }\n"])
-def test_what_does_not_end_as_a_trace_is_not_written_to(tmp_path: Path, text: bytes) -> None:
+def test_an_incomplete_trace_is_not_modified(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "a.pt.trace.json"
     path.write_bytes(text)
     assert append_journal(str(path), [b"{}"]) == "it is incomplete"
     assert path.read_bytes() == text
 
 
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     assert "cannot be read" in finish_folder(str(tmp_path / "none")).problems[0]
 
 
-def test_it_needs_the_standard_library_only() -> None:
+def test_finish_imports_only_the_standard_library() -> None:
     code = (
         "import sys; import torch_tb_profiler.recorder.run_folder.finish; "
         "print({'numpy', 'polars', 'msgspec', 'torch', 'psutil'} & set(sys.modules))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "set()"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "set()"
 
 
-def test_where_the_disk_fills_up_the_trace_is_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_restores_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.pt.trace.json"
     path.write_bytes(b'{"traceEvents":[]\n}')
     write, room = os.write, [30]

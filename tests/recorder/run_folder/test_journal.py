@@ -20,7 +20,7 @@ def opened_in(folder: Path) -> JournalWriter:
     return journal
 
 
-def test_there_is_no_file_before_there_is_something_to_tell(tmp_path: Path) -> None:
+def test_no_file_is_created_before_any_activity(tmp_path: Path) -> None:
     journal = JournalWriter(str(tmp_path / "run"), "host_1")
     journal.write({"kind": "missing"})
     assert not (tmp_path / "run").exists()
@@ -30,7 +30,7 @@ def test_there_is_no_file_before_there_is_something_to_tell(tmp_path: Path) -> N
     assert [line["kind"] for line in journal_lines(journal)] == ["header", "missing", "end"]
 
 
-def test_two_processes_of_one_name_have_a_file_each(tmp_path: Path) -> None:
+def test_two_processes_of_one_name_get_separate_files(tmp_path: Path) -> None:
     journals = [JournalWriter(str(tmp_path), f"host_{pid}") for pid in (1, 2, 2)]
     for journal in journals:
         journal.open({"kind": "header"}, "rank0", f"rank0_{journal.worker}")
@@ -41,7 +41,7 @@ def test_two_processes_of_one_name_have_a_file_each(tmp_path: Path) -> None:
     assert "already" in str(journals[2].problem)
 
 
-def test_a_program_that_closes_every_descriptor_keeps_its_own_files(tmp_path: Path) -> None:
+def test_a_program_that_closes_all_descriptors_keeps_its_files(tmp_path: Path) -> None:
     journal = opened_in(tmp_path)
     opened = int(journal._file or 0)
     os.close(opened)
@@ -56,26 +56,28 @@ def test_a_program_that_closes_every_descriptor_keeps_its_own_files(tmp_path: Pa
     assert [line["kind"] for line in journal_lines(journal)] == ["header", "steps", "end"]
 
 
-def test_lines_of_many_threads_and_of_others_do_not_mix(tmp_path: Path) -> None:
+def test_lines_of_threads_and_processes_do_not_interleave(tmp_path: Path) -> None:
     journal = opened_in(tmp_path)
 
-    def tell(number: int) -> None:
+    def report(number: int) -> None:
         for index in range(50):
             journal.write({"kind": "work", "who": number, "index": index, "text": "x" * 999})
             append_to(journal.path, {"kind": "other", "who": number, "index": index})
 
-    threads = [threading.Thread(target=tell, args=(number,)) for number in range(16)]
+    threads = [threading.Thread(target=report, args=(number,)) for number in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    told = sorted((line["kind"], line["who"], line["index"]) for line in journal_lines(journal)[1:])
-    assert told == sorted(
+    result = sorted(
+        (line["kind"], line["who"], line["index"]) for line in journal_lines(journal)[1:]
+    )
+    assert result == sorted(
         (kind, who, index) for kind in ("work", "other") for who in range(16) for index in range(50)
     )
 
 
-def test_what_cannot_be_written_is_a_problem_and_no_exception(tmp_path: Path) -> None:
+def test_write_failures_are_problems_not_exceptions(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
     journal = opened_in(tmp_path / "run")
     journal.write({"kind": "missing"})

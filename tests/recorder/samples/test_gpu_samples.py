@@ -34,7 +34,7 @@ class Driver:
         self.throttling = 0
         self.counted: dict[int, int] = {}
         self.value_type = pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
-        self.asked: list[tuple[Any, ...]] = []
+        self.requested: list[tuple[Any, ...]] = []
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("nvmlDevice") and name not in ("nvmlInit", "nvmlShutdown"):
@@ -42,7 +42,7 @@ class Driver:
         return lambda *arguments: self._call(name, *arguments)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        self.asked.append((name, *arguments))
+        self.requested.append((name, *arguments))
         if name in self.refused or (name in self.of_cards and arguments[0] == "mig"):
             raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
         answers: dict[str, Callable[..., Any]] = {
@@ -89,16 +89,16 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    made = SimpleNamespace(now=0)
-    monkeypatch.setattr(recorder_clock, "perf_ns", lambda: made.now)
-    return made
+    created = SimpleNamespace(now=0)
+    monkeypatch.setattr(recorder_clock, "perf_ns", lambda: created.now)
+    return created
 
 
 def read(gpus: NvmlGpus) -> dict[str, Reading]:
     return {source: reading for source, _, reading in gpus.read()}
 
 
-def test_every_metric_with_its_unit(clock: SimpleNamespace) -> None:
+def test_all_metrics_and_units(clock: SimpleNamespace) -> None:
     driver, missed = Driver("A100"), list[str]()
     gpus = NvmlGpus(driver, missed.append)
     read(gpus)
@@ -107,8 +107,8 @@ def test_every_metric_with_its_unit(clock: SimpleNamespace) -> None:
         pynvml.NVML_FI_DEV_PCIE_COUNT_TX_BYTES: 5_000,
         pynvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX: 7,
     }
-    (told,) = read(gpus).values()
-    assert told == {
+    (result,) = read(gpus).values()
+    assert result == {
         "utilization": ("%", 70),
         "memory utilization": ("%", 30),
         "memory used": ("bytes", 25),
@@ -142,52 +142,55 @@ def test_every_metric_with_its_unit(clock: SimpleNamespace) -> None:
         (("ApplicationsClocksSetting",), {"clocks limited by settings"}),
     ],
 )  # fmt: skip
-def test_reasons_are_told_apart(bits: tuple[str, ...], metrics: set[str]) -> None:
+def test_throttle_reasons_are_separate(bits: tuple[str, ...], metrics: set[str]) -> None:
     driver = Driver("A100")
     for bit in bits:
         driver.throttling |= getattr(pynvml, f"nvmlClocksThrottleReason{bit}")
-    (told,) = read(NvmlGpus(driver, print)).values()
-    limiting = {metric for metric in told if "throttled" in metric or "limited" in metric}
-    assert {metric for metric in limiting if told[metric][1] == 100} == metrics
+    (result,) = read(NvmlGpus(driver, print)).values()
+    limiting = {metric for metric in result if "throttled" in metric or "limited" in metric}
+    assert {metric for metric in limiting if result[metric][1] == 100} == metrics
 
 
-def test_what_is_not_supported_is_asked_for_once_and_told_together() -> None:
+def test_unsupported_queries_run_once_and_are_reported_together() -> None:
     refused = ("nvmlDeviceGetFieldValues", "nvmlDeviceGetPowerUsage")
     driver, missed = Driver("RTX", refused=refused), list[str]()
     gpus = NvmlGpus(driver, missed.append)
     for _ in range(3):
-        (told,) = read(gpus).values()
-    assert "power" not in told
-    assert "temperature" in told
-    assert driver.asked.count(("nvmlDeviceGetPowerUsage", 0)) == 1
+        (result,) = read(gpus).values()
+    assert "power" not in result
+    assert "temperature" in result
+    assert driver.requested.count(("nvmlDeviceGetPowerUsage", 0)) == 1
     (reason,) = missed
     assert reason.startswith("GPU 0 (RTX) does not report: power (Not Supported), PCIe")
 
 
-def test_a_counter_of_32_bits_wraps(clock: SimpleNamespace) -> None:
+def test_a_32_bit_counter_wraps(clock: SimpleNamespace) -> None:
     driver = Driver("A100")
     driver.value_type = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
-    gpus, told = NvmlGpus(driver, print), []
+    gpus, result = NvmlGpus(driver, print), []
     for time_ns, count in ((0, 2**32 - 100), (10**8, 900), (10**9, 5000)):
         clock.now = time_ns
         driver.counted[pynvml.NVML_FI_DEV_PCIE_COUNT_TX_BYTES] = count
-        told.append(read(gpus)["GPU 0"]["PCIe sent"][1])
-    assert told == [None, 1000 * 10, None], "of a long interval it may have wrapped often"
+        result.append(read(gpus)["GPU 0"]["PCIe sent"][1])
+    assert result == [None, 1000 * 10, None], "of a long interval it may have wrapped often"
 
 
-def test_a_slice_of_a_card_tells_what_it_can_and_the_card_the_rest(
+def test_unsupported_queries_of_a_mig_device_use_its_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(VARIABLE, "MIG-01234")
     power = "nvmlDeviceGetPowerUsage"
     driver = Driver("A100", of_cards=(power,))
-    told = read(NvmlGpus(driver, print))["GPU 0"]
-    assert told["memory in use"] == ("%", 50), "of the slice"
-    assert told["power"] == ("W", 250.5)
-    assert [asked for asked in driver.asked if asked[0] == power] == [(power, "mig"), (power, 0)]
+    result = read(NvmlGpus(driver, print))["GPU 0"]
+    assert result["memory in use"] == ("%", 50), "of the slice"
+    assert result["power"] == ("W", 250.5)
+    assert [requested for requested in driver.requested if requested[0] == power] == [
+        (power, "mig"),
+        (power, 0),
+    ]
 
 
-def test_no_driver_and_no_gpu_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_or_gpu_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoGpusError, match="does not answer: Not Supported"):
         NvmlGpus(Driver(refused=("nvmlInit",)), print)
     with pytest.raises(NoGpusError, match="no NVIDIA GPU"):
@@ -198,14 +201,14 @@ def test_no_driver_and_no_gpu_are_reasons(monkeypatch: pytest.MonkeyPatch) -> No
     assert "leaves this process no GPU" in missed[0]
 
 
-def test_a_program_that_chooses_its_gpu_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_selected_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = NvmlGpus(Driver("A100", "A100"), print)
     assert list(read(gpus)) == ["GPU 0", "GPU 1"]
     monkeypatch.setenv(VARIABLE, "GPU-11")
     assert list(read(gpus)) == ["GPU 0"]
 
 
-def test_cards_that_differ_may_be_counted_in_another_order(
+def test_different_gpus_may_be_numbered_differently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     missed: list[str] = []
@@ -221,14 +224,14 @@ def test_cards_that_differ_may_be_counted_in_another_order(
     ("named", "indices"),
     [("2,0", [2, 0]), ("1,-1,0", [1]), ("-1", []), ("", []), ("3, 1", [3, 1]), ("9,0", [])],
 )
-def test_numbers_that_are_seen(
+def test_visible_device_numbers(
     named: str, indices: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, named)
     assert visible_gpus(4) == [VisibleGpu(n, index=each) for n, each in enumerate(indices)]
 
 
-def test_a_rank_of_several_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_local_rank_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     assert visible_gpus(4) == [VisibleGpu(1, index=1)]
@@ -236,7 +239,7 @@ def test_a_rank_of_several_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert visible_gpus(4) == [VisibleGpu(0, index=3)]
 
 
-def test_where_linux_has_no_driver_nobody_is_asked(
+def test_nvml_is_not_loaded_without_a_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device = tmp_path / "nvidiactl"

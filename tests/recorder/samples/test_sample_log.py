@@ -8,34 +8,34 @@ from hypothesis import strategies as st
 from torch_tb_profiler.recorder.samples.sample_log import CounterRates, SampleLog
 
 
-def test_a_rate_is_of_the_interval_that_ended() -> None:
+def test_a_rate_covers_the_last_interval() -> None:
     rates = CounterRates()
     assert rates.per_second("a", 100, 1_000_000_000) is None
     assert rates.per_second("a", 150, 1_500_000_000) == 100
     assert rates.per_second("b", 5, 1_500_000_000) is None
 
 
-def test_a_counter_that_wraps_is_unknown_once() -> None:
+def test_the_rate_of_a_wrapped_counter_is_unknown_once() -> None:
     rates = CounterRates()
-    told = [rates.per_second("a", count, n * 10**9) for n, count in enumerate((7, 9, 1, 4))]
-    assert told == [None, 2, None, 3]
+    result = [rates.per_second("a", count, n * 10**9) for n, count in enumerate((7, 9, 1, 4))]
+    assert result == [None, 2, None, 3]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**9)), min_size=2))
-def test_nothing_is_lost_where_no_time_goes_by(moves: list[tuple[int, int]]) -> None:
+def test_reads_at_the_same_time_lose_nothing(moves: list[tuple[int, int]]) -> None:
     rates, time_ns, count = CounterRates(), 0, 0
     rates.growth("a", 0, 0)
     grown, passed_ns = 0.0, 0
     for passed_s, more in [*moves, (1, 0)]:
         time_ns, count = time_ns + passed_s * 10**9, count + more
-        told = rates.growth("a", count, time_ns)
-        assert (told is None) == (passed_s == 0)
-        if told is not None:
-            grown, passed_ns = grown + told[0], passed_ns + told[1]
+        result = rates.growth("a", count, time_ns)
+        assert (result is None) == (passed_s == 0)
+        if result is not None:
+            grown, passed_ns = grown + result[0], passed_ns + result[1]
     assert (grown, passed_ns) == (count, time_ns)
 
 
-def test_blocks_hold_columns_of_what_is_read_together() -> None:
+def test_blocks_have_columns_of_metrics_read_together() -> None:
     log = SampleLog()
     log.add("host", 10, {"load": ("", 1.23456)})
     log.add("host", 10, {"CPU": ("%", None)})

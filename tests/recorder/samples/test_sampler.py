@@ -36,9 +36,9 @@ Block = dict[str, Any]
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    made = Session(Options(folder=str(tmp_path)))
-    made.note_activity()
-    return made
+    created = Session(Options(folder=str(tmp_path)))
+    created.note_activity()
+    return created
 
 
 def blocks(session: Session) -> list[Block]:
@@ -108,7 +108,7 @@ def own_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def test_sums_over_a_run_are_those_of_the_system(session: Session) -> None:
+def test_totals_of_a_run_match_the_system(session: Session) -> None:
     taken = Sampler(session)
     with stopped_process() as child:
         session.set_workers({"loader worker 0": child.pid})
@@ -144,24 +144,24 @@ def ticks_s(pid: int) -> float:
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_all_that_is_promised_is_there_and_shares_are_whole(session: Session) -> None:
+def test_all_documented_metrics_exist_and_shares_add_up(session: Session) -> None:
     taken = Sampler(session)
     for _ in range(2):
         taken.sample()
         time.sleep(0.03)
     taken.stop("exit")
-    told: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for block in blocks(session):
         if block["kind"] == "samples":
-            told.setdefault(block["source"], set()).update(block["metrics"])
+            result.setdefault(block["source"], set()).update(block["metrics"])
             for metric in block["metrics"].values():
                 assert len(metric["values"]) == len(block["time_ns"])
-    assert told["host"] >= {
+    assert result["host"] >= {
         "CPU user", "CPU system", "CPU I/O wait", "CPU idle", "runnable processes",
         "context switches", "load", "memory used", "memory available", "disk read",
         "network received",
     }  # fmt: skip
-    assert told["process"] >= {
+    assert result["process"] >= {
         "CPU", "CPU user", "CPU system", "resident memory", "threads", "read", "storage read",
         "voluntary context switches", "involuntary context switches",
     }  # fmt: skip
@@ -172,7 +172,7 @@ def test_all_that_is_promised_is_there_and_shares_are_whole(session: Session) ->
     assert resident == pytest.approx(pages * resource.getpagesize(), rel=0.1)
 
 
-def test_the_cost_is_told(session: Session) -> None:
+def test_the_cost_is_recorded(session: Session) -> None:
     taken = Sampler(session)
     before_ns = time.thread_time_ns()
     for _ in range(3):
@@ -185,7 +185,7 @@ def test_the_cost_is_told(session: Session) -> None:
     assert 0.5 * spent_ns < cost["cpu_ns"] <= spent_ns
 
 
-def test_a_worker_that_dies_is_left_out_and_the_others_stay(session: Session) -> None:
+def test_an_ended_worker_is_skipped(session: Session) -> None:
     sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
     children = [subprocess.Popen(sleeping) for _ in range(2)]
     try:
@@ -206,7 +206,7 @@ def test_a_worker_that_dies_is_left_out_and_the_others_stay(session: Session) ->
     assert counted == [1, 3]
 
 
-def test_another_process_under_the_key_of_a_worker_begins_anew(session: Session) -> None:
+def test_a_new_process_for_a_worker_starts_new_rates(session: Session) -> None:
     taken = Sampler(session)
     session.set_workers({"loader worker 0": os.getpid()})
     taken.sample()
@@ -216,7 +216,7 @@ def test_another_process_under_the_key_of_a_worker_begins_anew(session: Session)
     assert [value for _, value in samples(session, "loader worker 0", "CPU")] == [None, None]
 
 
-def test_a_process_without_evidence_is_sampled_seldom(tmp_path: Path) -> None:
+def test_an_inactive_process_is_sampled_rarely(tmp_path: Path) -> None:
     session = Session(Options(folder=str(tmp_path)))
     taken = Sampler(session)
     for _ in range(5):
@@ -226,19 +226,19 @@ def test_a_process_without_evidence_is_sampled_seldom(tmp_path: Path) -> None:
     assert len(samples(session, "host", "CPU user")) <= 2
 
 
-def test_no_samples_are_asked_for(tmp_path: Path) -> None:
+def test_sampling_can_be_disabled(tmp_path: Path) -> None:
     session = Session(Options(folder=str(tmp_path), sample_every_ms=0))
     session.note_activity()
     taken = Sampler(session)
     taken.start()
     taken.sample()
     taken.stop("exit")
-    told = {block["what"]: block["reason"] for block in blocks(session)[1:]}
-    assert set(told) == {"host_samples", "gpu_samples"}
-    assert "--sample-every 0" in told["host_samples"]
+    result = {block["what"]: block["reason"] for block in blocks(session)[1:]}
+    assert set(result) == {"host_samples", "gpu_samples"}
+    assert "--sample-every 0" in result["host_samples"]
 
 
-def test_without_the_libraries_it_says_how_to_get_them(
+def test_missing_libraries_are_reported_with_the_install_command(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
@@ -247,13 +247,15 @@ def test_without_the_libraries_it_says_how_to_get_them(
     taken = Sampler(session)
     taken.sample()
     taken.stop("exit")
-    told = {block["what"]: block["reason"] for block in blocks(session) if "reason" in block}
-    assert told.keys() >= {"host_samples", "gpu_samples"}
-    assert all(sampler.INSTALL in told[what] for what in ("host_samples", "gpu_samples"))
+    result = {block["what"]: block["reason"] for block in blocks(session) if "reason" in block}
+    assert result.keys() >= {"host_samples", "gpu_samples"}
+    assert all(sampler.INSTALL in result[what] for what in ("host_samples", "gpu_samples"))
     assert not [block for block in blocks(session) if block["kind"] == "samples"]
 
 
-def test_one_that_fails_costs_no_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_probe_does_not_affect_others(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(self: object) -> None:
         raise RuntimeError("odd")
 
@@ -267,7 +269,7 @@ def test_one_that_fails_costs_no_other(session: Session, monkeypatch: pytest.Mon
     assert len(samples(session, "process", "CPU")) == 2
 
 
-def test_psutil_tells_the_same_where_there_is_no_proc(
+def test_psutil_provides_the_same_metrics(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("psutil")
@@ -287,7 +289,7 @@ def test_psutil_tells_the_same_where_there_is_no_proc(
     assert {"host", "process"} <= {block.get("source") for block in blocks(session)}
 
 
-def test_limits_of_control_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cgroup_v2_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outer = tmp_path / "jobs"
     inner = outer / "one"
     inner.mkdir(parents=True)
@@ -311,9 +313,7 @@ def test_limits_of_control_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert first["memory limit in use"] == ("%", 50), "without files that nobody uses"
 
 
-def test_limits_of_the_first_version_in_a_container(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cgroup_v1_limits_in_a_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = tmp_path / "cpu,cpuacct"
     cpu.mkdir()
     (cpu / "cpu.cfs_quota_us").write_text("25000")
@@ -324,12 +324,12 @@ def test_limits_of_the_first_version_in_a_container(
     (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712")
     monkeypatch.setattr(cpu_limits, "ROOT", str(tmp_path))
     monkeypatch.setattr(cpu_limits, "OWN_CGROUPS", str(own))
-    _, told = cpu_limits.CgroupLimits().read()
-    assert told["CPU limit"] == ("%", 25), "the path is the host's: its root is what is seen"
-    assert not [metric for metric in told if metric.startswith("memory")]
+    _, result = cpu_limits.CgroupLimits().read()
+    assert result["CPU limit"] == ("%", 25), "the path is the host's: its root is what is seen"
+    assert not [metric for metric in result if metric.startswith("memory")]
 
 
-def test_affinity_is_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_affinity_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_limits, "OWN_CGROUPS", "/nowhere")
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {3, 5})

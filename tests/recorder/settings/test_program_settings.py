@@ -62,7 +62,7 @@ def model() -> Any:
     return torch.nn.Sequential(torch.nn.Linear(10, 20), torch.nn.ReLU(), torch.nn.Linear(20, 3))
 
 
-def test_a_plain_program() -> None:
+def test_settings_of_a_plain_program() -> None:
     with recorded() as session:
         net = model()
         optimizer = torch.optim.AdamW(net.parameters())
@@ -83,7 +83,7 @@ def test_a_plain_program() -> None:
     assert {block["kind"] for block in session.blocks} == {"settings", "cost"}
 
 
-def test_a_reader_takes_all_that_is_written() -> None:
+def test_the_importer_accepts_all_settings() -> None:
     with recorded() as session:
         optimizer = torch.optim.SGD(model().parameters(), lr=1)
     quality = QualityReport()
@@ -97,7 +97,7 @@ def test_a_reader_takes_all_that_is_written() -> None:
     ("options", "fused", "foreach"),
     [({}, False, False), ({"fused": True}, True, False), ({"foreach": True}, False, True)],
 )
-def test_how_an_optimizer_updates(options: dict[str, bool], fused: bool, foreach: bool) -> None:
+def test_optimizer_implementations(options: dict[str, bool], fused: bool, foreach: bool) -> None:
     with recorded() as session:
         optimizer = torch.optim.Adam(model().parameters(), **options)
     assert isinstance(optimizer, torch.optim.Adam)
@@ -114,7 +114,7 @@ def test_optimizers_that_share_parameters_count_them_once() -> None:
     assert session.values["parameters"] == sum(each.numel() for each in net.parameters())
 
 
-def test_without_optimizers_the_outermost_module_tells_the_parameters() -> None:
+def test_without_optimizers_parameters_are_those_of_the_outermost_module() -> None:
     net = model()
     with recorded() as session:
         session.parts["steps"] = SimpleNamespace(outermost=weakref.ref(net))
@@ -122,7 +122,7 @@ def test_without_optimizers_the_outermost_module_tells_the_parameters() -> None:
     assert "optimizer" not in session.values
 
 
-def test_what_is_only_on_for_a_while_is_heard() -> None:
+def test_temporary_settings_are_detected() -> None:
     x = torch.rand(2, 10)
     with recorded() as session:
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -140,13 +140,13 @@ def test_what_is_only_on_for_a_while_is_heard() -> None:
     assert values["compile_mode"] == "reduce-overhead"
 
 
-def test_turning_anomaly_detection_off_is_not_turning_it_on() -> None:
+def test_disabling_anomaly_detection_does_not_count_as_use() -> None:
     with recorded() as session:
         torch.autograd.set_detect_anomaly(False)
     assert not session.values["anomaly_mode"]
 
 
-def test_changes_are_told_at_the_end() -> None:
+def test_changes_are_written_at_the_end() -> None:
     session = Session()
     part = SettingsRecorder(session)  # type: ignore[arg-type]
     part.start()
@@ -162,7 +162,7 @@ def test_changes_are_told_at_the_end() -> None:
     assert changed == {"cudnn_benchmark": not before}
 
 
-def test_what_was_made_before_is_found_where_steps_need_it() -> None:
+def test_earlier_optimizers_are_searched_if_needed() -> None:
     optimizer = torch.optim.SGD(model().parameters(), lr=0.1)
     session = Session()
     part = SettingsRecorder(session)  # type: ignore[arg-type]
@@ -172,7 +172,7 @@ def test_what_was_made_before_is_found_where_steps_need_it() -> None:
     assert type(optimizer).__name__ in session.values["optimizer"].split(", ")
 
 
-def test_torch_is_as_it_was_afterwards() -> None:
+def test_torch_is_restored_afterwards() -> None:
     def functions() -> tuple[Any, ...]:
         return (
             torch.optim.Optimizer.__init__,
@@ -196,7 +196,7 @@ print(json.dumps(torch_switches(torch)))
 """
 
 
-def test_the_new_api_of_tf32_is_read_without_a_word() -> None:
+def test_the_new_tf32_api_is_read_without_warnings() -> None:
     if not hasattr(torch.backends, "fp32_precision"):
         pytest.skip("this torch has the old API only")
     command = "torch.backends.cuda.matmul.fp32_precision = 'tf32'"
@@ -205,22 +205,22 @@ def test_the_new_api_of_tf32_is_read_without_a_word() -> None:
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert done.stderr == ""
-    found = json.loads(done.stdout)
-    assert (found["tf32_matmul"], found["matmul_precision"]) == (True, "high")
-    assert found["tf32_cudnn"] is True
+    result = json.loads(done.stdout)
+    assert (result["tf32_matmul"], result["matmul_precision"]) == (True, "high")
+    assert result["tf32_cudnn"] is True
 
 
-def test_the_old_api_of_tf32_is_read() -> None:
+def test_the_old_tf32_api_is_read() -> None:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
-        found = torch_switches(torch)
+        result = torch_switches(torch)
     finally:
         torch.set_float32_matmul_precision(before)
-    assert (found["tf32_matmul"], found["matmul_precision"]) == (True, "high")
+    assert (result["tf32_matmul"], result["matmul_precision"]) == (True, "high")
 
 
-def test_wrappers_of_data_parallelism() -> None:
+def test_data_parallel_wrappers() -> None:
     distributed = torch.distributed
     if not distributed.is_available():
         pytest.skip("torch without distributed")
@@ -240,7 +240,7 @@ def test_wrappers_of_data_parallelism() -> None:
     assert expected.items() <= values["data_parallel_options"].items()
 
 
-def test_nothing_secret_of_the_environment_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_of_the_environment_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "HF_TOKEN": "hf_secret",
         "AWS_SECRET_ACCESS_KEY": "secret",
@@ -263,5 +263,5 @@ def test_nothing_secret_of_the_environment_is_told(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("number", "text"), [(91002, "9.10.2"), (90100, "9.1.0"), (8902, "8.9.2"), (8500, "8.5.0")]
 )
-def test_versions_of_cudnn(number: int, text: str) -> None:
+def test_cudnn_versions(number: int, text: str) -> None:
     assert machine_settings._cudnn_text(number) == text

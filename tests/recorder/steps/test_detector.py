@@ -74,9 +74,9 @@ def train(net: Any, optimizer: Any, truth: Truth, batches: Any, accumulate: int 
             is_first = True
 
 
-def test_plain_loop(tmp_path: Path) -> None:
+def test_plain_training_loop(tmp_path: Path) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.AdamW(net.parameters())
         work()
         truth = Truth()
@@ -86,8 +86,8 @@ def test_plain_loop(tmp_path: Path) -> None:
             end_from = now_ns()
             optimizer.step()
             truth.end(end_from)
-    assert found.by() == {"optimizer"}
-    assert_within(found.of("train"), truth.steps)
+    assert result.detected_by() == {"optimizer"}
+    assert_within(result.steps_of("train"), truth.steps)
     assert not net._forward_pre_hooks
     assert not net._forward_hooks
 
@@ -95,17 +95,17 @@ def test_plain_loop(tmp_path: Path) -> None:
 @pytest.mark.parametrize("accumulate", [1, 3])
 def test_accumulated_gradients_are_one_step(tmp_path: Path, accumulate: int) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth = Truth()
         train(net, optimizer, truth, loader_of(4 * accumulate), accumulate)
-    assert found.by() == {"optimizer"}
-    assert_within(found.of("train"), truth.steps)
+    assert result.detected_by() == {"optimizer"}
+    assert_within(result.steps_of("train"), truth.steps)
 
 
-def test_two_optimizers_in_turn_are_one_step(tmp_path: Path) -> None:
+def test_two_alternating_optimizers_are_one_step(tmp_path: Path) -> None:
     one, other = small_model(), small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         first = torch.optim.SGD(one.parameters(), lr=0.1)
         last = torch.optim.SGD(other.parameters(), lr=0.1)
         truth = Truth()
@@ -117,12 +117,12 @@ def test_two_optimizers_in_turn_are_one_step(tmp_path: Path) -> None:
             end_from = now_ns()
             last.step()
             truth.end(end_from)
-    assert_within(found.of("train"), truth.steps)
+    assert_within(result.steps_of("train"), truth.steps)
 
 
-def test_a_second_optimizer_that_begins_late_closes_the_steps_from_then_on(tmp_path: Path) -> None:
+def test_a_second_optimizer_ends_the_steps_once_it_is_used(tmp_path: Path) -> None:
     one, other = small_model(), small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         first = torch.optim.SGD(one.parameters(), lr=0.1)
         last = torch.optim.SGD(other.parameters(), lr=0.1)
         for number in range(8):
@@ -130,21 +130,21 @@ def test_a_second_optimizer_that_begins_late_closes_the_steps_from_then_on(tmp_p
             first.step()
             if number >= 4:
                 last.step()
-    assert len(found.of("train")) == 4 + 1 + 4
+    assert len(result.steps_of("train")) == 4 + 1 + 4
 
 
 def evaluate(net: Any, batches: Any, truth: list[Instants]) -> None:
     """Evaluate without gradients; a step ends when the next batch is asked for."""
     net.eval()
-    asked = now_ns()
+    requested = now_ns()
     with torch.no_grad():
         for (batch,) in batches:
             got = now_ns()
             net(batch)
             work()
             end_from = now_ns()
-            truth.append((asked, got, end_from, 0))
-            asked = end_from
+            truth.append((requested, got, end_from, 0))
+            requested = end_from
     over = now_ns()
     for number, (start_from, start_to, end_from, _) in enumerate(truth):
         if truth[number][3] == 0:
@@ -153,10 +153,10 @@ def evaluate(net: Any, batches: Any, truth: list[Instants]) -> None:
     net.train()
 
 
-def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
+def test_evaluation_after_each_epoch_is_separate(tmp_path: Path) -> None:
     net = small_model()
     evaluated: list[Any] = []
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth = Truth()
         for _ in range(2):
@@ -165,15 +165,15 @@ def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
             evaluate(net, loader_of(2), one)
             evaluated += one
             truth.restart()
-    assert_within(found.of("train"), truth.steps)
-    assert_within(found.of("evaluation"), evaluated)
-    assert_one_after_another(found)
+    assert_within(result.steps_of("train"), truth.steps)
+    assert_within(result.steps_of("evaluation"), evaluated)
+    assert_one_after_another(result)
 
 
-def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path: Path) -> None:
+def test_evaluation_within_an_epoch_and_before_the_first_step(tmp_path: Path) -> None:
     net = small_model()
     evaluated: list[Any] = []
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         evaluate(net, loader_of(2), evaluated)
         truth = Truth()
@@ -184,13 +184,13 @@ def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path
             evaluate(net, loader_of(2), one)
             evaluated += one
             truth.restart()
-    assert len(found.of("train")) == 4
-    assert_within(found.of("evaluation"), evaluated)
-    assert_one_after_another(found)
+    assert len(result.steps_of("train")) == 4
+    assert_within(result.steps_of("evaluation"), evaluated)
+    assert_one_after_another(result)
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])
-def test_evaluation_that_switches_gradients_off_late(tmp_path: Path, is_compiled: bool) -> None:
+def test_evaluation_that_disables_gradients_late(tmp_path: Path, is_compiled: bool) -> None:
     net = small_model()
 
     def evaluate_late(call: Any, batches: Any) -> tuple[int, int]:
@@ -202,7 +202,7 @@ def test_evaluation_that_switches_gradients_off_late(tmp_path: Path, is_compiled
         net.train()
         return begun, now_ns()
 
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         call = torch.compile(net, backend="eager") if is_compiled else net
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth, evaluations = Truth(), []
@@ -213,28 +213,28 @@ def test_evaluation_that_switches_gradients_off_late(tmp_path: Path, is_compiled
             train(call, optimizer, truth, batches)
             evaluations.append(evaluate_late(call, others))
             truth.restart()
-    assert_within(found.of("train"), truth.steps)
-    evaluation = found.of("evaluation")
+    assert_within(result.steps_of("train"), truth.steps)
+    evaluation = result.steps_of("evaluation")
     assert len(evaluation) == 9
     for number, (begun, over) in enumerate(evaluations):
         assert begun <= evaluation[3 * number][0]
         assert evaluation[3 * number + 2][1] <= over
-    assert_one_after_another(found)
+    assert_one_after_another(result)
 
 
-def test_training_in_the_mode_for_evaluation_is_training(tmp_path: Path) -> None:
+def test_training_in_eval_mode_is_training(tmp_path: Path) -> None:
     net = small_model().eval()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         truth = Truth()
         train(net, torch.optim.SGD(net.parameters(), lr=0.1), truth, loader_of(12), accumulate=3)
-    assert len(found.of("train")) == 4
-    assert_within(found.of("train")[2:], truth.steps[2:])
+    assert len(result.steps_of("train")) == 4
+    assert_within(result.steps_of("train")[2:], truth.steps[2:])
 
 
-def test_evaluation_without_a_loader_is_that_of_the_trained_module(tmp_path: Path) -> None:
+def test_evaluation_without_a_loader_is_calls_of_the_trained_module(tmp_path: Path) -> None:
     net, teacher = small_model(), small_model()
     teacher.eval()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         for number in range(6):
             with torch.no_grad():
@@ -248,16 +248,16 @@ def test_evaluation_without_a_loader_is_that_of_the_trained_module(tmp_path: Pat
                         net(torch.ones(2, 4))
                 over = now_ns()
                 net.train()
-    evaluation = found.of("evaluation")
+    evaluation = result.steps_of("evaluation")
     assert len(evaluation) == 3
-    assert len(found.of("train")) == 6
+    assert len(result.steps_of("train")) == 6
     assert evaluation[-1][1] <= over
-    assert_one_after_another(found)
+    assert_one_after_another(result)
 
 
-def test_skipped_steps_of_scaled_gradients_belong_to_the_next_one(tmp_path: Path) -> None:
+def test_steps_skipped_by_grad_scaler_belong_to_the_next(tmp_path: Path) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         scaler = torch.amp.GradScaler("cpu", init_scale=2.0**4)
         truth = Truth()
@@ -271,17 +271,19 @@ def test_skipped_steps_of_scaled_gradients_belong_to_the_next_one(tmp_path: Path
                 truth.end(end_from)
             scaler.update()
             optimizer.zero_grad()
-    assert len(found.of("train")) == 4
+    assert len(result.steps_of("train")) == 4
     assert [each[2:] for each in truth.steps] == [
         (end_from, end_to)
-        for (_, end), (*_, end_from, end_to) in zip(found.of("train"), truth.steps, strict=True)
+        for (_, end), (*_, end_from, end_to) in zip(
+            result.steps_of("train"), truth.steps, strict=True
+        )
         if end_from <= end <= end_to
     ]
 
 
 def test_schedulers_and_closures(tmp_path: Path) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
         scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
         truth, called = Truth(), [0]
@@ -299,19 +301,19 @@ def test_schedulers_and_closures(tmp_path: Path) -> None:
             optimizer.step(closure)
             truth.end(called[0])
             scheduler.step()
-    assert_within(found.of("train"), truth.steps)
+    assert_within(result.steps_of("train"), truth.steps)
 
 
 def test_batches_are_steps_without_optimizers(tmp_path: Path) -> None:
     net, truth = small_model(), []
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         for _ in range(2):
             one: list[Instants] = []
             evaluate(net, loader_of(3), one)
             truth += one
-    assert found.by() == {"loader"}
-    assert_within(found.of("train"), truth)
-    assert found.of("evaluation") == []
+    assert result.detected_by() == {"loader"}
+    assert_within(result.steps_of("train"), truth)
+    assert result.steps_of("evaluation") == []
 
 
 @pytest.mark.parametrize(
@@ -322,41 +324,41 @@ def test_batches_are_steps_without_optimizers(tmp_path: Path) -> None:
         ("exception ValueError", 0.0, 4),
     ],
 )
-def test_a_loop_that_is_left_in_the_middle_ends_with_the_program_or_unknown(
+def test_the_last_step_of_a_loop_left_by_break(
     tmp_path: Path, reason: str, tail_s: float, expected: int
 ) -> None:
-    with recorded(tmp_path, reason) as found:
+    with recorded(tmp_path, reason) as result:
         for number, _ in enumerate(loader_of(9)):
             work(0.05 if number == 2 else 0.0)
             if number == 4:
                 break
         work(tail_s)
-    assert len(found.of("train")) == expected
+    assert len(result.steps_of("train")) == expected
 
 
-def test_batches_are_steps_where_an_optimizer_never_steps(tmp_path: Path) -> None:
+def test_batches_are_steps_if_no_optimizer_steps(tmp_path: Path) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         for (batch,) in loader_of(100):
             net(batch)
     assert optimizer.param_groups
-    assert found.by() == {"loader"}
-    assert len(found.of("train")) == 100
+    assert result.detected_by() == {"loader"}
+    assert len(result.steps_of("train")) == 100
 
 
-def test_two_loaders_side_by_side_are_one_step(tmp_path: Path) -> None:
-    with recorded(tmp_path) as found:
+def test_two_parallel_loaders_are_one_step(tmp_path: Path) -> None:
+    with recorded(tmp_path) as result:
         for _ in zip(loader_of(4), loader_of(4), strict=True):
             work()
         left = iter(loader_of(9))
         next(left)
         for _ in loader_of(3):
             work()
-    assert len(found.of("train")) == 4 + 1 + 3
+    assert len(result.steps_of("train")) == 4 + 1 + 3
 
 
-def test_a_step_with_an_error_is_none(tmp_path: Path) -> None:
+def test_a_failed_step_is_not_counted(tmp_path: Path) -> None:
     net = small_model()
 
     def fail(batches: Iterator[Any]) -> None:
@@ -367,29 +369,29 @@ def test_a_step_with_an_error_is_none(tmp_path: Path) -> None:
                 raise ValueError("in the middle")
             optimizer.step()
 
-    with pytest.raises(ValueError, match="in the middle"), recorded(tmp_path) as found:
+    with pytest.raises(ValueError, match="in the middle"), recorded(tmp_path) as result:
         fail(iter(loader_of(6)))
-    assert len(found.of("train")) == 3
+    assert len(result.steps_of("train")) == 3
 
 
-def test_the_loop_runs_in_another_thread(tmp_path: Path) -> None:
+def test_a_training_loop_in_another_thread(tmp_path: Path) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth = Truth()
         thread = threading.Thread(target=train, args=(net, optimizer, truth, loader_of(5)))
         thread.start()
         thread.join()
         list(loader_of(3))
-    assert_within(found.of("train"), truth.steps)
+    assert_within(result.steps_of("train"), truth.steps)
 
 
-def test_recordings_one_after_the_other(tmp_path: Path) -> None:
+def test_consecutive_recordings(tmp_path: Path) -> None:
     net = small_model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for name in ("one", "two"):
-        with recorded(tmp_path / name) as found:
+        with recorded(tmp_path / name) as result:
             truth = Truth()
             train(net, optimizer, truth, loader_of(3))
-        assert_within(found.of("train"), truth.steps)
+        assert_within(result.steps_of("train"), truth.steps)
     train(net, optimizer, Truth(), loader_of(2))

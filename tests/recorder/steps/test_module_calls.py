@@ -15,15 +15,15 @@ from tests.helpers.recorded_steps import now_ns, recorded, small_model, work  # 
 
 def test_calls_of_the_outermost_module_are_steps(tmp_path: Path) -> None:
     net, calls = small_model(), []
-    with recorded(tmp_path) as found, torch.inference_mode():
+    with recorded(tmp_path) as result, torch.inference_mode():
         torch.nn.LayerNorm(4)(torch.ones(2, 4))
         for _ in range(5):
             before = now_ns()
             net(torch.ones(2, 4))
             calls.append((before, now_ns()))
             work()
-    steps = found.of("train")
-    assert found.by() == {"module"}
+    steps = result.steps_of("train")
+    assert result.detected_by() == {"module"}
     assert len(steps) == 5
     for (start, _), (before, after) in zip(steps[1:], calls[1:], strict=True):
         assert before <= start <= after
@@ -32,30 +32,30 @@ def test_calls_of_the_outermost_module_are_steps(tmp_path: Path) -> None:
 
 
 def test_one_call_is_a_step(tmp_path: Path) -> None:
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         before = now_ns()
         small_model()(torch.ones(2, 4))
         after = now_ns()
-    ((start, end),) = found.of("train")
+    ((start, end),) = result.steps_of("train")
     assert before <= start <= end <= after
 
 
-def test_hooks_do_not_follow_a_module_into_copies_and_files(tmp_path: Path) -> None:
+def test_hooks_are_inactive_in_copies_and_pickles(tmp_path: Path) -> None:
     net = small_model()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         net(torch.ones(2, 4))
         copied, pickled = copy.deepcopy(net), pickle.loads(pickle.dumps(net))
         for _ in range(3):
             assert copied(torch.ones(2, 4)).equal(pickled(torch.ones(2, 4)))
         for _ in range(2):
             net(torch.ones(2, 4))
-    assert len(found.of("train")) >= 3
+    assert len(result.steps_of("train")) >= 3
     assert not net._forward_pre_hooks
 
 
 @pytest.mark.filterwarnings("error:Using `torch.compile")
 @pytest.mark.parametrize("kind", ["module", "function", "in place"])
-def test_compiled_code_is_compiled_as_often_as_without(tmp_path: Path, kind: str) -> None:
+def test_hooks_cause_no_recompilation(tmp_path: Path, kind: str) -> None:
     from torch._dynamo.testing import CompileCounter  # noqa: PLC0415
 
     def compile_and_call() -> tuple[int, int]:
@@ -76,9 +76,9 @@ def test_compiled_code_is_compiled_as_often_as_without(tmp_path: Path, kind: str
         return counter.frame_count, counter.op_count
 
     without = compile_and_call()
-    with recorded(tmp_path) as found:
+    with recorded(tmp_path) as result:
         assert compile_and_call() == without
-    assert len(found.of("train")) == 4
+    assert len(result.steps_of("train")) == 4
 
 
 def test_a_program_that_does_nothing_leaves_no_file(tmp_path: Path) -> None:

@@ -22,14 +22,14 @@ MS = 1_000_000
 
 def columns(*rows: tuple[int, int, int]) -> StepColumns:
     """Steps of (duration, reader, samples), one behind the other."""
-    made, at = StepColumns(), 1000
+    created, at = StepColumns(), 1000
     for duration, reader, samples in rows:
-        made.add(at, at + duration, reader, samples)
+        created.add(at, at + duration, reader, samples)
         at += duration
-    return made
+    return created
 
 
-def test_figures_are_those_of_numpy() -> None:
+def test_figures_agree_with_numpy() -> None:
     numbers = np.random.default_rng(3)
     durations = numbers.integers(1 * MS, 30 * MS, 57)
     readers = durations // numbers.integers(2, 9, 57)
@@ -39,8 +39,8 @@ def test_figures_are_those_of_numpy() -> None:
     assert figures is not None
     us = durations / 1e3
     batch = figures.batch_cost_us
-    told = [batch.mean, batch.max, batch.min, batch.median, batch.p95]
-    assert told == pytest.approx(
+    result = [batch.mean, batch.max, batch.min, batch.median, batch.p95]
+    assert result == pytest.approx(
         [us.mean(), us.max(), us.min(), statistics.median(us), np.percentile(us, 95)]
     )
     rates = samples / durations * 1e9
@@ -51,7 +51,7 @@ def test_figures_are_those_of_numpy() -> None:
     assert (figures.steps, figures.samples) == (57, samples.sum())
 
 
-def test_what_nobody_told_is_not_0() -> None:
+def test_unknown_values_are_not_zero() -> None:
     figures = step_figures(columns((10 * MS, UNKNOWN, UNKNOWN), (20 * MS, UNKNOWN, UNKNOWN)))
     assert figures is not None
     assert figures.reader_cost_us is None
@@ -62,18 +62,18 @@ def test_what_nobody_told_is_not_0() -> None:
     assert figures.steps_per_s.mean == pytest.approx(2 / 0.03)
 
 
-def test_steps_whose_samples_are_not_known_are_in_no_rate_of_samples() -> None:
+def test_steps_with_unknown_samples_are_excluded_from_sample_rates() -> None:
     figures = step_figures(columns((10 * MS, 0, 8), (90 * MS, 0, UNKNOWN)))
     assert figures is not None
     assert figures.samples_per_s is not None
     assert figures.samples_per_s.mean == pytest.approx(800)
 
 
-def test_no_steps_have_no_figures() -> None:
+def test_without_steps_there_are_no_figures() -> None:
     assert step_figures(StepColumns()) is None
 
 
-def test_steps_that_took_no_time_have_no_rate() -> None:
+def test_steps_of_zero_duration_have_no_rate() -> None:
     figures = step_figures(columns((0, 0, 4), (0, 0, 4)))
     assert figures is not None
     assert figures.steps_per_s is None
@@ -96,12 +96,12 @@ def test_steps_that_took_no_time_have_no_rate() -> None:
         ([1000] * 400 + [5] * 100_000, 10),
     ],
 )
-def test_warm_up(durations: list[int], expected: int) -> None:
+def test_count_of_warmup_steps(durations: list[int], expected: int) -> None:
     assert count_warmup_steps(durations) == expected
     assert count_warmup_steps(durations[:SETTLED_STEPS]) == expected, "the first ones are enough"
 
 
-def test_the_line_is_like_paddles() -> None:
+def test_the_summary_line_has_paddles_format() -> None:
     figures = step_figures(columns(*[(10 * MS, 2 * MS, 32)] * 9))
     line = str(Throughput(1, "", figures))
     assert line == (

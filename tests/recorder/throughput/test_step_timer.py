@@ -22,9 +22,9 @@ MS = 1_000_000
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    made = Session(Options(folder=str(tmp_path)))
-    made.note_activity()
-    return made
+    created = Session(Options(folder=str(tmp_path)))
+    created.note_activity()
+    return created
 
 
 def blocks(session: Session, kind: str) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def ended(number: int, start_ms: float, end_ms: float, phase: str = TRAIN) -> St
     return StepRecord(number, phase, "optimizer", round(start_ms * MS), round(end_ms * MS))
 
 
-def test_a_step_has_what_it_waited_for_and_the_samples_of_its_batches(session: Session) -> None:
+def test_a_step_has_the_waits_and_samples_of_its_batches(session: Session) -> None:
     part = StepTimer(session)
     part.batch_delivered(0, 3 * MS, 2 * MS, 8)
     part.batch_delivered(1, 6 * MS, MS // 2, 8)
@@ -56,14 +56,14 @@ def test_a_step_has_what_it_waited_for_and_the_samples_of_its_batches(session: S
     part.step_ended(ended(2, 20, 30))
     part.step_ended(ended(3, 30, 40))
     part.flush()
-    told = rows(session, TRAIN)
-    assert [row[3] for row in told] == [2_500_000, 2 * MS, MS, 0]
-    assert [row[4] for row in told] == [16, 8, 8, None]
-    assert [row[1] for row in told] == [clock.to_unix(at * MS) for at in (0, 10, 20, 30)]
-    assert [row[2] for row in told] == [clock.to_unix(at * MS) for at in (10, 20, 30, 40)]
+    result = rows(session, TRAIN)
+    assert [row[3] for row in result] == [2_500_000, 2 * MS, MS, 0]
+    assert [row[4] for row in result] == [16, 8, 8, None]
+    assert [row[1] for row in result] == [clock.to_unix(at * MS) for at in (0, 10, 20, 30)]
+    assert [row[2] for row in result] == [clock.to_unix(at * MS) for at in (10, 20, 30, 40)]
 
 
-def test_waits_between_steps_belong_to_none(session: Session) -> None:
+def test_waits_between_steps_belong_to_no_step(session: Session) -> None:
     part = StepTimer(session)
     part.step_ended(ended(0, 0, 10))
     part.batch_delivered(0, 15 * MS, 5 * MS, 8)
@@ -72,7 +72,7 @@ def test_waits_between_steps_belong_to_none(session: Session) -> None:
     assert [row[3:] for row in rows(session, TRAIN)] == [(None, None), (0, None)]
 
 
-def test_one_batch_of_unknown_size_makes_the_samples_unknown(session: Session) -> None:
+def test_a_batch_of_unknown_size_makes_the_samples_unknown(session: Session) -> None:
     part = StepTimer(session)
     for at, count in ((1, 8), (2, None), (3, 8)):
         part.batch_delivered(0, at * MS, 0, count)
@@ -81,7 +81,7 @@ def test_one_batch_of_unknown_size_makes_the_samples_unknown(session: Session) -
     assert rows(session, TRAIN)[0][4] is None
 
 
-def test_phases_are_apart_and_warm_up_is_of_training(session: Session) -> None:
+def test_phases_are_separate_and_only_training_has_warmup(session: Session) -> None:
     part = StepTimer(session)
     for number in range(30):
         part.step_ended(ended(number, number * 10, number * 10 + 10))
@@ -98,14 +98,14 @@ def test_phases_are_apart_and_warm_up_is_of_training(session: Session) -> None:
     assert [row[0] for row in rows(session, TRAIN)] == [*range(200)]
 
 
-def test_a_run_of_evaluation_has_no_warm_up(session: Session) -> None:
+def test_an_evaluation_run_has_no_warmup(session: Session) -> None:
     part = StepTimer(session)
     part.step_ended(ended(0, 0, 10, EVALUATION))
     part.flush()
     assert blocks(session, "timer") == []
 
 
-def test_no_step_is_lost_or_told_twice_by_threads(
+def test_threads_neither_lose_nor_duplicate_steps(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step_timer, "MAX_ROWS", 7)
@@ -134,7 +134,7 @@ def test_no_step_is_lost_or_told_twice_by_threads(
     assert sorted(row[0] for row in rows(session, TRAIN)) == [*range(threads * size)]
 
 
-def test_steps_that_a_profiler_slows_are_told_in_stretches(session: Session) -> None:
+def test_steps_slowed_by_a_profiler_are_written_as_ranges(session: Session) -> None:
     windows = SimpleNamespace(is_profiling=False)
     session.parts["window"] = cast(Any, windows)
     part = StepTimer(session)
@@ -145,11 +145,11 @@ def test_steps_that_a_profiler_slows_are_told_in_stretches(session: Session) -> 
         if number in (4, 12):
             part.flush()
     part.stop("exit")
-    told: dict[int, int] = {}
+    result: dict[int, int] = {}
     for block in blocks(session, "profiler"):
         start_ns, end_ns = block["start_ns"], block["end_ns"]
-        told[start_ns] = max(end_ns, told.get(start_ns, 0))
-    assert told == {
+        result[start_ns] = max(end_ns, result.get(start_ns, 0))
+    assert result == {
         clock.to_unix(30 * MS): clock.to_unix(70 * MS),
         clock.to_unix(90 * MS): clock.to_unix(200 * MS),
     }

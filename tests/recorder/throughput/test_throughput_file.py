@@ -18,43 +18,45 @@ from torch_tb_profiler.recorder.throughput.throughput_file import (
 RUN = Run(steps=40, evaluate_every=10, warmup_steps=3, windows=((10, 14),))
 
 
-def test_training_evaluation_and_traced_steps_are_apart() -> None:
-    told = throughput_from_blocks(blocks_of(RUN))
-    assert told is not None
-    assert told.train is not None
-    assert told.evaluation is not None
-    assert told.traced is not None
-    assert told.warmup_steps == 3
-    assert (told.train.steps, told.evaluation.steps, told.traced.steps) == (40 - 3 - 5, 12, 5)
-    assert told.train.batch_cost_us.mean == pytest.approx(10_000)
-    assert told.train.reader_ratio_pct == pytest.approx(20)
-    assert told.train.samples == 32 * told.train.steps
+def test_training_evaluation_and_traced_steps_are_separate() -> None:
+    result = throughput_from_blocks(blocks_of(RUN))
+    assert result is not None
+    assert result.train is not None
+    assert result.evaluation is not None
+    assert result.traced is not None
+    assert result.warmup_steps == 3
+    assert (result.train.steps, result.evaluation.steps, result.traced.steps) == (40 - 3 - 5, 12, 5)
+    assert result.train.batch_cost_us.mean == pytest.approx(10_000)
+    assert result.train.reader_ratio_pct == pytest.approx(20)
+    assert result.train.samples == 32 * result.train.steps
 
 
-def test_steps_told_twice_count_once() -> None:
+def test_duplicate_steps_count_once() -> None:
     blocks = blocks_of(RUN)
     assert throughput_from_blocks([*blocks, *blocks]) == throughput_from_blocks(blocks)
 
 
-def test_a_window_that_lasts_on() -> None:
+def test_a_window_without_an_end() -> None:
     blocks = blocks_of(replace(RUN, windows=()))
     start_ns = next(each for each in blocks if each["kind"] == "steps")["start_ns"][6]
-    told = throughput_from_blocks([*blocks, {"kind": "window", "trace": "t", "start_ns": start_ns}])
-    assert told is not None
-    assert told.train is not None
-    assert told.train.steps == 3
+    result = throughput_from_blocks(
+        [*blocks, {"kind": "window", "trace": "t", "start_ns": start_ns}]
+    )
+    assert result is not None
+    assert result.train is not None
+    assert result.train.steps == 3
 
 
-def test_steps_beside_a_profiler_that_made_no_window() -> None:
+def test_steps_slowed_by_a_profiler_without_a_window() -> None:
     blocks = blocks_of(replace(RUN, windows=(), evaluate_every=0))
-    told = next(each for each in blocks if each["kind"] == "steps")
-    stretch = {"kind": "profiler", "start_ns": told["start_ns"][4], "end_ns": told["end_ns"][4]}
-    longer = stretch | {"end_ns": told["end_ns"][5]}
-    found = throughput_from_blocks([*blocks, stretch, longer])
-    assert found is not None
-    assert found.train is not None
-    assert found.traced is not None
-    assert (found.train.steps, found.traced.steps) == (35, 2)
+    result = next(each for each in blocks if each["kind"] == "steps")
+    stretch = {"kind": "profiler", "start_ns": result["start_ns"][4], "end_ns": result["end_ns"][4]}
+    longer = stretch | {"end_ns": result["end_ns"][5]}
+    actual = throughput_from_blocks([*blocks, stretch, longer])
+    assert actual is not None
+    assert actual.train is not None
+    assert actual.traced is not None
+    assert (actual.train.steps, actual.traced.steps) == (35, 2)
 
 
 @pytest.mark.parametrize(
@@ -70,18 +72,18 @@ def test_steps_beside_a_profiler_that_made_no_window() -> None:
         {"kind": ["steps"]},
     ],
 )
-def test_blocks_without_sense_are_left_out(block: dict[str, Any]) -> None:
+def test_invalid_blocks_are_skipped(block: dict[str, Any]) -> None:
     assert throughput_from_blocks([block]) is None
     assert throughput_from_blocks([*blocks_of(RUN), block]) == throughput_from_blocks(
         blocks_of(RUN)
     )
 
 
-def test_the_file(tmp_path: Path) -> None:
-    told = throughput_from_blocks(blocks_of(RUN))
-    assert told is not None
+def test_the_file_holds_the_figures(tmp_path: Path) -> None:
+    result = throughput_from_blocks(blocks_of(RUN))
+    assert result is not None
     path = tmp_path / "rank0.throughput.json"
-    write_throughput(str(path), told)
+    write_throughput(str(path), result)
     written = json.loads(path.read_text())
     assert written["version"] == 1
     assert written["train"]["batch_cost_us"]["median"] == pytest.approx(10_000)

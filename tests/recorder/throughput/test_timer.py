@@ -23,10 +23,10 @@ class Clock:
     """Time passes when told, and a little at each look."""
 
     now_ns: int = 5_000_000_000
-    look_ns: int = 40
+    read_ns: int = 40
 
     def __call__(self) -> int:
-        self.now_ns += self.look_ns
+        self.now_ns += self.read_ns
         return self.now_ns
 
     def sleep(self, ms: float) -> None:
@@ -55,24 +55,24 @@ class Program:
         self.batch_ms.append(reader_ms + rest_ms)
 
 
-def test_agrees_with_the_brute_force_clock() -> None:
+def test_agrees_with_a_brute_force_clock() -> None:
     program, numbers = Program(), random.Random(5)
     program.timer.begin()
     for _ in range(200):
         program.step(numbers.uniform(0.1, 3), numbers.uniform(1, 20), 32)
-    told = program.timer.summary().train
-    assert told is not None
-    assert told.reader_cost_us is not None
-    assert told.samples_per_s is not None
+    result = program.timer.summary().train
+    assert result is not None
+    assert result.reader_cost_us is not None
+    assert result.samples_per_s is not None
     whole_s, waited_s = sum(program.batch_ms) / 1e3, sum(program.reader_ms) / 1e3
-    assert told.batch_cost_us.mean / 1e6 == pytest.approx(whole_s / 200, rel=0.01)
-    assert told.batch_cost_us.max / 1e3 == pytest.approx(max(program.batch_ms), rel=0.01)
-    assert told.reader_cost_us.mean / 1e6 == pytest.approx(waited_s / 200, rel=0.01)
-    assert told.samples_per_s.mean == pytest.approx(200 * 32 / whole_s, rel=0.01)
-    assert told.reader_ratio_pct == pytest.approx(100 * waited_s / whole_s, rel=0.01)
+    assert result.batch_cost_us.mean / 1e6 == pytest.approx(whole_s / 200, rel=0.01)
+    assert result.batch_cost_us.max / 1e3 == pytest.approx(max(program.batch_ms), rel=0.01)
+    assert result.reader_cost_us.mean / 1e6 == pytest.approx(waited_s / 200, rel=0.01)
+    assert result.samples_per_s.mean == pytest.approx(200 * 32 / whole_s, rel=0.01)
+    assert result.reader_ratio_pct == pytest.approx(100 * waited_s / whole_s, rel=0.01)
 
 
-def test_several_reads_of_one_step_add_up() -> None:
+def test_several_reads_in_a_step_add_up() -> None:
     program = Program()
     program.timer.begin()
     for _ in range(2):
@@ -81,14 +81,14 @@ def test_several_reads_of_one_step_add_up() -> None:
         program.timer.after_reader()
         program.clock.sleep(1)
     program.timer.step()
-    told = program.timer.summary().train
-    assert told is not None
-    assert told.reader_cost_us is not None
-    assert told.reader_cost_us.mean == pytest.approx(8000, rel=0.01)
-    assert told.batch_cost_us.mean == pytest.approx(10_000, rel=0.01)
+    result = program.timer.summary().train
+    assert result is not None
+    assert result.reader_cost_us is not None
+    assert result.reader_cost_us.mean == pytest.approx(8000, rel=0.01)
+    assert result.batch_cost_us.mean == pytest.approx(10_000, rel=0.01)
 
 
-def test_evaluation_and_pauses_are_no_part_of_training() -> None:
+def test_evaluation_and_pauses_are_excluded_from_training() -> None:
     program = Program()
     program.timer.begin()
     for number in range(12):
@@ -99,15 +99,15 @@ def test_evaluation_and_pauses_are_no_part_of_training() -> None:
                     program.clock.sleep(30)
             with program.timer.pause():
                 program.clock.sleep(500)
-    told = program.timer.summary()
-    assert told.train is not None
-    assert told.evaluation is not None
-    assert (told.train.steps, told.evaluation.steps) == (12, 6)
-    assert told.train.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
-    assert told.evaluation.batch_cost_us.mean == pytest.approx(30_000, rel=0.01)
+    result = program.timer.summary()
+    assert result.train is not None
+    assert result.evaluation is not None
+    assert (result.train.steps, result.evaluation.steps) == (12, 6)
+    assert result.train.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
+    assert result.evaluation.batch_cost_us.mean == pytest.approx(30_000, rel=0.01)
 
 
-def test_an_evaluation_in_the_middle_of_a_step_is_taken_out_of_it() -> None:
+def test_an_evaluation_within_a_step_is_subtracted() -> None:
     program = Program()
     program.timer.begin()
     program.clock.sleep(4)
@@ -115,10 +115,10 @@ def test_an_evaluation_in_the_middle_of_a_step_is_taken_out_of_it() -> None:
         program.clock.sleep(100)  # no step of it ends: it has none
     program.clock.sleep(6)
     program.timer.step()
-    told = program.timer.summary()
-    assert told.evaluation is None
-    assert told.train is not None
-    assert told.train.batch_cost_us.mean == pytest.approx(10_000, rel=0.01)
+    result = program.timer.summary()
+    assert result.evaluation is None
+    assert result.train is not None
+    assert result.train.batch_cost_us.mean == pytest.approx(10_000, rel=0.01)
 
 
 class Rows:
@@ -150,37 +150,37 @@ def test_wrap_times_the_loop_and_knows_the_samples(batch: object, samples: int |
             assert each is batch
             program.clock.sleep(8)
         program.clock.sleep(1000)
-    told = program.timer.summary().train
-    assert told is not None
-    assert told.steps == 10
-    assert told.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
-    assert told.reader_ratio_pct == pytest.approx(20, rel=0.01)
-    assert told.samples == (None if samples is None else 10 * samples)
+    result = program.timer.summary().train
+    assert result is not None
+    assert result.steps == 10
+    assert result.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
+    assert result.reader_ratio_pct == pytest.approx(20, rel=0.01)
+    assert result.samples == (None if samples is None else 10 * samples)
 
 
-def test_warm_up_is_left_out_and_said() -> None:
+def test_warmup_is_excluded_and_reported() -> None:
     program = Program(timer=torch_tb_profiler.Timer())
     program.timer.begin()
     for number in range(40):
         program.step(0, 5000 if number == 0 else 10)
-    told = program.timer.summary()
-    assert told.train is not None
-    assert (told.warmup_steps, told.train.steps) == (4, 36)
-    assert told.train.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
-    assert "first tenth" in told.warmup_rule
-    assert "(36 steps after 4 steps of warm-up)" in str(told)
+    result = program.timer.summary()
+    assert result.train is not None
+    assert (result.warmup_steps, result.train.steps) == (4, 36)
+    assert result.train.batch_cost_us.max == pytest.approx(10_000, rel=0.01)
+    assert "first tenth" in result.warmup_rule
+    assert "(36 steps after 4 steps of warm-up)" in str(result)
 
 
-def test_only_warm_up() -> None:
+def test_only_warmup_steps() -> None:
     program = Program(timer=Timer(warmup_steps=3))
     program.step(1, 1)
-    told = program.timer.summary()
-    assert (told.warmup_steps, told.train) == (1, None)
+    result = program.timer.summary()
+    assert (result.warmup_steps, result.train) == (1, None)
     with pytest.raises(ValueError, match="negative"):
         Timer(warmup_steps=-1)
 
 
-def test_what_begins_no_step_ends_none() -> None:
+def test_a_step_that_never_started_is_not_counted() -> None:
     timer = Timer()
     timer.after_reader()
     timer.step(3)
@@ -212,9 +212,7 @@ def test_saved_figures_and_steps(timed: Program, tmp_path: Path) -> None:
     assert steps["samples"].to_list() == [32] * 20
 
 
-def test_saving_again_replaces_what_was_saved_and_nothing_else(
-    timed: Program, tmp_path: Path
-) -> None:
+def test_saving_again_replaces_only_its_own_files(timed: Program, tmp_path: Path) -> None:
     first = timed.timer.save(tmp_path)
     timed.step(2, 8)
     assert timed.timer.save(tmp_path) == first
@@ -226,7 +224,7 @@ def test_saving_again_replaces_what_was_saved_and_nothing_else(
     assert (tmp_path / "mine.record.jsonl").exists()
 
 
-def test_nothing_may_be_written_there(timed: Program, tmp_path: Path) -> None:
+def test_saving_into_an_unwritable_folder_fails(timed: Program, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         timed.timer.save(tmp_path / "file" / "run")

@@ -61,27 +61,27 @@ def ticked(seconds: float = 0.0) -> None:
         ({"wait": 0, "warmup": 0, "active": 6, "repeat": 0}, [(0, 5), (6, 11), (12, 13)]),
     ],
 )
-def test_windows_have_the_steps_that_were_asked_for(
+def test_windows_have_the_requested_steps(
     tmp_path: Path, options: dict[str, Any], expected: list[tuple[int, int]]
 ) -> None:
-    with recorded(tmp_path, timer_only=False, **options) as found:
+    with recorded(tmp_path, timer_only=False, **options) as result:
         Program().train(14)
-    assert window_steps(found) == expected
-    for window, (first, last) in zip(found.windows(), expected, strict=True):
+    assert window_steps(result) == expected
+    for window, (first, last) in zip(result.windows(), expected, strict=True):
         assert window["state"] == "written"
         assert not window["preview"]
-        ranges = found.ranges(window)
+        ranges = result.ranges(window)
         assert ranges[: last - first + 1] == list(range(first, last + 1))
-        assert len([each for each in found.events(window) if each["name"] == "aten::linear"]) in (
+        assert len([each for each in result.events(window) if each["name"] == "aten::linear"]) in (
             last - first + 1,
             last - first + 2,  # the step that the program ended in
         )
 
 
-def test_steps_end_outside_of_the_range_of_the_optimizer(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, steps=(1, 3)) as found:
+def test_steps_end_after_the_optimizers_range(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 3)) as result:
         Program().train(5)
-    events = found.events(only_window(found))
+    events = result.events(only_window(result))
     spans = {
         kind: [(e["ts"], e["ts"] + e["dur"]) for e in events if e["name"].startswith(kind)]
         for kind in ("ProfilerStep#", "Optimizer.step#")
@@ -92,38 +92,38 @@ def test_steps_end_outside_of_the_range_of_the_optimizer(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_short_program_leaves_a_preview(tmp_path: Path, steps: int) -> None:
-    with recorded(tmp_path, timer_only=False) as found:
+    with recorded(tmp_path, timer_only=False) as result:
         Program().train(steps)
-    window = only_window(found)
+    window = only_window(result)
     assert window["preview"]
     assert (window["state"], window["last_step"]) == ("written", steps - 1)
-    assert found.ranges(window)[:steps] == list(range(steps))
+    assert result.ranges(window)[:steps] == list(range(steps))
 
 
 @pytest.mark.parametrize(("steps", "expected"), [(3, (0, 2)), (14, (5, 9))])
 def test_a_loop_in_a_thread_that_ends_first(
     tmp_path: Path, steps: int, expected: tuple[int, int]
 ) -> None:
-    with recorded(tmp_path, timer_only=False) as found:
+    with recorded(tmp_path, timer_only=False) as result:
         thread = threading.Thread(target=lambda: Program().train(steps))
         thread.start()
         thread.join()
         torch.ones(3).abs()
-    window = only_window(found)
-    assert window_steps(found) == [expected]
-    assert found.ranges(window)[: expected[1] - expected[0] + 1] == list(
+    window = only_window(result)
+    assert window_steps(result) == [expected]
+    assert result.ranges(window)[: expected[1] - expected[0] + 1] == list(
         range(expected[0], expected[1] + 1)
     )
 
 
 def test_one_call_without_a_loop_leaves_a_preview(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False) as found:
+    with recorded(tmp_path, timer_only=False) as result:
         torch.nn.Linear(4, 1)(torch.ones(2, 4))
-    assert "aten::linear" in {each["name"] for each in found.events(only_window(found))}
+    assert "aten::linear" in {each["name"] for each in result.events(only_window(result))}
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
-def test_an_error_in_a_window_leaves_what_there_was(
+def test_an_error_in_a_window_keeps_the_recorded_part(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
     def fail() -> None:
@@ -133,16 +133,16 @@ def test_an_error_in_a_window_leaves_what_there_was(
         raise error
 
     reason = f"exception {error.__name__}"
-    with recorded(tmp_path, reason, timer_only=False) as found, pytest.raises(error):
+    with recorded(tmp_path, reason, timer_only=False) as result, pytest.raises(error):
         fail()
-    window = only_window(found)
+    window = only_window(result)
     assert (window["first_step"], window["last_step"]) == (5, 6)
     assert error.__name__ in window["reason"]
-    assert {5, 6} <= set(found.ranges(window))
+    assert {5, 6} <= set(result.ranges(window))
 
 
-def test_evaluation_in_a_window_is_outside_of_its_steps(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, steps=(1, 3)) as found:
+def test_evaluation_in_a_window_is_outside_its_steps(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 3)) as result:
         program = Program()
         for _ in range(5):
             for (batch,) in loader_of(1):
@@ -151,59 +151,59 @@ def test_evaluation_in_a_window_is_outside_of_its_steps(tmp_path: Path) -> None:
             with torch.no_grad():
                 for _ in loader_of(2):
                     torch.ones(3).sin()
-    window = only_window(found)
-    events = found.events(window)
+    window = only_window(result)
+    events = result.events(window)
     steps = [(e["ts"], e["ts"] + e["dur"]) for e in events if e["name"].startswith("ProfilerStep#")]
     evaluated = [each["ts"] for each in events if each["name"] == "aten::sin"]
-    assert found.ranges(window) == [1, 2, 3]
+    assert result.ranges(window) == [1, 2, 3]
     assert len(evaluated) == 6  # step 1 began before the first evaluation, and was none then
     assert not any(start <= ts <= end for ts in evaluated for start, end in steps)
     assert sum(each["name"].startswith("Evaluation#") for each in events) == 6
 
 
 def test_a_long_evaluation_ends_the_window(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as found:
+    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as result:
         program = Program()
         program.train(3)
         with torch.no_grad():
             for _ in loader_of(50):
                 pass
         program.train(20)
-    window = only_window(found)
+    window = only_window(result)
     assert (window["first_step"], window["last_step"]) == (1, 2)
     assert "evaluation" in window["reason"]
 
 
-def test_the_end_of_a_loader_is_no_step_of_a_window(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, steps=(0, 5)) as found:
+def test_the_end_of_a_loader_is_not_a_step_of_a_window(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(0, 5)) as result:
         for _ in range(3):
             for _ in loader_of(2):
                 torch.ones(3).abs()
-    window = only_window(found)
-    names = [each["name"] for each in found.events(window)]
-    assert found.ranges(window) == [0, 1, 2, 3, 4, 5]
+    window = only_window(result)
+    names = [each["name"] for each in result.events(window)]
+    assert result.ranges(window) == [0, 1, 2, 3, 4, 5]
     assert sum(each.startswith("between steps") for each in names) == 2
 
 
 @pytest.mark.parametrize("timer_only", [False, True])
-def test_the_program_ends_when_all_is_recorded(tmp_path: Path, timer_only: bool) -> None:
+def test_stop_after_ends_the_program(tmp_path: Path, timer_only: bool) -> None:
     options: dict[str, Any] = {"timer_only": timer_only, "steps": (2, 4), "stop_after": True}
-    with recorded(tmp_path, **options) as found, pytest.raises(SystemExit) as ended:
+    with recorded(tmp_path, **options) as result, pytest.raises(SystemExit) as ended:
         Program().train(20)
     assert ended.value.code == 0
-    assert len(found.of("train")) == 5
-    assert len(found.windows()) == (0 if timer_only else 1)
+    assert len(result.steps_of("train")) == 5
+    assert len(result.windows()) == (0 if timer_only else 1)
 
 
-def test_the_program_ends_in_the_middle_of_its_loader(tmp_path: Path) -> None:
+def test_a_program_that_ends_within_its_loader(tmp_path: Path) -> None:
     options: dict[str, Any] = {"timer_only": False, "steps": (0, 1), "stop_after": True}
-    with recorded(tmp_path, **options) as found, pytest.raises(SystemExit):
+    with recorded(tmp_path, **options) as result, pytest.raises(SystemExit):
         list(loader_of(9))
-    assert only_window(found)["last_step"] == 1
+    assert only_window(result)["last_step"] == 1
 
 
-def test_a_length_of_time(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, duration_s=0.02) as found:
+def test_a_window_of_a_duration(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, duration_s=0.02) as result:
         program, part = Program(), the_windows()
         program.train(1)
         while not part.is_profiling:
@@ -211,18 +211,18 @@ def test_a_length_of_time(tmp_path: Path) -> None:
         while part.is_profiling:
             program.train(1)
         program.train(3)
-    window = only_window(found)
+    window = only_window(result)
     assert window["state"] == "written"
     assert window["end_ns"] - window["start_ns"] >= 20_000_000
-    assert window["last_step"] < len(found.of("train")) - 1
+    assert window["last_step"] < len(result.steps_of("train")) - 1
 
 
-def test_a_length_of_time_in_a_program_without_steps(
+def test_a_duration_in_a_program_without_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(controller, "PATIENCE_NS", 0)
     options: dict[str, Any] = {"delay_s": 0.0, "duration_s": 0.01}
-    with recorded(tmp_path, timer_only=False, **options) as found:
+    with recorded(tmp_path, timer_only=False, **options) as result:
         torch.ones(3).abs()
         ticked()  # no step comes: the main thread is asked
         for _ in range(1000):
@@ -230,7 +230,7 @@ def test_a_length_of_time_in_a_program_without_steps(
         ticked(0.01)
         for _ in range(1000):
             torch.ones(3).sin()
-    names = {each["name"] for each in found.events(only_window(found))}
+    names = {each["name"] for each in result.events(only_window(result))}
     assert "aten::abs" in names
     assert "aten::sin" not in names
 
@@ -239,22 +239,22 @@ def test_a_delay_before_the_steps_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"delay_s": 600.0, "wait": 0, "warmup": 0, "active": 2}
-    with recorded(tmp_path, timer_only=False, **options) as found:
+    with recorded(tmp_path, timer_only=False, **options) as result:
         program = Program()
         program.train(4)
         now = clock.perf_ns
         monkeypatch.setattr(clock, "perf_ns", lambda: now() + 601 * 10**9)
         program.train(5)
-    window = only_window(found)
+    window = only_window(result)
     assert (window["first_step"], window["last_step"]) == (4 + 1, 4 + 2)
 
 
-def test_a_signal_starts_a_window_and_the_program_hears_it_too(tmp_path: Path) -> None:
+def test_a_signal_starts_a_window_and_reaches_the_program(tmp_path: Path) -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
     try:
         options: dict[str, Any] = {"trigger": "SIGUSR1", "active": 2}
-        with recorded(tmp_path, timer_only=False, **options) as found:
+        with recorded(tmp_path, timer_only=False, **options) as result:
             program = Program()
             program.train(3)
             signal.raise_signal(signal.SIGUSR1)
@@ -267,34 +267,34 @@ def test_a_signal_starts_a_window_and_the_program_hears_it_too(tmp_path: Path) -
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert heard == [signal.SIGUSR1, -signal.SIGUSR1]
-    assert [(each["first_step"], each["last_step"]) for each in found.windows()] == [
+    assert [(each["first_step"], each["last_step"]) for each in result.windows()] == [
         (4, 5),
         (10, 11),
     ]
 
 
 def test_a_file_starts_a_window(tmp_path: Path) -> None:
-    asked = tmp_path / "now"
-    asked.touch()
-    with recorded(tmp_path / "run", timer_only=False, trigger=str(asked), active=1) as found:
+    requested = tmp_path / "now"
+    requested.touch()
+    with recorded(tmp_path / "run", timer_only=False, trigger=str(requested), active=1) as result:
         program = Program()
         ticked()
         program.train(3)
-        os.utime(asked, ns=(1, 1))
+        os.utime(requested, ns=(1, 1))
         ticked()
         program.train(3)
-    assert [each["first_step"] for each in found.windows()] == [4]
-    assert found.reasons("window") == []
+    assert [each["first_step"] for each in result.windows()] == [4]
+    assert result.reasons("window") == []
 
 
-def test_a_window_that_nobody_asked_for_is_missing_with_the_reason(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, trigger="SIGUSR1") as found:
+def test_without_a_trigger_the_missing_window_has_a_reason(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, trigger="SIGUSR1") as result:
         Program().train(3)
-    assert found.windows() == []
-    assert found.reasons("window") == ["The program ended before any step was to be recorded."]
+    assert result.windows() == []
+    assert result.reasons("window") == ["The program ended before any step was to be recorded."]
 
 
-def test_a_trace_that_is_not_whole_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_trace_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export = torch.profiler.profile.export_chrome_trace
 
     def full_disk(self: Any, path: str) -> None:
@@ -302,24 +302,24 @@ def test_a_trace_that_is_not_whole_is_lost(tmp_path: Path, monkeypatch: pytest.M
         os.truncate(path, 1000)
 
     monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", full_disk)
-    with recorded(tmp_path, timer_only=False, steps=(0, 1)) as found:
+    with recorded(tmp_path, timer_only=False, steps=(0, 1)) as result:
         Program().train(4)
-    window = only_window(found)
+    window = only_window(result)
     assert window["state"] == "lost"
     assert "disk" in window["reason"]
     assert (tmp_path / f"{window['trace']}.partial").stat().st_size == 1000
-    assert len(found.of("train")) == 4
+    assert len(result.steps_of("train")) == 4
 
 
-def test_a_profiler_that_does_not_start_is_told(
+def test_a_profiler_that_does_not_start_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_self: ProfilerRun) -> None:
         raise RuntimeError("no")
 
     monkeypatch.setattr(ProfilerRun, "prepare", fail)
-    with recorded(tmp_path, timer_only=False) as found:
+    with recorded(tmp_path, timer_only=False) as result:
         Program().train(12)
-    assert found.windows() == []
-    assert found.reasons("window") == ["The profiler did not start: no"]
-    assert len(found.of("train")) == 12
+    assert result.windows() == []
+    assert result.reasons("window") == ["The profiler did not start: no"]
+    assert len(result.steps_of("train")) == 12

@@ -1,4 +1,4 @@
-"""The command line of ``nsys``, taken down by a program of that name, and windows for it."""
+"""The command line of ``nsys``, recorded by a fake ``nsys``, and its windows."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from torch_tb_profiler.storage.detected_names import parse_detected_name
 
 FAKE = """#!{python}
 import json, os, subprocess, sys
-json.dump(sys.argv[1:], open({told!r}, "w"))
+json.dump(sys.argv[1:], open({arguments_file!r}, "w"))
 program = [each for each in sys.argv[2:] if not each.startswith("--")]
 sys.exit(subprocess.call(program))
 """
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a program that calls itself ``nsys`` writes what it was called with."""
-    told = tmp_path / "told.json"
+def arguments_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a program named ``nsys`` that writes its arguments to this file."""
+    arguments_file = tmp_path / "arguments.json"
     program = tmp_path / "bin" / "nsys"
     program.parent.mkdir()
-    program.write_text(FAKE.format(python=sys.executable, told=str(told)))
+    program.write_text(FAKE.format(python=sys.executable, arguments_file=str(arguments_file)))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"):
         monkeypatch.delenv(name, raising=False)
-    return told
+    return arguments_file
 
 
 def options(**given: Any) -> Options:
@@ -48,10 +48,10 @@ def flags(command: list[str]) -> dict[str, str]:
     return dict(pairs)
 
 
-def test_the_program_runs_under_it_with_its_own_exit_code(told: Path) -> None:
+def test_the_program_keeps_its_exit_code_under_nsys(arguments_file: Path) -> None:
     command = nsys_command(options(), ["/bin/sh", "-c", "exit 3"])
     assert subprocess.run(command, check=False).returncode == 3
-    first, *rest = json.loads(told.read_text())
+    first, *rest = json.loads(arguments_file.read_text())
     assert first == "profile"
     assert rest[-3:] == ["/bin/sh", "-c", "exit 3"]
     assert flags(rest)["export"] == "sqlite"
@@ -70,16 +70,16 @@ def test_the_program_runs_under_it_with_its_own_exit_code(told: Path) -> None:
         ({"active": 3, "repeat": 0}, "repeat"),
     ],
 )
-@pytest.mark.usefixtures("told")
-def test_it_records_the_part_that_was_asked_for(given: dict[str, Any], capture: str | None) -> None:
+@pytest.mark.usefixtures("arguments_file")
+def test_nsys_records_the_requested_windows(given: dict[str, Any], capture: str | None) -> None:
     """Its default at the end of a part would kill the program."""
-    said = flags(nsys_command(options(**given), ["python", "train.py"]))
-    assert said.get("capture-range-end") == capture
-    assert said.get("capture-range") == ("cudaProfilerApi" if capture else None)
+    message = flags(nsys_command(options(**given), ["python", "train.py"]))
+    assert message.get("capture-range-end") == capture
+    assert message.get("capture-range") == ("cudaProfilerApi" if capture else None)
 
 
-@pytest.mark.usefixtures("told")
-def test_files_of_ranks_have_names_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("arguments_file")
+def test_report_names_of_ranks_are_recognized(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_PROCID", "3")
     output = flags(nsys_command(options(), ["python", "train.py"]))["output"]
     assert output == "/logs/run/rank%q{SLURM_PROCID}"
@@ -87,27 +87,25 @@ def test_files_of_ranks_have_names_that_are_read(monkeypatch: pytest.MonkeyPatch
     assert parse_detected_name(name, (".sqlite",)).is_rank
 
 
-@pytest.mark.usefixtures("told")
-def test_mpi_is_traced_where_it_starts_the_program() -> None:
+@pytest.mark.usefixtures("arguments_file")
+def test_mpi_is_traced_with_an_mpi_launcher() -> None:
     assert "mpi" in flags(nsys_command(options(), ["mpirun", "-n", "2", "a"]))["trace"]
     assert "mpi" not in flags(nsys_command(options(), ["torchrun", "a.py"]))["trace"]
 
 
-@pytest.mark.usefixtures("told")
-def test_a_folder_may_have_any_name() -> None:
+@pytest.mark.usefixtures("arguments_file")
+def test_percent_signs_in_the_folder_are_escaped() -> None:
     odd = Options(folder="/logs/50%h run", program="-x y.py", nsys=True)
     assert flags(nsys_command(odd, ["a"]))["output"] == "/logs/50%%h run/-x-y"
 
 
-def test_without_nsys_it_is_said_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_nsys_is_reported_with_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(NsysMissingError, match=r"developer\.nvidia\.com"):
         nsys_command(options(), ["python", "train.py"])
 
 
-def test_a_window_of_it_starts_and_stops_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_window_starts_and_stops_nsys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(RuntimeError, match="CUDA"):
         NsysRun(options())

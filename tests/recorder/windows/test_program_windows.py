@@ -25,13 +25,13 @@ CPU = torch.profiler.ProfilerActivity.CPU
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> None:
+def test_the_programs_profiler_has_priority(tmp_path: Path, ending: str) -> None:
     exported = tmp_path / f"mine.json{ending}"
 
     def export(profiler: Any) -> None:
         profiler.export_chrome_trace(str(exported))
 
-    with recorded(tmp_path / "run", timer_only=False) as found:
+    with recorded(tmp_path / "run", timer_only=False) as result:
         program = Program()
         with torch.profiler.profile(
             activities=[CPU],
@@ -43,18 +43,18 @@ def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> Non
                     time.sleep(0.15)  # longer than a profiler takes to start
                 program.step()
                 profiler.step()
-    window = only_window(found)
+    window = only_window(result)
     own = gzip.decompress(exported.read_bytes()) if ending else exported.read_bytes()
     assert (window["first_step"], window["last_step"]) == (2, 3)
-    assert found.events(window) == json.loads(own)["traceEvents"]
-    assert "its own profiler" in found.reasons("window")[0]
-    assert len(found.of("train")) == 14
+    assert result.events(window) == json.loads(own)["traceEvents"]
+    assert "its own profiler" in result.reasons("window")[0]
+    assert len(result.steps_of("train")) == 14
 
 
-def test_the_profiler_of_a_program_whose_steps_are_calls(tmp_path: Path) -> None:
+def test_the_programs_profiler_with_module_calls_as_steps(tmp_path: Path) -> None:
     schedule = torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
     handler = torch.profiler.tensorboard_trace_handler(str(tmp_path / "mine"))
-    with recorded(tmp_path / "run", timer_only=False) as found, torch.inference_mode():
+    with recorded(tmp_path / "run", timer_only=False) as result, torch.inference_mode():
         net = torch.nn.Linear(500, 500)
         with torch.profiler.profile(
             activities=[CPU], schedule=schedule, on_trace_ready=handler
@@ -64,28 +64,28 @@ def test_the_profiler_of_a_program_whose_steps_are_calls(tmp_path: Path) -> None
                     net(torch.ones(5, 500))
                     time.sleep(0.001)
                 profiler.step()
-    assert window_steps(found) == [(2 * 9, 5 * 9 - 1)]
+    assert window_steps(result) == [(2 * 9, 5 * 9 - 1)]
 
 
-def test_ours_waits_until_the_profiler_of_the_program_has_ended(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False) as found:
+def test_the_recorder_waits_for_the_programs_profiler(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False) as result:
         program = Program()
         program.train(4)  # ours warms up
         with torch.autograd.profiler.profile():
             program.train(4)
         program.train(9)
-    (window,) = [each for each in found.windows() if each["state"] == "written"]
+    (window,) = [each for each in result.windows() if each["state"] == "written"]
     assert (window["first_step"], window["last_step"]) == (9, 13)
 
 
-def test_ours_ends_when_the_program_starts_its_own(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as found:
+def test_the_recorder_stops_when_the_programs_profiler_starts(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as result:
         program = Program()
         program.train(4)
         with torch.autograd.profiler.profile() as profiler:
             program.train(1)
         assert profiler.function_events
         program.train(9)
-    window = found.windows()[0]
+    window = result.windows()[0]
     assert (window["first_step"], window["last_step"]) == (1, 3)
     assert "own profiler" in window["reason"]

@@ -24,28 +24,28 @@ def test_the_choices_are_those_of_the_columns() -> None:
 
 
 @pytest.mark.parametrize("form", ["md", "table"])
-def test_kernels_are_short_unless_asked_otherwise(run: Run, samples: Path, form: str) -> None:
-    asked = ("report", samples / "h100_bert_small", "--view", "kernels", "--format", form)
-    assert "void cutlass" not in run(*asked).out
-    full = run(*asked, "--names", "recorded", "--columns", "name").out.replace("\\", "")
+def test_kernel_names_are_short_by_default(run: Run, samples: Path, form: str) -> None:
+    requested = ("report", samples / "h100_bert_small", "--view", "kernels", "--format", form)
+    assert "void cutlass" not in run(*requested).out
+    full = run(*requested, "--names", "recorded", "--columns", "name").out.replace("\\", "")
     assert RECORDED[:25] in full.replace("&lt;", "<")
 
 
 @pytest.mark.parametrize("form", ["md", "table"])
-def test_tables_without_a_column_asked_for_are_left_out(run: Run, samples: Path, form: str) -> None:
-    asked = ("report", samples / "h100_bert_small", "--view", "kernels", "--format", form)
-    done = run(*asked, "--columns", "name")
+def test_tables_without_requested_columns_are_omitted(run: Run, samples: Path, form: str) -> None:
+    requested = ("report", samples / "h100_bert_small", "--view", "kernels", "--format", form)
+    done = run(*requested, "--columns", "name")
     assert done.code == 0
     assert "Tensor Core share" not in done.out
 
 
-def test_the_limit_cuts_the_table_it_names(run: Run, samples: Path) -> None:
-    asked = ("report", samples / "h100_bert_small", "--view", "overview", "--limit", "2")
-    named = run(*asked, "--table", "top_kernels").out
+def test_the_limit_applies_to_the_named_table(run: Run, samples: Path) -> None:
+    requested = ("report", samples / "h100_bert_small", "--view", "overview", "--limit", "2")
+    named = run(*requested, "--table", "top_kernels").out
     assert "Top kernels (2 of 10 rows)" in named
     assert "Top operators (10 rows)" in named
     assert "Average step (8 rows)" in named
-    assert "Average step (2 of 8 rows)" in run(*asked).out
+    assert "Average step (2 of 8 rows)" in run(*requested).out
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_limit_cuts_the_table_it_names(run: Run, samples: Path) -> None:
         ("never", {}, True, False),
     ],
 )
-def test_colours_are_for_terminals(
+def test_colors_are_for_terminals(
     monkeypatch: pytest.MonkeyPatch,
     choice: str,
     environment: dict[str, str],
@@ -75,16 +75,16 @@ def test_colours_are_for_terminals(
     assert wants_color(choice) is expected
 
 
-def test_what_is_piped_or_written_has_no_colours(run: Run, samples: Path, tmp_path: Path) -> None:
-    asked = ("report", samples / "h100_bert_small")
-    assert "\x1b" not in run(*asked).out
-    assert "\x1b[1m" in run(*asked, "--color", "always").out
-    assert run(*asked, "--color", "always", "--output", tmp_path).code == 0
+def test_piped_and_written_output_has_no_colors(run: Run, samples: Path, tmp_path: Path) -> None:
+    requested = ("report", samples / "h100_bert_small")
+    assert "\x1b" not in run(*requested).out
+    assert "\x1b[1m" in run(*requested, "--color", "always").out
+    assert run(*requested, "--color", "always", "--output", tmp_path).code == 0
     assert "\x1b" not in next(tmp_path.iterdir()).read_text()
 
 
-def test_what_limits_the_numbers_of_csv_is_told_beside(run: Run, samples: Path) -> None:
-    asked = ("report", samples / "h100_bert_small", "--view", "kernels", "--table", "kernels")
-    done = run(*asked, "--format", "csv")
+def test_quality_notes_of_csv_go_to_stderr(run: Run, samples: Path) -> None:
+    requested = ("report", samples / "h100_bert_small", "--view", "kernels", "--table", "kernels")
+    done = run(*requested, "--format", "csv")
     assert "Launches whose device event is not in the file. (22 times)" in done.err
     assert "Launches whose" not in done.out
