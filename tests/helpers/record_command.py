@@ -16,8 +16,8 @@ from torch_tb_profiler.api import OpenedTrace, open_trace
 COMMAND = (
     sys.executable,
     "-c",
-    "from torch_tb_profiler.cli import main, record_end\n"
-    "record_end._tell_verdict = lambda folder: None\n"
+    "from torch_tb_profiler.cli import main, record_messages\n"
+    "record_messages._print_verdict = lambda folder: None\n"
     "raise SystemExit(main())",
     "record",
 )

@@ -121,19 +121,19 @@ def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case) -> None
     rows = opened.trace.side["timed_steps"].frame.sort("start_us").rows(named=True)
     for phase in ("train", "evaluation"):
         actual = [row for row in rows if row["phase"] == phase]
-        result = [step for step in truth["steps"] if step["phase"] == phase]
+        expected = [step for step in truth["steps"] if step["phase"] == phase]
         # Of a step that never ended nothing is told.
-        whole = [step for step in result if step["closing_ns"] is not None]
+        whole = [step for step in expected if step["closing_ns"] is not None]
         if not case.sees_end and phase == truth["steps"][-1]["phase"]:
             whole = whole[: max(len(actual), len(whole) - 1)]
         assert [row["step"] for row in actual] == list(range(len(whole)))
         assert {row["by"] for row in actual} <= {case.by}
-        begins = [step["begin_ns"] for step in result[1:]] + [truth["ended_ns"]]
+        begins = [step["begin_ns"] for step in expected[1:]] + [truth["ended_ns"]]
         for row, step, next_ns in zip(actual, whole, begins, strict=False):
             end_ns = base_ns + round((row["start_us"] + row["duration_us"]) * 1000)
             # Nothing follows the last call of a module: its step ends with the call itself.
-            ends_with_call = case.by == "module" and step is result[-1]
-            first_ns = result[-2]["closing_ns"] if ends_with_call else step["closing_ns"]
+            ends_with_call = case.by == "module" and step is expected[-1]
+            first_ns = expected[-2]["closing_ns"] if ends_with_call else step["closing_ns"]
             assert first_ns - CLOCKS_NS <= end_ns <= next_ns + CLOCKS_NS
             assert step["samples"] in (None, row["samples"])
         for before, after in pairwise(actual):
