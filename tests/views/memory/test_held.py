@@ -86,10 +86,10 @@ def test_growth_that_is_next_to_nothing_is_no_leak() -> None:
 def test_the_largest_part_and_fragmentation_are_named_with_figures() -> None:
     view = shown(leaking(6))
     texts = {note.code: note.text for note in view.notes if note.kind == "advice"}
-    assert "62 % of the peak is memory from before the recording" in texts["largest_at_peak"]
-    assert "10,485,760 bytes" in texts["largest_at_peak"]
+    assert "62.5 % of the peak is memory from before the recording" in texts["largest_at_peak"]
+    assert "10.0 MiB" in texts["largest_at_peak"]
     # 40 MiB are reserved, 16 MiB allocated at most.
-    assert "25,165,824 of 41,943,040 reserved bytes (60 %)" in texts["memory_fragmentation"]
+    assert "24.0 MiB of 40.0 MiB reserved memory (60.0 %)" in texts["memory_fragmentation"]
     (line,) = view.series["memory_fragmentation"].lines
     assert line.y == [float((40 - 10 - n) * MIB) for n in range(1, 7)]
 

@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.scales import size_text
 from torch_tb_profiler.views.schema import Column, Fact, Note, TableSpec
 
 FEW_PASSES = "At least four forward passes (of steps) are needed to tell growth from warm-up."
@@ -179,8 +180,8 @@ def _slope(held: Float64) -> float:
 
 def _growth_note(device: str, grown: int, passes_seen: int, slope: float) -> Note:
     text = (
-        f"{device}: allocated memory grows by {grown:,} bytes over {passes_seen - 1} passes, "
-        f"{slope:,.0f} per pass. The table 'Memory held across passes' names the operators. "
+        f"{device}: allocated memory grows by {size_text(grown)} over {passes_seen - 1} passes, "
+        f"{size_text(slope)} per pass. The table 'Memory held across passes' names the operators. "
         "Usual causes: results that keep their autograd graph (use .detach() or .item()), "
         "growing lists, caches."
     )

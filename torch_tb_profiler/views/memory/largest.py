@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.steps.phases.segments import phase_at
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.scales import size_text
 from torch_tb_profiler.views.schema import Fact, Note
 
 _TITLES = {
@@ -111,7 +112,7 @@ def _largest(device: MemoryDevice, categories: pl.DataFrame, phase: str | None) 
         return []
     where = "" if phase in (None, "other") else f" The peak is reached in the {phase} phase."
     text = (
-        f"{device.label}: {share:.0f} % of the peak is {_TITLES[part]}: {size:,} bytes.{where} "
+        f"{device.label}: {share:.1f} % of the peak is {_TITLES[part]}: {size_text(size)}.{where} "
         f"{knowledge.texts[part]}"
     )
     evidence: dict[str, object] = {
@@ -145,8 +146,8 @@ def _fragmented(device: MemoryDevice, points: MemoryCurve) -> list[Note]:
     if share < knowledge.least_fragmentation_pct:
         return []
     text = (
-        f"{device.label}: {gap:,} of {reserved:,} reserved bytes ({share:.0f} %) were never "
-        f"allocated at once. {knowledge.texts['fragmentation']}"
+        f"{device.label}: {size_text(gap)} of {size_text(reserved)} reserved memory "
+        f"({share:.1f} %) were never allocated at once. {knowledge.texts['fragmentation']}"
     )
     evidence: dict[str, object] = {"device": device.label, "gap_bytes": gap, "share_pct": share}
     return [Note("advice", "memory_fragmentation", "info", text, evidence)]

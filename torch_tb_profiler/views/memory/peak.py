@@ -9,6 +9,7 @@ from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.live_allocations import live_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.views.scales import size_text
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
 EARLIER = "<allocated before the recording>"
@@ -94,7 +95,7 @@ def composition_notes(
         excess = int(live_bytes.get(device, 0)) - total
         if excess > 0:
             text = (
-                f"{device}: live allocations at the peak add up to {excess:,} bytes more than "
+                f"{device}: live allocations at the peak add up to {size_text(excess)} more than "
                 "the allocator's total, because releases are missing in the recording."
             )
             evidence: dict[str, object] = {"device": device, "excess_bytes": excess}

@@ -41,6 +41,7 @@ from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_fra
 from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.scales import size_text
 from torch_tb_profiler.views.schema import Fact, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.shares import with_shares
 from torch_tb_profiler.views.spec import ViewSpec
@@ -274,7 +275,7 @@ def _oom(trace: Trace) -> list[Note]:
     largest = int(np.max(np.abs(events["bytes"].fill_null(0).to_numpy())))
     text = (
         f"The allocator ran out of memory {events.height:,} times in this recording; the largest "
-        f"request was {largest:,} bytes."
+        f"request was {size_text(largest)}."
     )
     evidence: dict[str, object] = {"count": events.height, "largest_bytes": largest}
     return [Note("quality", "out_of_memory", "warning", text, evidence)]
