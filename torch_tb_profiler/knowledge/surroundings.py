@@ -54,12 +54,12 @@ class BatchInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         pattern: Regular expression that matches their whole name.
-        place: Which input, from 0.
+        input_index: Which input, from 0.
         examples: Names it must take (tests check each).
     """
 
     pattern: str
-    place: int
+    input_index: int
     examples: tuple[str, ...]
 
 

@@ -25,7 +25,7 @@ class OwnerLabels:
     code: Int64
     texts: list[str]
 
-    def of(self, records: Int64) -> pl.Series:
+    def gather(self, records: Int64) -> pl.Series:
         """The texts of some records."""
         return pl.Series(self.texts, dtype=pl.String).gather(self.code[records])
 

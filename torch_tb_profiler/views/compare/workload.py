@@ -179,8 +179,8 @@ def _batch(calls: list[_Call]) -> int | None:
     for rank, rule in enumerate(rules):
         sizes: Counter[int] = Counter()
         for call in calls:
-            if _batch_rank(call.name) == rank and len(call.shapes) > rule.place:
-                shape = call.shapes[rule.place]
+            if _batch_rank(call.name) == rank and len(call.shapes) > rule.input_index:
+                shape = call.shapes[rule.input_index]
                 if len(shape) > 1:
                     sizes[shape[0]] += call.calls
         if sizes:

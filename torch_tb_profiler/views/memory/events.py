@@ -71,12 +71,12 @@ def events_frame(records: MemoryRecords, chosen: Bools, origin_ns: int) -> pl.Da
     frame = pl.DataFrame(
         {
             "device": labels.gather(records.device[either]),
-            "name": records.operators.of(either),
+            "name": records.operators.gather(either),
             "size_bytes": np.abs(size[either]),
             "allocation_us": began_ns / NS_PER_US,
             "release_us": ended_ns / NS_PER_US,
             "duration_us": (ended_ns - began_ns) / NS_PER_US,
-            "module": records.modules.of(either),
+            "module": records.modules.gather(either),
         },
         schema=EVENTS.polars_schema(),
         nan_to_null=True,

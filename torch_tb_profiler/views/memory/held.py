@@ -93,8 +93,8 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "device": labels.gather(records.device[rows]),
-            "name": records.operators.of(rows),
-            "module": records.modules.of(rows),
+            "name": records.operators.gather(rows),
+            "module": records.modules.gather(rows),
             "category": pl.Series([*CATEGORY_NAMES]).gather(blocks.category[rows].astype(np.int64)),
             "size": records.size_bytes[rows],
             "stays": stays,

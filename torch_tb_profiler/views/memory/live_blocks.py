@@ -172,8 +172,8 @@ def _recorded(trace: Trace, records: MemoryRecords, rows: Int64) -> pl.DataFrame
     return pl.DataFrame(
         {
             "device": _texts([one.label for one in records.devices], records.device[rows]),
-            "name": records.operators.of(rows),
-            "module": records.modules.of(rows),
+            "name": records.operators.gather(rows),
+            "module": records.modules.gather(rows),
             "phase": _texts(
                 [phase.name.lower() for phase in Phase], blocks.phase[rows].astype(np.int64)
             ),
