@@ -56,7 +56,7 @@ def explanation(
         bases: Both sides, of whole steps.
         average: The compared average step.
         modules: Names of the modules of each side by node, the same for those that meet; None
-            where a side tells of no modules.
+            where a side has no modules.
     """
     measure = _measure(bases, average)
     leaves_of, inner = (device_leaves, "kernel") if measure == DEVICE else (host_leaves, "call")
@@ -75,7 +75,7 @@ def explanation(
 
 
 def _measure(bases: tuple[StepBasis, StepBasis], average: Table) -> str:
-    """The time of devices where both sides tell it, and it changed at least as much as that of the
+    """The time of devices if both sides have it, and it changed at least as much as that of the
     host; time in which nothing is known to run is neither."""
     if any(no_device_time(basis.trace) is not None for basis in bases):
         return HOST

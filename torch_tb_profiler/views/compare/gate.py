@@ -70,7 +70,7 @@ class GateRow:
         candidate: Value in the candidate.
         delta: Candidate less baseline.
         delta_pct: The difference in percent of the baseline; infinite over a baseline of 0.
-        confidence_pct: How sure the difference is, None where it cannot be told.
+        confidence_pct: How sure the difference is, None where it is unknown.
     """
 
     label: str
@@ -89,7 +89,7 @@ class GateResult:
         expression: The gate as given.
         failed: True when at least one row satisfies it.
         rows: The rows that do, the largest difference first.
-        checked: How many rows were looked at.
+        checked: Number of checked rows.
         text: One line for people and logs.
     """
 
@@ -164,7 +164,7 @@ def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> Gate
         GateError: the expression is malformed, names a table or measure that does not exist,
             chooses no row, or asks for what these recordings do not tell. Where times cannot be
             compared, the code does not answer for a difference of times; numbers of calls and the
-            candidate's own values can be told still.
+            candidate's own values are still checked.
     """
     gate = _parse(expression)
     table, measure = _nonempty_gated_table(view, gate)
@@ -287,7 +287,7 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
 
 
 def _confidence_column(table: Table, gate: _Gate, measure: str, unit: str | None) -> str | None:
-    """Key of the column that tells how sure a change of ``measure`` is, None where none does."""
+    """Key of the confidence column of ``measure``, None where there is none."""
     key = f"confidence_{measure.removesuffix(f'_{unit}')}_pct"
     if key in (column.key for column in table.spec.columns):
         return key

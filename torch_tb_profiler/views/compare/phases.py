@@ -42,7 +42,7 @@ class PhaseSide:
 
     Attributes:
         phases: Name of each phase, the same on every side.
-        names: The names of the ranges it was told by, as recorded.
+        names: The recorded names of its ranges.
         side: Its numbers.
     """
 

@@ -144,7 +144,7 @@ def file_format(trace: Trace) -> Setting:
 
 
 def recording(trace: Trace) -> Setting:
-    """What the profiler recorded beside times, as far as the file says."""
+    """The recording options, as far as the file has them."""
     options = trace.meta.info.recording
     known = [title for key, title in _OPTIONS.items() if getattr(options, key)]
     says = any(getattr(options, key) is not None for key in _OPTIONS)

@@ -28,7 +28,7 @@ class StepBasis:
             first one: the whole steps of the selection, or all where none is whole.
         divisor: What values are divided by: the number of steps, or 1.
         place: Per row of ``trace.steps`` its place among ``rows``, -1 for none.
-        is_observed: Whether these are whole steps: a part of one tells nothing of how steps vary.
+        is_observed: Whether these are whole steps: a partial step says nothing about the variation.
     """
 
     trace: Trace
@@ -40,7 +40,7 @@ class StepBasis:
 
     @property
     def observations(self) -> int:
-        """How many steps there are to tell a difference from chance by."""
+        """Number of whole steps for the significance test."""
         return len(self.rows) if self.is_observed else 0
 
 

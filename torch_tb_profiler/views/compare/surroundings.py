@@ -1,4 +1,4 @@
-"""What differs between two recordings beside the code, and whether times may be compared at all.
+"""Differences of the environment of two recordings, and whether their times are comparable.
 
 Definitions: ``docs/views-compare.md#surroundings``.
 """
@@ -158,7 +158,7 @@ def surroundings_table(rows: tuple[Compared, ...]) -> Table:
 def surroundings_notes(rows: tuple[Compared, ...]) -> tuple[Note, ...]:
     """What is said of differences, those that forbid to compare times first.
 
-    Damage is told by the notes of the recordings' quality already.
+    File problems are reported by the notes of the recordings' quality already.
     """
     notes = [
         Note(

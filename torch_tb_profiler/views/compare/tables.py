@@ -115,7 +115,7 @@ def pair_spec(
     more: tuple[Column, ...] = (),
     tree: tuple[str, str] | None = None,
 ) -> TableSpec:
-    """The declaration of a table that compares ``measures`` of things told by ``keys``; columns
+    """The declaration of a table that compares ``measures`` of rows with the keys ``keys``; columns
     ``more``, at the end, are filled later."""
     compared = tuple(column for measure in measures for column in measure_columns(measure))
     return TableSpec(name, title, text, keys + compared + more, tree=tree)

@@ -137,7 +137,7 @@ MODULES = pair_spec(
 def compare(
     baseline: Trace, baseline_selection: Selection, candidate: Trace, candidate_selection: Selection
 ) -> View:
-    """The candidate beside the baseline. ``group_by`` of the candidate's selection chooses
+    """The comparison of candidate and baseline. ``group_by`` of the candidate's selection chooses
     totals or values per step.
 
     Raises:
@@ -186,7 +186,7 @@ def _tables(
     Args:
         bases: Both sides, as values are compared.
         whole: Both sides, of whole steps.
-        around: What differs beside the code.
+        around: Differences of the environment.
     """
     steps = step_times(bases[0]), step_times(bases[1])
     average = with_shares_of_total(compared_average(steps[0], steps[1]))

@@ -43,7 +43,7 @@ from torch_tb_profiler.views.spec import ViewSpec
 NO_TIME = "The selection is empty."
 
 CACHED_VIEWS = 4
-"""Views of different steps that are kept with a trace."""
+"""Views of different steps that are cached per trace."""
 
 
 def critical_path(trace: Trace, selection: Selection, *, what_if: str | None = None) -> View:
@@ -68,7 +68,7 @@ def critical_path(trace: Trace, selection: Selection, *, what_if: str | None = N
 
 
 class _ViewCache:
-    """What was told of the last paths asked for."""
+    """Views of the last requested paths."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -81,9 +81,9 @@ def _view_cache(_trace: Trace) -> _ViewCache:
 
 
 def _cached_view(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
-    """The view without what was asked for beside; made once while the same paths are kept."""
+    """The view without the requested what-if; built once while the same paths are cached."""
     cache = _view_cache(trace)
-    key = tuple(map(id, paths))  # their objects are kept beside, so that no other has such an id
+    key = tuple(map(id, paths))  # the paths are cached with the view, so that ids stay unique
     with cache.lock:
         if key not in cache.views:
             cache.views[key] = (paths, _view(trace, names, paths))

@@ -1,4 +1,4 @@
-"""Which operation of a data pipeline holds up all others, told by how full the queues are.
+"""Which operation of a data pipeline limits all others, derived from the fill of the queues.
 
 Definition: ``docs/views-data.md#bottleneck``.
 """
@@ -15,7 +15,7 @@ from torch_tb_profiler.knowledge.data_loading import data_loading, operation_of
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """Operations that are the bottleneck, and the queues that tell it.
+    """Operations that are the bottleneck, and the fill of their queues.
 
     Attributes:
         operations: Their numbers; several where several read.

@@ -1,4 +1,4 @@
-"""What a timeline tells of data loading: how long the program waited in its data loader."""
+"""Data loading on a timeline: how long the program waited in its data loader."""
 
 from __future__ import annotations
 

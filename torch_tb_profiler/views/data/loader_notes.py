@@ -1,4 +1,4 @@
-"""What a recorded loader is told to do, with the figures that say so."""
+"""Advice on recorded data loaders, with the measured values."""
 
 from __future__ import annotations
 

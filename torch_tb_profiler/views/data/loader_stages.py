@@ -1,4 +1,4 @@
-"""The tables of loaders that a recorder told of: their stages, and one row for each."""
+"""The tables of recorded loaders: their stages, and one row per loader."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def bottleneck_notes(
     pipeline: Pipeline, bottlenecks: list[Bottleneck], host_empty_pct: float | None
 ) -> tuple[Note, ...]:
     """One note per bottleneck, with what to do about operations of its kind. Where the queue behind
-    the pipeline is told and is seldom empty, it costs nothing now, and is no warning."""
+    the pipeline is recorded and seldom empty, it costs nothing now, and is no warning."""
     limit = data_loading().empty_batches_pct
     is_felt = host_empty_pct is None or host_empty_pct > limit
     return tuple(_bottleneck_note(pipeline, each, is_felt=is_felt) for each in bottlenecks)

@@ -54,7 +54,7 @@ def pipeline_table(frame: pl.DataFrame, pipeline: Pipeline, bottlenecks: list[Bo
 
 
 def queue_fill_series(trace: Trace, frame: pl.DataFrame) -> Series:
-    """How full the queue behind each operation was, whenever it was looked at."""
+    """Fill of the output queue of each operation over time."""
     side = trace.side.get("queue_sizes")
     lines: list[Line] = []
     for number, kind, capacity in frame.select("operation", "type", "queue_capacity").rows():

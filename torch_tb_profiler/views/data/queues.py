@@ -45,7 +45,7 @@ def waiting_queue(queues: pl.DataFrame) -> pl.DataFrame:
 
 
 def waits_table(trace: Trace, queues: pl.DataFrame, waits: LoaderWaits | None) -> Table:
-    """The steps that waited, of the timeline where it tells any, else of the queues."""
+    """The steps that waited, from the timeline if it has loader calls, else from the queues."""
     if waits is not None:
         frame = _waits_of_loader(waits)
         reasons = {"queue": NO_QUEUE}
@@ -95,7 +95,7 @@ def _waits_of_queues(trace: Trace, queues: pl.DataFrame) -> pl.DataFrame:
 
 
 def _step_lengths(trace: Trace) -> pl.DataFrame:
-    """Length of each step by name: as the files tell it, else as the timeline does."""
+    """Length of each step by name: from the files, else from the timeline."""
     side = trace.side.get("recorded_step_trace")
     if side is not None:
         lengths = side.frame.select("step", step_us="total_us")

@@ -1,4 +1,4 @@
-"""The view ``data`` of a recording that tells of each batch."""
+"""The view ``data`` of a recording that holds each batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from torch_tb_profiler.views.schema import Fact, View
 
 
 def recorded_loaders(trace: Trace, selection: Selection) -> View:
-    """How data was loaded in a selection, as the recorder of the loaders tells it.
+    """How data was loaded in a selection, as recorded for each batch.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.

@@ -1,4 +1,4 @@
-"""What files of the workers tell of collectives and of the links between ranks.
+"""Collectives and links between ranks as reported in files of the workers.
 
 Definitions: ``docs/views-distributed.md#as-recorded``.
 """
@@ -62,7 +62,7 @@ LINKS = TableSpec(
         Column("source_rank", "From", "integer", None, "Sending rank; null: all ranks together."),
         Column("destination_rank", "To", "integer", None, "Receiving rank."),
         Column("transport", "Link", "string", None, "Transport: HCCS, PCIE, RDMA or SDMA."),
-        # Rows tell the same data by pair, by kind of link and as a total: a sum would be no size.
+        # Rows report the same data by pair, by kind of link and as a total: a sum would be no size.
         Column("size_bytes", "Size", "number", "bytes", "Transferred data."),
         Column("time_us", "Time", "number", "us", "Transfer time."),
         Column("bandwidth_gb_per_s", "Bandwidth", "number", "gb_per_s", "Size over Time."),

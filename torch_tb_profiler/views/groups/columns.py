@@ -92,7 +92,7 @@ _SHARED = (
 )
 
 _SHOWN_FOLDED = ("cpu_mean_us", "gpu_mean_us", "name")
-"""What stands beside the columns about equal siblings; the others would push those out of sight."""
+"""Columns shown with those about equal siblings; the others are hidden."""
 
 GROUPS = TableSpec(
     name="groups",

@@ -188,7 +188,7 @@ def _frame(measures: Measures, of_node: Int64, count: int) -> pl.DataFrame:
 
 
 def _without_range(hierarchy: Hierarchy, of_node: Int64, count: int) -> Bools:
-    """Rows of work outside that no range is known of: nothing tells what launched it."""
+    """Rows of work outside all ranges whose launch is not known."""
     has_range = np.zeros(hierarchy.nodes.count, np.bool_)
     has_range[hierarchy.call_node[hierarchy.range_call]] = True
     has_range[: hierarchy.first_outside] = True  # a frame of a text has the ranges below it

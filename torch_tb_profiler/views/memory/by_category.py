@@ -142,7 +142,7 @@ def fragmentation_series(
         gap = points.fragmentation_bytes
         if not (gap != ABSENT).any():
             continue
-        # What is thinned keeps the largest of what is looked at: here the gap.
+        # Downsampling keeps the largest allocated value: here that is the gap.
         drawn = downsampled(MemoryCurve(points.record, points.time_ns, gap, gap), MAX_POINTS)
         x = ((points.time_ns[drawn] - origin_ns) / NS_PER_US).tolist()
         lines.append(Line(device.label, x, _known(gap[drawn])))

@@ -83,7 +83,7 @@ def downsampled(points: MemoryCurve, limit: int = MAX_POINTS) -> Int64:
 def curve_series(
     devices: list[MemoryDevice], curves: list[MemoryCurve], origin_ns: int
 ) -> Series | None:
-    """The chart of all curves; None when no record tells a total."""
+    """The chart of all curves; None when no record has a total."""
     lines: list[Line] = []
     for device, points in zip(devices, curves, strict=True):
         drawn = downsampled(points)

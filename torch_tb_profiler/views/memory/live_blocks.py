@@ -89,7 +89,7 @@ LIVE_BLOCKS = TableSpec(
 def moments(
     records: MemoryRecords, curves: list[MemoryCurve], time_ns: int | None
 ) -> list[int | None]:
-    """Per device the record right after which memory is looked at: that of the chosen time (-1
+    """Per device the record after which live blocks are listed: that of the chosen time (-1
     before all), else of the peak of its curve; None where there is no curve."""
     if time_ns is not None:
         return [last_record(records, time_ns)] * len(curves)

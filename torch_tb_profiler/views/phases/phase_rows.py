@@ -73,7 +73,7 @@ def phases_table(
         steps: The selected steps.
         calls: Stretches of phases in them.
         work: The device work launched in them.
-        unknown: Phases that nothing tells of, and why.
+        unknown: Unknown phases, and why.
     """
     cpu, gpu = _durations(trace, calls, work)
     has_gpu = no_device_time(trace) is None
@@ -139,7 +139,7 @@ def _of_calls(side: str, ns: Int64) -> dict[str, object]:
 
 
 def _durations(trace: Trace, calls: PhaseCalls, work: PhaseWork) -> tuple[list[Int64], list[Int64]]:
-    """Per phase that is told the time of each call on the host, and of its device work."""
+    """Per phase but *other* the time of each call on the host, and of its device work."""
     duration = calls.end_ns - calls.start_ns
     gpu = np.zeros(len(duration), np.int64)
     called = work.call >= 0

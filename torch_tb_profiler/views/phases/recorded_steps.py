@@ -1,4 +1,4 @@
-"""What tools of Ascend and MindSpore wrote of each step, beside what the events tell of it.
+"""Step times reported by Ascend and MindSpore tools, with those computed from the events.
 
 Definitions: ``docs/views-phases.md#as-recorded``.
 """

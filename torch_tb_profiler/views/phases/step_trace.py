@@ -73,7 +73,7 @@ _SHARED = (
     "tail_us",
     "communication_tail_us",
 )
-"""Parts that have their share of the step beside them."""
+"""Parts that have a column with their share of the step."""
 
 
 def _columns_of_times() -> tuple[Column, ...]:
@@ -123,7 +123,7 @@ _CURVES = ("interval_us", "forward_us", "backward_us", "tail_us", "communication
 
 
 def step_trace_table(trace: Trace, parts: StepTrace, unknown: Mapping[Phase, str]) -> Table:
-    """The rows of :data:`STEP_TRACE`; ``unknown``: phases that nothing tells of, and why."""
+    """The rows of :data:`STEP_TRACE`; ``unknown``: unknown phases, and why."""
     columns, reasons = _columns(trace, parts, unknown)
     averaged = parts.windows.averaged
     if np.any(averaged & parts.has_passes):
@@ -203,7 +203,7 @@ def step_trace_series(table: Table) -> Series:
 
 
 def side_fact(parts: StepTrace) -> Fact:
-    """Whose work tells the parts."""
+    """Which side (device work or host) defines the parts."""
     on_device = parts.side == "device"
     return Fact(
         "step_trace_by",

@@ -96,7 +96,7 @@ def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
 
 
 def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
-    """The phases that nothing in the recording tells of, and why."""
+    """The phases that the recording has no evidence of, and why."""
     reason = no_phases(trace)
     if reason is not None and not boundaries(selection).given:
         return dict.fromkeys(Phase, reason)
@@ -113,7 +113,7 @@ def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
 
 
 def _is_before_backward(trace: Trace) -> bool:
-    """Whether nothing tells of a forward pass but that it comes before the backward pass."""
+    """Whether forward is known only as the time before the backward pass."""
     if np.any(marks(trace).phase == Phase.FORWARD):
         return False
     stretches = process_stretches(trace).get(-1)
@@ -121,7 +121,7 @@ def _is_before_backward(trace: Trace) -> bool:
 
 
 def _source_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
-    """What told each phase."""
+    """The evidence of each phase."""
     given = {
         Phase.FORWARD: ("begins with", selection.forward_start),
         Phase.BACKWARD: ("ends with", selection.backward_end),

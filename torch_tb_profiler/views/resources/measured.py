@@ -1,4 +1,4 @@
-"""What tells of the use of hosts and devices: samples, and counters that tell of use."""
+"""Utilization of hosts and devices: samples, and counters of utilization."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def measured(trace: Trace) -> tuple[SampleSeries, ...]:
 
 
 def has_measured(trace: Trace) -> bool:
-    """Whether :func:`measured` or :func:`means_of_recorder` tell anything, told by names alone."""
+    """Whether :func:`measured` or :func:`means_of_recorder` have any series, by names alone."""
     named = (
         (trace.samples["metric_code"], lambda name: not is_elsewhere(name)),
         (trace.counters["name_code"], tells_use),

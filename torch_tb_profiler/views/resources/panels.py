@@ -31,7 +31,7 @@ MAX_PANELS = 32
 MAX_LINES = 8
 """Of a panel; there are no more colours."""
 MAX_MIXED = 4
-"""Curves of the same metrics of several sources that one still tells apart."""
+"""Curves of the same metrics of several sources that remain distinguishable."""
 MAX_POINTS = 400
 """Of a line: about as many as it is wide."""
 SHORTEST = 200
@@ -105,7 +105,7 @@ def _is_split(members: list[SampleSeries]) -> bool:
 
 
 def _is_uninformative(series: SampleSeries) -> bool:
-    """Whether a curve would tell nothing: one of those that are mostly 0, and is, or that stay
+    """Whether a curve carries no information: one of those that are mostly 0, and is, or that stay
     what they are."""
     known = meaning(series.source, series.metric)
     return known is not None and (known.constant or (known.rare and not series.value.any()))

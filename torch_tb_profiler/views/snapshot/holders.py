@@ -36,7 +36,7 @@ MAX_LIVE_BLOCKS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of one device: its name, and the event after which memory is looked at."""
+    """A moment of one device: its name, and its last event."""
 
     device: DeviceMoments
     name: str
@@ -44,7 +44,7 @@ class Moment:
 
 
 def moments_of(trace: Trace, time_ns: int | None) -> list[Moment]:
-    """The moments that are looked at, per device.
+    """The moments whose memory is listed, per device.
 
     Args:
         trace: A snapshot.
