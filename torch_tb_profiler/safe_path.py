@@ -1,7 +1,7 @@
 """The module search path without the current folder.
 
 Users open traces in folders with files from elsewhere, and one of them may be called ``pickle.py``.
-See ``docs/safety.md#no-code-from-the-folder-that-is-looked-at``.
+See ``docs/safety.md#no-code-from-the-opened-folder``.
 
 ``__main__`` uses this before anything is imported: only modules that every Python has already
 loaded at startup are imported here, which ``typing`` and ``__future__`` are not.

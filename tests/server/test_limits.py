@@ -1,4 +1,4 @@
-"""The numbers in docs/safety.md are those of the code, and those of the code fit each other."""
+"""The numbers in docs/safety.md match the code, and the limits fit together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_limits_match_the_documentation() -> None:
     answers, connections = AnswerLimits(), ConnectionLimits()
     for row in (
         f"| connections | {connections.connections} |",
-        f"| {connections.request_s:g} s from the connecting",
+        f"| {connections.request_s:g} s from the connection",
         f"| {connections.answer_bytes >> 10} KiB in {connections.answer_s:g} s |",
         f"| request line and headers | {connections.header_bytes >> 10} KiB |",
         f"| threads | {connections.threads} |",
