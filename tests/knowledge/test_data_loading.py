@@ -6,13 +6,17 @@ import re
 
 import pytest
 
-from torch_tb_profiler.knowledge.data_loading import Operation, data_loading, operation_of
+from torch_tb_profiler.knowledge.data_loading import (
+    PipelineOperation,
+    classify_operation,
+    data_loading,
+)
 
 
 @pytest.mark.parametrize("kind", data_loading().operations, ids=lambda kind: str(kind.kind))
-def test_examples(kind: Operation) -> None:
+def test_examples(kind: PipelineOperation) -> None:
     assert kind.advice.endswith(".")
-    assert all(operation_of(example) is kind for example in kind.examples)
+    assert all(classify_operation(example) is kind for example in kind.examples)
     pattern = re.compile(kind.pattern, re.IGNORECASE)
     assert not any(pattern.fullmatch(example) for example in kind.counter_examples)
 
@@ -23,5 +27,5 @@ def test_published_thresholds() -> None:
 
 
 def test_any_type_is_of_some_kind() -> None:
-    assert operation_of("").kind == "other"
-    assert operation_of("x\n" * 5000).kind == "other"
+    assert classify_operation("").kind == "other"
+    assert classify_operation("x\n" * 5000).kind == "other"

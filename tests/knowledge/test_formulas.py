@@ -21,7 +21,7 @@ from torch_tb_profiler.knowledge.formulas import (
     formula_file,
     formula_index,
     formulas,
-    is_in_place,
+    is_inplace,
     scalar_type,
 )
 
@@ -60,7 +60,7 @@ def test_types_by_number_are_element_types() -> None:
 def test_an_operator_in_place_has_the_formula_of_the_other() -> None:
     assert formula_index("aten::addmm_") == formula_index("aten::addmm") >= 0
     assert formula_index("aten::nobody_knows_this") == -1
-    assert [is_in_place(name) for name in ("aten::add_", "aten::add", "aten::__and__")] == [
+    assert [is_inplace(name) for name in ("aten::add_", "aten::add", "aten::__and__")] == [
         True,
         False,
         False,

@@ -49,7 +49,7 @@ def test_which_calls_wait_copy_or_launch_graphs(name: str, kind: str | None) -> 
     ],
 )
 def test_which_overhead_a_run_without_the_profiler_would_not_have(name: str, is_own: bool) -> None:
-    assert host_calls.is_of_the_profiler(name) is is_own
+    assert host_calls.is_profiler_overhead(name) is is_own
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_which_overhead_a_run_without_the_profiler_would_not_have(name: str, is_
     ],
 )
 def test_which_operators_fetch_a_value(name: str, fetches: bool) -> None:
-    assert host_calls.fetches_a_value(name) is fetches
+    assert host_calls.fetches_value(name) is fetches

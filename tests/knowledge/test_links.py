@@ -9,7 +9,7 @@ from torch_tb_profiler.knowledge.links import (
     LinkEntry,
     copy_limit,
     link_file,
-    links,
+    link_rates,
     pcie_gb_per_s,
 )
 
@@ -19,14 +19,14 @@ WITHOUT = {"NVIDIA GB10", "AMD Instinct MI300A"}
 
 def test_every_gpu_has_links() -> None:
     names = {name for gpu in gpu_file().gpus for name in gpu.examples}
-    assert {name for name in names if links(name) is None} == WITHOUT
+    assert {name for name in names if link_rates(name) is None} == WITHOUT
 
 
 @pytest.mark.parametrize("entry", link_file().links, ids=lambda entry: entry.examples[0])
 def test_an_entry_is_found_and_has_a_source(entry: LinkEntry) -> None:
     assert entry.source.startswith("https://")
     for name in entry.examples:
-        found = links(name)
+        found = link_rates(name)
         assert found is not None
         assert (found.peer, found.source) == (entry.peer, entry.source), name
 

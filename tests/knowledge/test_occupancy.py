@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from torch_tb_profiler.knowledge.occupancy import multiprocessor, recorded_limits, residency
+from torch_tb_profiler.knowledge.occupancy import block_residency, multiprocessor, recorded_limits
 
 OPT_IN_BYTES = 48 << 10
 """For more shared memory than this a program must ask; Kineto writes 0 for such launches."""
@@ -37,7 +37,7 @@ def test_estimates_agree_with_the_profiler(samples: Path, name: str) -> None:
     assert len(launches) > 5
     for text, recorded_pct in launches.items():
         blocks, threads, registers, shared = json.loads(text)
-        fits = residency(holds, threads, registers, shared)
+        fits = block_residency(holds, threads, registers, shared)
         resident = min(fits.blocks, blocks / device["numSms"])
         assert resident * threads / holds.threads * 100 == pytest.approx(recorded_pct, abs=0.51)
 
@@ -70,7 +70,7 @@ def test_what_limits(
     """``launched``: threads of a block, registers of a thread, shared memory of a block."""
     holds = multiprocessor(capability)
     assert holds is not None
-    found = residency(holds, *launched)
+    found = block_residency(holds, *launched)
     assert (found.blocks, found.limits) == (blocks, limits)
 
 

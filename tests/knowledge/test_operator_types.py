@@ -9,7 +9,7 @@ from torch_tb_profiler.knowledge.operator_types import (
     TypeRule,
     matching_type_rule,
     operator_type,
-    simplified,
+    simplify,
     type_file,
 )
 
@@ -22,7 +22,7 @@ def test_examples(rule: TypeRule) -> None:
     assert rule.examples
     for name in rule.examples:
         hit = matching_type_rule(name)
-        assert hit is rule, (name, simplified(name), hit)
+        assert hit is rule, (name, simplify(name), hit)
     for name in rule.counter_examples:
         assert matching_type_rule(name) is not rule, name
 
@@ -56,7 +56,7 @@ NODE = "autograd::engine::evaluate_function: "
     ],
 )
 def test_simplified(name: str, plain: str) -> None:
-    assert simplified(name) == plain
+    assert simplify(name) == plain
 
 
 def test_hostile_names_end() -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from torch_tb_profiler.knowledge.phases import (
     RangeRule,
-    Window,
+    ServingWindow,
     category_rule,
-    hook,
+    hooked_module,
     is_beyond_model,
     phase_of_words,
     phases_file,
     range_rule,
-    window,
+    serving_window,
 )
 
 
@@ -48,7 +48,7 @@ def test_categories_of_a_framework_tell_whole_phases() -> None:
 
 
 def test_modules_beside_the_model() -> None:
-    rule = phases_file().beside
+    rule = phases_file().outside_model
     assert all(is_beyond_model(name) for name in rule.examples)
     assert not any(is_beyond_model(name) for name in rule.counter_examples)
 
@@ -58,7 +58,7 @@ def test_every_window_rule_takes_its_examples() -> None:
         for name in rule.examples:
             assert re.fullmatch(rule.pattern, name), name
         for name in rule.counter_examples:
-            assert window(name) is None, name
+            assert serving_window(name) is None, name
 
 
 @pytest.mark.parametrize(
@@ -80,20 +80,20 @@ def test_every_window_rule_takes_its_examples() -> None:
     ],
 )
 def test_windows_tell_requests_and_tokens(name: str, expected: tuple[object, ...]) -> None:
-    told = window(name)
-    assert told == Window(told.server if told else "", *expected)  # type: ignore[arg-type]
+    told = serving_window(name)
+    assert told == ServingWindow(told.server if told else "", *expected)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["step[idle]", "execute_context_0(0)_generation_0(0)", "step[1"])
 def test_a_window_that_works_on_nothing_is_none(name: str) -> None:
-    assert window(name) is None
+    assert serving_window(name) is None
 
 
 def test_hooks_take_their_examples_and_no_other() -> None:
     for rule in phases_file().hooks:
-        assert all(hook(name) is not None for name in rule.examples)
-        assert not any(hook(name) is not None for name in rule.counter_examples)
-    before, behind = hook("FSDP::pre_forward (a)"), hook("FSDP::post_forward (a)")
+        assert all(hooked_module(name) is not None for name in rule.examples)
+        assert not any(hooked_module(name) is not None for name in rule.counter_examples)
+    before, behind = hooked_module("FSDP::pre_forward (a)"), hooked_module("FSDP::post_forward (a)")
     assert before is not None
     assert behind is not None
     assert (before.module, before.is_behind, behind.is_behind) == (" (a)", False, True)

@@ -1,6 +1,6 @@
-"""What is data, not code: names of kernels, operators, collectives, types and devices.
+"""Knowledge as data: names of kernels, operators, collectives and devices; texts of findings.
 
-Each TOML file beside this module holds ordered rules or plain entries with their sources; the
-Python module of the same name reads it once, checks it against a typed schema and answers
-questions. Teaching the product a new kernel means adding a rule with an example, no code.
+Each TOML file of this folder holds ordered rules or plain entries with their sources; the Python
+module of the same name reads it once, validates it against a typed schema, and has the functions
+that look things up. To support a new kernel, add a rule with an example; no code is needed.
 """

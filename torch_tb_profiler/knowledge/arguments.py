@@ -1,4 +1,4 @@
-"""Which arguments of events may hold secrets, by their names and values."""
+"""Arguments of events that may contain secrets, by their names and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCALAR = re.compile(r"-?[\d.]+(?:[eE][+-]?\d+)?|true|false|null")
 
 
 class ArgumentsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The schema of ``arguments.toml``, whose comments tell what each key means."""
+    """The schema of ``arguments.toml``; its comments explain each key."""
 
     words: tuple[str, ...]
     endings: tuple[tuple[str, ...], ...]
@@ -28,7 +28,7 @@ class ArgumentsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def arguments_file() -> ArgumentsFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("arguments.toml", ArgumentsFile)
 
 
@@ -38,7 +38,7 @@ def _secret_values() -> re.Pattern[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the name of an argument is that of a secret."""
+    """Whether an argument of this name is a secret."""
     words = tuple(word.lower() for word in _WORD.findall(name))
     known = arguments_file()
     return not set(known.words).isdisjoint(words) or any(
@@ -47,11 +47,11 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret(name: str, json_text: str) -> bool:
-    """Whether the value of an argument may be a secret, or hold one.
+    """Whether the value of an argument may be, or contain, a secret.
 
     Args:
         name: The argument.
-        json_text: Its value as JSON. Numbers, yes and no and nothing are never secret.
+        json_text: Its value as JSON. Numbers, booleans and null are never secret.
     """
     if _SCALAR.fullmatch(json_text):
         return False

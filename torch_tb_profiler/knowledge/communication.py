@@ -1,4 +1,4 @@
-"""Collectives: canonical names, which host events are one, and bandwidth factors."""
+"""Collectives: canonical names, the host events that run them, and bandwidth factors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Collective(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     Attributes:
         name: Canonical name, ``"all_reduce"``.
         pattern: Regular expression searched in the lower-cased spelling without its backend.
-        examples: Spellings this entry must take (tests check each).
-        size: Which buffer of a rank counts as the size: its input, the larger of input and
-            output (``total``), none that is known, or ``nothing``: it moves no data.
-        bus_factor: Factor from algorithm to bus bandwidth, None where it is not defined.
+        examples: Spellings that must match this entry (tests check each).
+        size: The buffer of a rank that counts as the size: its input, the larger of input and
+            output (``total``), unknown (``none``), or ``nothing`` if it moves no data.
+        bus_factor: Factor from algorithm to bus bandwidth; None if it is not defined.
         moves_data: False for bookkeeping records (``init``, ``wait``).
-        peer_to_peer: One rank gives and another takes, whoever else is in the group.
+        peer_to_peer: Whether one rank sends and another receives, whatever the group.
     """
 
     name: str
@@ -42,10 +42,10 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """The schema of ``communication.toml``.
 
     Attributes:
-        backends: Prefixes of host events that are a collective.
-        host_backends: Those whose host events last as long as the transfer.
-        wrappers: Regular expression of whole names of host events that wrap one.
-        collectives: The ordered kinds.
+        backends: Prefixes of the host events of collectives.
+        host_backends: Backends whose host events last as long as the transfer.
+        wrappers: Regular expression of the whole names of host events around a collective.
+        collectives: The kinds, in order.
     """
 
     backends: tuple[str, ...]
@@ -56,7 +56,7 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
 
 @once
 def communication_file() -> CommunicationFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("communication.toml", CommunicationFile)
 
 
@@ -71,7 +71,7 @@ def _by_name() -> dict[str, Collective]:
 
 
 def backend(name: str) -> str | None:
-    """The backend in ``"nccl:all_reduce"``; None when the name is no such event."""
+    """The backend of ``"nccl:all_reduce"``; None for other names."""
     prefix, colon, rest = name.partition(":")
     if not colon or rest.startswith(":") or prefix not in communication_file().backends:
         return None
@@ -82,18 +82,18 @@ def runs_on_host(backends: str) -> bool:
     """Whether collectives of a backend last as long as their events on the host.
 
     Args:
-        backends: One (``"gloo"``), or several as a process group declares them
-            (``"cpu:gloo,cuda:nccl"``): then all must.
+        backends: One backend (``"gloo"``), or several as a process group declares them
+            (``"cpu:gloo,cuda:nccl"``); then all of them must.
     """
     names = {part.rpartition(":")[2].strip() for part in backends.lower().split(",")}
     return names <= set(communication_file().host_backends)
 
 
 def is_communication(name: str) -> bool:
-    """Whether a host event of this name is a collective as its backend ran it.
+    """Whether a host event of this name is a collective run by its backend.
 
     Callers and metadata records (``c10d::allreduce_``, ``record_param_comms``) are not: they wrap
-    the event that is, or only enqueue it. Kernels: ``kernels.classify(name).communication``.
+    that event, or only enqueue it. For kernels see ``kernels.classify(name).communication``.
     """
     return backend(name) is not None and collective(name) is not None
 
@@ -104,7 +104,7 @@ def _wrapper_pattern() -> re.Pattern[str]:
 
 
 def is_wrapper(name: str) -> bool:
-    """Whether a host event of this name is the caller or the record of a collective."""
+    """Whether a host event of this name is the caller or the metadata record of a collective."""
     return _wrapper_pattern().fullmatch(name) is not None
 
 
@@ -112,7 +112,7 @@ def is_wrapper(name: str) -> bool:
 def collective(name: str) -> str | None:
     """The canonical collective of a host event, a kernel or a ``Collective name`` argument.
 
-    None when the name tells of none: an unknown name, or a kernel that runs several.
+    None for unknown names, and for kernels that run several collectives.
     """
     if backend(name) is not None:
         text = name.partition(":")[2]
@@ -131,7 +131,7 @@ def collective(name: str) -> str | None:
 
 
 def names_of_size(*sizes: str) -> list[str]:
-    """The canonical collectives of which such a buffer counts as the size."""
+    """The canonical names of the collectives with one of these kinds of ``size``."""
     return [entry.name for entry in communication_file().collectives if entry.size in sizes]
 
 
@@ -141,15 +141,15 @@ def peer_to_peer_names() -> list[str]:
 
 
 def entry(collective_name: str) -> Collective | None:
-    """The entry of a canonical name, None when there is none."""
+    """The entry of a canonical name; None for unknown names."""
     return _by_name().get(collective_name)
 
 
 def bus_factor(collective_name: str, ranks: int) -> float | None:
     """Bus bandwidth ÷ algorithm bandwidth of a canonical collective among ``ranks`` ranks.
 
-    None where NCCL tests define none, or for fewer than two ranks (nothing crosses a link). Sends
-    and receives have two ranks, however many are in the group.
+    None if NCCL tests define none, or for fewer than two ranks (nothing crosses a link). Sends and
+    receives have two ranks, whatever the size of the group.
     """
     known = entry(collective_name)
     if known is None or known.bus_factor is None:

@@ -1,4 +1,4 @@
-"""What the name of a copy tells, by the patterns of ``copies.toml``."""
+"""Direction and host memory of a copy, from its name, by the patterns of ``copies.toml``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from torch_tb_profiler.once import once
 
 
 class CopyEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What some names tell.
+    """A direction or host memory.
 
     Attributes:
-        name: What they tell.
-        pattern: Regular expression, searched in the name, any case.
-        examples: Names this entry must take (tests check each).
+        name: The direction or memory.
+        pattern: Regular expression, searched in the name, case-insensitive.
+        examples: Names that must match this entry (tests check each).
     """
 
     name: str
@@ -30,8 +30,8 @@ class CopyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     """The schema of ``copies.toml``.
 
     Attributes:
-        directions: From where to where, in order.
-        host_memories: The memory of the host that takes part, in order.
+        directions: Directions, in order.
+        host_memories: Kinds of host memory, in order.
     """
 
     directions: tuple[CopyEntry, ...]
@@ -41,12 +41,12 @@ class CopyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
 _Part = Literal["directions", "host_memories"]
 
 MAX_NAME_CHARS = 256
-"""Names of copies are short; so much of one is looked at."""
+"""Only this many characters of a name are searched."""
 
 
 @once
 def copy_file() -> CopyFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("copies.toml", CopyFile)
 
 
@@ -58,25 +58,25 @@ def _compiled() -> dict[_Part, tuple[tuple[re.Pattern[str], str], ...]]:
         "host_memories": entries.host_memories,
     }
     return {
-        part: tuple((re.compile(entry.pattern, re.IGNORECASE), entry.name) for entry in listed)
-        for part, listed in parts.items()
+        part: tuple((re.compile(entry.pattern, re.IGNORECASE), entry.name) for entry in group)
+        for part, group in parts.items()
     }
 
 
 def direction(name: str) -> str | None:
-    """``"HtoD"`` for ``"Memcpy HtoD (Pageable -> Device)"``; None where a name does not tell."""
+    """``"HtoD"`` for ``"Memcpy HtoD (Pageable -> Device)"``; None if the name has none."""
     return _first("directions", name)
 
 
 def host_memory(name: str) -> str | None:
-    """``"pageable"`` for ``"Memcpy HtoD (Pageable -> Device)"``; None where a name does not tell,
-    or no memory of the host takes part."""
+    """``"pageable"`` for ``"Memcpy HtoD (Pageable -> Device)"``; None if the name
+    does not contain it, or no host memory is involved."""
     return _first("host_memories", name)
 
 
 @lru_cache(maxsize=4096)
 def _first(part: _Part, name: str) -> str | None:
-    for pattern, answer in _compiled()[part]:
+    for pattern, entry_name in _compiled()[part]:
         if pattern.search(name[:MAX_NAME_CHARS]):
-            return answer
+            return entry_name
     return None

@@ -1,6 +1,6 @@
-"""When data is waited for, and what each kind of operation of a data pipeline is told to do.
+"""Thresholds for waiting on data, and the advice for each kind of pipeline operation.
 
-The values and texts are ``data_loading.toml``; how they are used: ``docs/views-data.md``.
+The values and texts are in ``data_loading.toml``; ``docs/views-data.md`` explains their use.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from torch_tb_profiler.once import once
 Stage = Literal["fetch", "transform", "collate", "transfer"]
 
 MAX_TYPE_CHARS = 200
-"""A type is judged by so much of it."""
+"""Only this many characters of a type are matched."""
 
 
-class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """A kind of operation.
+class PipelineOperation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """A kind of pipeline operation.
 
     Attributes:
-        kind: What it is called here.
+        kind: Name of the kind.
         stage: The stage of loading that it belongs to.
-        pattern: Regular expression of whole types, any case.
-        advice: What to do where it is the bottleneck.
-        examples: Types this entry must take (tests check each).
-        counter_examples: Types it must not take.
+        pattern: Regular expression of whole types, case-insensitive.
+        advice: What to do if it is the bottleneck.
+        examples: Types that must match this entry (tests check each).
+        counter_examples: Types that must not match.
     """
 
     kind: str
@@ -41,12 +41,12 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
 
 
 class LoaderAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """What to do about one bottleneck of a loader of torch.
+    """The advice about one bottleneck of a DataLoader.
 
     Attributes:
-        kind: Of ``analysis.steps.data_loading.diagnosis.Diagnosis``, a stage, or what the
-            workers' CPU time shows.
-        words: What the stage does, for people; empty for what is no stage.
+        kind: Kind of ``analysis.steps.data_loading.diagnosis.Diagnosis``, a stage, or a result of
+            the workers' CPU time.
+        words: What the stage does, as a phrase; empty if it is no stage.
         advice: What to do.
     """
 
@@ -56,7 +56,7 @@ class LoaderAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
 
 class DataLoading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The schema of ``data_loading.toml``, whose head tells its values."""
+    """The schema of ``data_loading.toml``; its head explains the values."""
 
     full_pct: float
     empty_pct: float
@@ -70,24 +70,24 @@ class DataLoading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     computing_pct: float
     starved_pct: float
     little_work_us: float
-    operations: tuple[Operation, ...]
+    operations: tuple[PipelineOperation, ...]
     loaders: tuple[LoaderAdvice, ...]
 
 
 @once
 def data_loading() -> DataLoading:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("data_loading.toml", DataLoading)
 
 
 @once
 def loader_advice() -> dict[str, LoaderAdvice]:
-    """What is said of loaders of torch, by kind."""
+    """Kind → the advice about DataLoaders."""
     return {each.kind: each for each in data_loading().loaders}
 
 
 @once
-def _patterns() -> tuple[tuple[re.Pattern[str], Operation], ...]:
+def _patterns() -> tuple[tuple[re.Pattern[str], PipelineOperation], ...]:
     return tuple(
         (re.compile(each.pattern, re.IGNORECASE | re.DOTALL), each)
         for each in data_loading().operations
@@ -95,7 +95,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Operation], ...]:
 
 
 @lru_cache(maxsize=4096)
-def operation_of(operation_type: str) -> Operation:
-    """The kind of an operation by its type; the last kind takes all that no other does."""
-    told = operation_type[:MAX_TYPE_CHARS]
-    return next(each for pattern, each in _patterns() if pattern.fullmatch(told))
+def classify_operation(operation_type: str) -> PipelineOperation:
+    """The kind of an operation by its type; the last kind matches everything else."""
+    text = operation_type[:MAX_TYPE_CHARS]
+    return next(each for pattern, each in _patterns() if pattern.fullmatch(text))

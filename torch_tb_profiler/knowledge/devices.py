@@ -11,24 +11,24 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 GPU_TYPES = frozenset({1, 6})
-"""Device types that are called GPU in tables (CUDA, and HIP of older ROCm builds)."""
+"""Device types called GPU in tables (CUDA, and HIP of older ROCm builds)."""
 
 CPU_TYPE = 0
 """The device type of host memory; its device id is -1."""
 
 
 PRIVATE_USE_TYPE = 20
-"""The device type of accelerators that an extension of torch brings."""
+"""The device type of accelerators from extensions of torch."""
 
 
 class DeviceKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Accelerators that are no GPUs.
+    """Accelerators that are not GPUs.
 
     Attributes:
-        pattern: Regular expression of what recordings call the device of a track.
-        name: What one is called.
+        pattern: Regular expression of the device label of a track.
+        name: Name of one device.
         no_tensor_cores: Why it has no Tensor Cores.
-        other_hosts: Names of hosts whose pages are on other devices.
+        other_hosts: Hosts of web pages about other devices.
     """
 
     pattern: str
@@ -40,7 +40,7 @@ class DeviceKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The schema of ``devices.toml``: number (as text, TOML keys are) → name; kinds of devices."""
+    """The schema of ``devices.toml``: number (as text) → name; kinds of devices."""
 
     names: dict[str, str]
     kinds: tuple[DeviceKind, ...]
@@ -48,7 +48,7 @@ class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def device_file() -> DeviceFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("devices.toml", DeviceFile)
 
 
@@ -59,10 +59,10 @@ def _names() -> dict[int, str]:
 
 @lru_cache(maxsize=1024)
 def kind_of_label(label: str) -> DeviceKind | None:
-    """What a device is that a recording calls ``label``; None for a GPU and for what is unknown."""
+    """The kind of a device with this label; None for GPUs and unknown devices."""
     return next((kind for kind in device_file().kinds if re.fullmatch(kind.pattern, label)), None)
 
 
 def device_type_name(number: int) -> str:
-    """``"CUDA"`` for 1; ``"device type 77"`` for a number nobody knows."""
+    """``"CUDA"`` for 1; ``"device type 77"`` for an unknown number."""
     return _names().get(number, f"device type {number}")

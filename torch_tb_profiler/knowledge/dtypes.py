@@ -1,4 +1,4 @@
-"""Element types: from the spelling in a trace to a canonical name and a size."""
+"""Element types: canonical names and sizes by their spellings in traces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch_tb_profiler.once import once
 
 
 class DataType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One element type: canonical name, bits of one element, and how traces spell it."""
+    """One element type: canonical name, bits of one element, and spellings in traces."""
 
     name: str
     bits: int
@@ -29,12 +29,12 @@ def _by_spelling() -> dict[str, DataType]:
 
 
 def canonical(name: str) -> str | None:
-    """``"float16"`` for ``"c10::Half"``; None for what is no element type (``Scalar``, ``""``)."""
+    """``"float16"`` for ``"c10::Half"``; None for other texts (``Scalar``, ``""``)."""
     entry = _by_spelling().get(name.lower())
     return None if entry is None else entry.name
 
 
 def size_bytes(name: str) -> int | None:
-    """Bytes of one element of the type spelt ``name``; None when it is no element type."""
+    """Bytes of one element of the type spelt ``name``; None for other texts."""
     entry = _by_spelling().get(name.lower())
     return None if entry is None else entry.bits // 8

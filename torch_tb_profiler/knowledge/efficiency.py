@@ -1,4 +1,4 @@
-"""When work is bound by latency, by the thresholds of ``efficiency.toml``."""
+"""Thresholds for latency-bound kernels: ``efficiency.toml``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class EfficiencyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
 
     Attributes:
         latency_kernel_us: Kernels that take less on average are short.
-        latency_work_us: Kernels whose work takes less at the roof have too little to do.
-        latency_roof_pct: Short kernels below this share of their roof, and those with too little to
-            do, are bound by latency.
-        fewer_operations_kernels: Found in names of kernels that compute a convolution with fewer
-            operations than its definition has.
+        latency_work_us: Kernels with less time at the roofline limit have too little work.
+        latency_roof_pct: Short kernels below this share of their roofline limit, and those with too
+            little work, are latency-bound.
+        fewer_operations_kernels: Part of the names of kernels that compute a convolution with fewer
+            operations than its definition.
     """
 
     latency_kernel_us: float
@@ -28,5 +28,5 @@ class EfficiencyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
 
 @once
 def efficiency_file() -> EfficiencyFile:
-    """The thresholds as they stand in the file."""
+    """The thresholds of the file."""
     return load("efficiency.toml", EfficiencyFile)

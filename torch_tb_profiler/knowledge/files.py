@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class KnowledgeError(ValueError):
-    """A knowledge file that breaks its own schema; the message names the file and the place."""
+    """A knowledge file that does not fit its schema; the message names file and position."""
 
 
 def load(file_name: str, schema: type[T]) -> T:
     """The contents of one TOML file of this package as ``schema``.
 
-    Callers keep the result (the files never change while the program runs), and ask for it through
-    :func:`torch_tb_profiler.once.once`: two threads must not be the first to decode a schema.
+    Callers cache the result with :func:`torch_tb_profiler.once.once` (files do not change while the
+    program runs), also because two threads must not decode a schema for the first time at once.
 
     Raises:
         KnowledgeError: the file is no TOML or does not fit ``schema``.

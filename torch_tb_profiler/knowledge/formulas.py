@@ -1,4 +1,4 @@
-"""How much work an operator is: which rule counts its FLOPs and bytes, told by ``formulas.toml``.
+"""The rules that count the FLOPs and bytes of operators: ``formulas.toml``.
 
 Definitions: ``docs/flops.md``.
 """
@@ -16,7 +16,7 @@ from torch_tb_profiler.once import once
 Argument: TypeAlias = bool | int | float | str | tuple[int, ...]
 
 MAX_NAME_CHARS = 512
-"""An operator is looked for by so much of its name."""
+"""Only this many characters of a name are matched."""
 
 KINDS = (
     "matrix",
@@ -36,23 +36,23 @@ KINDS = (
     "fill",
     "view",
 )
-"""All kinds of work there are, in the order in which tables list them."""
+"""All kinds of work, in the order of tables."""
 
 MODEL_KINDS = frozenset({"matrix", "convolution", "attention"})
-"""What counts as model FLOPs (``docs/flops.md#model-flops``)."""
+"""The kinds that count as model FLOPs (``docs/flops.md#model-flops``)."""
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """One call with its figures, counted by hand; tests check each.
 
     Attributes:
-        operator: Its name.
-        shapes: Text of its input shapes as a trace has it.
-        types: Text of its input types, None where none are recorded.
+        operator: Name of the operator.
+        shapes: Text of its input shapes as recorded.
+        types: Text of its input types; None if they are not recorded.
         concrete: Text of its concrete inputs, likewise.
-        flops: Its FLOPs; None where they are unknown.
+        flops: Its FLOPs; None if they are unknown.
         bytes: Bytes it reads and writes, likewise.
-        uncomputed: FLOPs of ``flops`` that no kernel needs to compute.
+        uncomputed: The part of ``flops`` that no kernel needs to compute.
     """
 
     operator: str
@@ -69,14 +69,14 @@ class Formula(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
 
     Attributes:
         name: Stable name.
-        operators: Names of the operators; one with ``_`` behind it is the same one in place.
-        pattern: Regular expression of more names, which must match the whole.
+        operators: Names of the operators; with a ``_`` at the end, the in-place form is meant too.
+        pattern: Regular expression of further whole names.
         kind: One of :data:`KINDS`.
         rule: Name of a function in ``analysis/efficiency/work/rules.py``.
-        arguments: What the rule needs to know of these operators: where their operands stand, how
-            many operations an element takes.
-        source: Where the definition of the operator or of its count stands.
-        counts: What is counted, one short sentence for people.
+        arguments: Arguments of the rule for these operators: positions of operands, operations per
+            element.
+        source: The definition of the operator or of its count.
+        counts: What is counted, in one short sentence.
         examples: Calls counted by hand.
     """
 
@@ -105,40 +105,42 @@ class FormulaFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
 
 @once
 def formula_file() -> FormulaFile:
-    """The formulas as they stand in the file."""
+    """The formulas of the file."""
     return load("formulas.toml", FormulaFile)
 
 
 def formulas() -> tuple[Formula, ...]:
-    """All formulas; their places are the numbers in ``CallWork.formula``."""
+    """All formulas; ``CallWork.formula`` is an index into them."""
     return formula_file().formulas
 
 
 @once
-def _place_of_name() -> dict[str, int]:
-    return {name: place for place, one in enumerate(formulas()) for name in one.operators}
+def _index_by_name() -> dict[str, int]:
+    return {name: index for index, one in enumerate(formulas()) for name in one.operators}
 
 
 @once
 def _patterns() -> tuple[tuple[re.Pattern[str], int], ...]:
-    """The patterns and the places of their formulas, in the order of the file."""
+    """The patterns with the indices of their formulas, in the order of the file."""
     every = enumerate(formulas())
-    return tuple((re.compile(one.pattern), at) for at, one in every if one.pattern is not None)
+    return tuple(
+        (re.compile(one.pattern), index) for index, one in every if one.pattern is not None
+    )
 
 
 def formula_index(operator: str) -> int:
-    """The place of the formula of an operator in :func:`formulas`, -1 for none."""
-    places = _place_of_name()
-    place = places.get(operator)
-    if place is None and operator.endswith("_"):
-        place = places.get(operator[:-1])
-    if place is not None:
-        return place
+    """The index of the formula of an operator in :func:`formulas`; -1 for none."""
+    indices = _index_by_name()
+    index = indices.get(operator)
+    if index is None and operator.endswith("_"):
+        index = indices.get(operator[:-1])
+    if index is not None:
+        return index
     name = operator[:MAX_NAME_CHARS]
-    return next((at for pattern, at in _patterns() if pattern.fullmatch(name)), -1)
+    return next((index for pattern, index in _patterns() if pattern.fullmatch(name)), -1)
 
 
-def is_in_place(operator: str) -> bool:
+def is_inplace(operator: str) -> bool:
     """Whether an operator writes into its first input: ``aten::add_``."""
     return operator.endswith("_") and not operator.endswith("__")
 

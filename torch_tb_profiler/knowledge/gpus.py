@@ -1,4 +1,4 @@
-"""What GPUs can do: architectures by compute capability, specifications by device name."""
+"""GPU architectures by compute capability, and specifications by device name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Architecture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
         name: ``"Hopper"``.
         compute_capabilities: ``"major.minor"`` of NVIDIA devices; empty for other vendors, whose
             compute capability in a trace is not comparable.
-        matrix_dtypes: Element types its matrix units take; ``"tf32"`` is rounded float32.
-        max_threads_per_sm: Resident threads per multiprocessor (compute unit), if known.
+        matrix_dtypes: Element types that its matrix units support; ``"tf32"`` is rounded float32.
+        max_threads_per_sm: Resident threads per SM (compute unit); None if unknown.
     """
 
     name: str
@@ -50,12 +50,12 @@ class GpuFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class GpuSpecification:
-    """What the vendor says of a GPU model.
+    """The vendor's specification of a GPU model.
 
     Attributes:
-        architecture: Its generation.
-        sm_count: Multiprocessors (compute units, Xe cores) of one device.
-        memory_bytes: Memory as sold; a device reports a little less.
+        architecture: Its architecture.
+        sm_count: SMs (compute units, Xe cores) of one device.
+        memory_bytes: Nominal memory; a device reports a little less.
         bandwidth_gb_per_s: Peak memory bandwidth in 10^9 bytes per second.
         source: The vendor page.
     """
@@ -68,18 +68,18 @@ class GpuSpecification:
 
 
 MAX_NAME_CHARS = 256
-"""Names of devices are far shorter; some patterns take time by the square of what they look at."""
+"""Only this many characters are matched, as some patterns take quadratic time."""
 
 
 @once
 def gpu_file() -> GpuFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("gpus.toml", GpuFile)
 
 
 @lru_cache(maxsize=1024)
 def specification(device_name: str) -> GpuSpecification | None:
-    """What is known of the GPU a trace calls ``device_name``; None for an unknown model."""
+    """The specification of a GPU by its name in a trace; None for an unknown model."""
     architectures = {item.name: item for item in gpu_file().architectures}
     for gpu in gpu_file().gpus:
         if re.search(gpu.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
@@ -94,7 +94,7 @@ def specification(device_name: str) -> GpuSpecification | None:
 
 
 def is_other_vendor(device_name: str | None) -> bool:
-    """Whether a device is AMD's or Intel's by its name."""
+    """Whether the name of a device is of AMD or Intel."""
     return re.search("amd|radeon|intel", device_name or "", re.IGNORECASE) is not None
 
 
@@ -102,10 +102,10 @@ def is_other_vendor(device_name: str | None) -> bool:
 def architecture(
     device_name: str | None, compute_major: int | None, compute_minor: int | None
 ) -> Architecture | None:
-    """The architecture of a device, by its name or else by its compute capability.
+    """The architecture of a device by its name, or by its compute capability; None if unknown.
 
-    The compute capability speaks only for devices whose name is unknown and not AMD's or
-    Intel's: those fill the same fields with numbers of their own. None when neither tells.
+    The compute capability counts only for unknown names that are not of AMD or Intel, which use
+    other numbers in the same fields.
     """
     known = specification(device_name or "")
     if known is not None:

@@ -1,4 +1,4 @@
-"""Where to read on about making programs faster: public pages, by topic, in ``guidance.toml``."""
+"""Public pages about performance tuning, by topic: ``guidance.toml``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Guide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         title: Its topic.
-        text: What it is good for, in a sentence.
+        text: What it helps with, in a sentence.
         url: Its public address.
-        framework: Whose programs it is about; None for any.
-        recorder: Of whose recordings it is; None for any.
+        framework: The framework it is about; None for any.
+        recorder: The recorder it is about; None for any.
     """
 
     title: str
@@ -40,7 +40,7 @@ def guides() -> tuple[Guide, ...]:
 
 
 def guides_for(recorder: Recorder) -> tuple[Guide, ...]:
-    """The pages for recordings of ``recorder``; of any framework those of every one."""
+    """The pages for recordings of ``recorder``; all frameworks if the recorder supports any."""
     return tuple(
         guide
         for guide in guides()

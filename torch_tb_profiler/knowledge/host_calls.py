@@ -1,4 +1,4 @@
-"""What runtime and driver calls do to the thread that makes them, by their names."""
+"""Effects of runtime and driver calls on the calling thread, by their names."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class HostCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Calls of one kind.
 
     Attributes:
-        kind: What they do (the head of ``host_calls.toml`` says what each kind means).
-        pattern: Regular expression of whole names, any case.
-        examples: Names this entry must take (tests check each).
+        kind: What they do (the head of ``host_calls.toml`` explains each kind).
+        pattern: Regular expression of whole names, case-insensitive.
+        examples: Names that must match this entry (tests check each).
     """
 
     kind: CallKind
@@ -31,9 +31,9 @@ class HostCallsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``host_calls.toml``.
 
     Attributes:
-        operators: Regular expression of whole names of operators that fetch a value.
-        not_of_the_profiler: The same of overhead that is not the profiler's own.
-        calls: The ordered kinds.
+        operators: Regular expression of the whole names of operators that fetch a value.
+        not_of_the_profiler: The same for overhead events that are not of the profiler.
+        calls: The kinds, in order.
     """
 
     operators: str
@@ -43,7 +43,7 @@ class HostCallsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def host_calls_file() -> HostCallsFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("host_calls.toml", HostCallsFile)
 
 
@@ -63,19 +63,19 @@ def _not_of_the_profiler() -> re.Pattern[str]:
     return re.compile(host_calls_file().not_of_the_profiler, re.IGNORECASE)
 
 
-def is_of_the_profiler(overhead: str) -> bool:
-    """Whether a run without the profiler would not have overhead of this name."""
+def is_profiler_overhead(overhead: str) -> bool:
+    """Whether overhead of this name belongs to the profiler: a run without it has none."""
     return _not_of_the_profiler().fullmatch(overhead) is None
 
 
 def call_kind(name: str) -> CallKind | None:
-    """The kind of a runtime or driver call; None where it does nothing of these."""
+    """The kind of a runtime or driver call; None for other calls."""
     for pattern, kind in _compiled():
         if pattern.fullmatch(name):
             return kind
     return None
 
 
-def fetches_a_value(operator: str) -> bool:
-    """Whether an operator of this name returns only when the device has computed its result."""
+def fetches_value(operator: str) -> bool:
+    """Whether an operator of this name returns only after the device has computed its result."""
     return _operators().fullmatch(operator) is not None

@@ -1,4 +1,4 @@
-"""Slices of the host that tell what a program does beside its work, by their names."""
+"""Slices on the host that mark compilation, garbage collection and similar, by their names."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from torch_tb_profiler.once import once
 MarkKind = Literal["region", "lookup", "entry", "compilation", "collection", "collect", "gradcheck"]
 
 MARK_KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
-"""All kinds; the head of ``host_marks.toml`` says what each means."""
+"""All kinds; the head of ``host_marks.toml`` explains each."""
 
 
 class HostMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Names of one kind.
 
     Attributes:
-        kind: What they tell.
+        kind: What they mark.
         pattern: Regular expression of whole names.
-        examples: Names this entry must take (tests check each).
-        counter_examples: Names it must not take.
+        examples: Names that must match this entry (tests check each).
+        counter_examples: Names that must not match.
     """
 
     kind: MarkKind
@@ -40,7 +40,7 @@ class HostMarksFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def host_marks_file() -> HostMarksFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("host_marks.toml", HostMarksFile)
 
 
@@ -52,8 +52,8 @@ def _compiled() -> re.Pattern[str]:
 
 
 def mark_kind(name: str) -> MarkKind | None:
-    """What a slice of this name tells; None for nothing of these."""
-    found = _compiled().fullmatch(name)
-    if found is None:
+    """What a slice of this name marks; None for other names."""
+    match = _compiled().fullmatch(name)
+    if match is None:
         return None
-    return next(kind for kind in MARK_KINDS if found[kind] is not None)
+    return next(kind for kind in MARK_KINDS if match[kind] is not None)

@@ -1,4 +1,4 @@
-"""Why GPUs run nothing: the causes by key, with words for people."""
+"""Causes of idle time: titles, meanings and remedies by key."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch_tb_profiler.once import once
 
 
 class IdleCauseText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What people read of one cause.
+    """The texts of one cause.
 
     Attributes:
         key: Stable name.
-        title: For people.
-        meaning: What is true of a moment that is given to it.
+        title: Title.
+        meaning: What happens in a moment of this cause.
         remedy: What to do about it.
     """
 
@@ -32,5 +32,5 @@ class IdleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def idle_file() -> IdleFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("idle.toml", IdleFile)

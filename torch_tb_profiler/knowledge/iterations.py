@@ -1,4 +1,4 @@
-"""Names of ranges that are one iteration each, and how candidates for key nodes are judged."""
+"""Names of ranges that are one iteration each, and thresholds for key node candidates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class IterationRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     """A range that is one iteration.
 
     Attributes:
-        name: Its name, ``*`` for any text.
-        what: What it is, for people.
-        examples: Names it must take (tests check each).
-        counter_examples: Names it must not take.
+        name: Its name; ``*`` matches any text.
+        what: What it is.
+        examples: Names that must match (tests check each).
+        counter_examples: Names that must not match.
     """
 
     name: str
@@ -25,7 +25,7 @@ class IterationRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
 
 
 class IterationsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """The schema of ``iterations.toml``, which says what each figure is for."""
+    """The schema of ``iterations.toml``; its comments explain each value."""
 
     least_score: float
     most_listed: int
@@ -38,21 +38,21 @@ class IterationsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
 
 @once
 def iterations_file() -> IterationsFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("iterations.toml", IterationsFile)
 
 
-def named_like(text: str, name: str) -> bool:
-    """Whether ``text`` is ``name``, in which every ``*`` stands for any text."""
+def matches_wildcard(text: str, name: str) -> bool:
+    """Whether ``text`` matches ``name``, in which every ``*`` matches any text."""
     if "*" not in name:
         return text == name
     first, *middle, last = name.split("*")
     if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
         return False
-    place, end = len(first), len(text) - len(last)
+    position, end = len(first), len(text) - len(last)
     for part in middle:
-        place = text.find(part, place, end)
-        if place < 0:
+        position = text.find(part, position, end)
+        if position < 0:
             return False
-        place += len(part)
+        position += len(part)
     return True

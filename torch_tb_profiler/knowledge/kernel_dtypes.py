@@ -1,4 +1,4 @@
-"""The element types that the name of a kernel tells, by the rules of ``kernel_dtypes.toml``."""
+"""Element types in the names of kernels, by the rules of ``kernel_dtypes.toml``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class NamedType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         name: Canonical name, as in ``dtypes.toml``; ``"tf32"`` is rounded float32.
-        words: Regular expression of whole words that name it, any case.
-        examples: Names of kernels that must tell it (tests check each).
+        words: Regular expression of whole words that name it, case-insensitive.
+        examples: Names of kernels that must contain it (tests check each).
     """
 
     name: str
@@ -33,8 +33,8 @@ class KernelTypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     Attributes:
         tensile: Regular expression whose group is the letter of the inputs of a Tensile kernel.
         tensile_letters: Letter → canonical name.
-        joined: What a word may be made of several of.
-        types: In the order in which several are told.
+        joined: Regular expression of the parts that a word may consist of.
+        types: The types, widest first.
     """
 
     tensile: str
@@ -45,7 +45,7 @@ class KernelTypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
 
 @once
 def kernel_type_file() -> KernelTypeFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("kernel_dtypes.toml", KernelTypeFile)
 
 
@@ -69,39 +69,39 @@ def _patterns() -> _Patterns:
 
 
 MAX_NAME_CHARS = 4096
-"""So much of a name is looked at."""
+"""Only this many characters of a name are searched."""
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 @lru_cache(maxsize=65536)
 def types_in_name(name: str) -> tuple[str, ...]:
-    """``("bfloat16", "float32")``: the types a kernel's name tells, widest first; empty when it
-    tells none."""
+    """``("bfloat16", "float32")``: the types in a kernel's name, widest first; empty if there are
+    none."""
     text = demangled(name)[:MAX_NAME_CHARS]
     tensile = _patterns().tensile.match(text)
     if tensile is not None:
         letter = kernel_type_file().tensile_letters.get(tensile[1])
         return () if letter is None else (letter,)
-    head, parameters = _parted(text)
+    head, parameters = _split_parameters(text)
     return _named(head) or _named(parameters)
 
 
-def _parted(text: str) -> tuple[str, str]:
-    """A name before its parameter list, and that; the list is empty where there is none."""
+def _split_parameters(text: str) -> tuple[str, str]:
+    """A name split before its parameter list, which is empty if there is none."""
     if not text.endswith(")"):
         return text, ""
     depth = 0
-    for place in range(len(text) - 1, -1, -1):
-        depth += (text[place] == ")") - (text[place] == "(")
+    for position in range(len(text) - 1, -1, -1):
+        depth += (text[position] == ")") - (text[position] == "(")
         if depth == 0:
-            return text[:place], text[place:]
+            return text[:position], text[position:]
     return text, ""
 
 
 def _named(text: str) -> tuple[str, ...]:
-    found = {name for word in set(_WORD.findall(text)) for name in _types_of_word(word)}
-    return tuple(entry.name for entry in kernel_type_file().types if entry.name in found)
+    names = {name for word in set(_WORD.findall(text)) for name in _types_of_word(word)}
+    return tuple(entry.name for entry in kernel_type_file().types if entry.name in names)
 
 
 @lru_cache(maxsize=65536)

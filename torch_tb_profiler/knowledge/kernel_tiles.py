@@ -1,4 +1,4 @@
-"""The tile that the name of a matrix kernel tells, by the patterns of ``kernel_tiles.toml``."""
+"""The tile in the name of a matrix kernel, by the patterns of ``kernel_tiles.toml``."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class TileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 MAX_NAME_CHARS = 1024
-"""So much of a name is looked at."""
+"""Only this many characters of a name are searched."""
 
 MAX_TILE = 4096
-"""No block computes more rows or columns; such a number is something else."""
+"""No block computes more rows or columns; larger numbers are something else."""
 
 
 @once
 def tile_file() -> TileFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("kernel_tiles.toml", TileFile)
 
 
@@ -44,12 +44,11 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 @lru_cache(maxsize=65536)
 def tile_in_name(name: str) -> tuple[int, int] | None:
-    """``(128, 256)``: the tile of the result that a block computes; None where the name tells
-    none."""
+    """``(128, 256)``: the tile of the result that a block computes; None if the name has none."""
     text = name[:MAX_NAME_CHARS]
     for pattern in _patterns():
-        found = pattern.search(text)
-        if found is not None:
-            rows, columns = int(found[1]), int(found[2])
+        match = pattern.search(text)
+        if match is not None:
+            rows, columns = int(match[1]), int(match[2])
             return (rows, columns) if 0 < rows <= MAX_TILE and 0 < columns <= MAX_TILE else None
     return None

@@ -1,4 +1,4 @@
-"""What a kernel does, told from its name by the rules of ``kernels.toml``."""
+"""Classification of kernels by their names, with the rules of ``kernels.toml``."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from torch_tb_profiler.once import once
 
 
 class KernelRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One rule: names in which ``pattern`` is found are of this kind, unless an earlier rule hit.
+    """One rule: names that contain ``pattern`` are of this kind, unless an earlier rule matches.
 
     Attributes:
         name: Stable name of the rule.
         kind: A key of ``[kinds]``.
         pattern: Regular expression, searched anywhere in the name, case-sensitive.
-        examples: Names this rule must take (tests check each).
-        counter_examples: Names this rule must leave to others.
-        tensor_core: Whether such kernels run on matrix units; None when the name does not tell.
+        examples: Names that must match this rule (tests check each).
+        counter_examples: Names that must not match this rule.
+        tensor_core: Whether such kernels run on matrix units; None if the name does not say.
         communication: Whether they move data between devices or wait for other devices.
     """
 
@@ -41,10 +41,10 @@ class KernelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     """The schema of ``kernels.toml``.
 
     Attributes:
-        max_unknown_pct: A share of time in kernels that use Tensor Cores is a value while the time
-            of kernels no rule knows is at most so much of it; above, its bounds are told alone.
-        kinds: Kind → what it means.
-        rules: In order.
+        max_unknown_pct: The share of time in Tensor Core kernels is a value if unknown kernels take
+            at most this share of it; above that, only its bounds are reported.
+        kinds: Kind → its meaning.
+        rules: The rules, in order.
     """
 
     max_unknown_pct: float
@@ -54,13 +54,13 @@ class KernelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
 @dataclass(frozen=True, slots=True)
 class KernelKind:
-    """What the name of a kernel tells.
+    """The classification of a kernel.
 
     Attributes:
-        kind: Family of work, a key of the ``[kinds]`` table; ``"other"`` when no rule knows it.
-        tensor_core: True or False when the name tells, None when it does not.
-        communication: True when it moves data between devices.
-        rule: Name of the rule that hit, None when none did.
+        kind: Family of work, a key of the ``[kinds]`` table; ``"other"`` if no rule matches.
+        tensor_core: Whether it runs on matrix units; None if the name does not say.
+        communication: Whether it moves data between devices.
+        rule: Name of the rule that matches; None for none.
     """
 
     kind: str
@@ -70,22 +70,22 @@ class KernelKind:
 
 
 UNKNOWN_KERNEL = KernelKind("other", None, False, None)
-"""The answer for a name no rule knows."""
+"""The classification of a name that no rule matches."""
 
 
 MAX_NAME_CHARS = 4096
-"""A kernel is judged by so much of its name: some patterns take time by the square of it."""
+"""Only this many characters of a name are searched, as some patterns take quadratic time."""
 
 MANY_NAMES = 1000
-"""From here on it pays to make the patterns of polars, which it does not keep."""
+"""From this many names on, compiling the patterns for polars, which does not cache them, pays."""
 
-LOOK_BEHIND = re.compile(r"\(\?<!\w+\)")
-"""What the linear-time patterns of polars do not know; without it more names are found."""
+LOOKBEHIND = re.compile(r"\(\?<!\w+\)")
+"""Not supported by the linear-time patterns of polars; without it more names match."""
 
 
 @once
 def kernel_file() -> KernelFile:
-    """The rules as they stand in the file."""
+    """The rules of the file."""
     return load("kernels.toml", KernelFile)
 
 
@@ -100,8 +100,8 @@ def _compiled() -> tuple[tuple[re.Pattern[str], KernelKind], ...]:
     )
 
 
-def _judged(name: str) -> str:
-    """The part of a name that the rules look at."""
+def _searched_text(name: str) -> str:
+    """The text of a name that the rules search."""
     text = demangled(name)
     if text.startswith("_Z"):
         text = identifiers(text) or text
@@ -110,11 +110,11 @@ def _judged(name: str) -> str:
 
 @lru_cache(maxsize=65536)
 def classify(name: str) -> KernelKind:
-    """What the kernel ``name`` does, by the first rule whose pattern is found in it.
+    """Classify the kernel ``name`` by the first rule whose pattern it contains.
 
-    A mangled name is judged by what it stands for.
+    A mangled name is demangled first.
     """
-    name = _judged(name)
+    name = _searched_text(name)
     for pattern, kind in _compiled():
         if pattern.search(name):
             return kind
@@ -126,15 +126,15 @@ def classify_all(names: Sequence[str]) -> list[KernelKind]:
     if len(names) < MANY_NAMES:
         return [classify(name) for name in names]
     kinds = [UNKNOWN_KERNEL] * len(names)
-    heads = [_judged(name) for name in names]
-    left = pl.DataFrame({"name": heads}, {"name": pl.String}).with_row_index("at")
+    texts = [_searched_text(name) for name in names]
+    remaining = pl.DataFrame({"name": texts}, {"name": pl.String}).with_row_index("row")
     for pattern, kind in _compiled():
-        hit = left["name"].str.contains(LOOK_BEHIND.sub("", pattern.pattern))
-        if LOOK_BEHIND.search(pattern.pattern):
+        hit = remaining["name"].str.contains(LOOKBEHIND.sub("", pattern.pattern))
+        if LOOKBEHIND.search(pattern.pattern):
             rows = hit.arg_true()
-            sure = [pattern.search(name) is not None for name in left["name"].gather(rows)]
-            hit = hit.scatter(rows, sure)
-        for at in left["at"].filter(hit):
-            kinds[at] = kind
-        left = left.filter(~hit)
+            matches = [pattern.search(name) is not None for name in remaining["name"].gather(rows)]
+            hit = hit.scatter(rows, matches)
+        for row in remaining["row"].filter(hit):
+            kinds[row] = kind
+        remaining = remaining.filter(~hit)
     return kinds

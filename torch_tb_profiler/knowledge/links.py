@@ -1,4 +1,4 @@
-"""What the links of GPUs carry at most, by the vendors' tables in ``links.toml``.
+"""Peak rates of the links of GPUs, from the vendors' tables in ``links.toml``.
 
 Definitions: ``docs/views-copies.md#limits``.
 """
@@ -16,7 +16,7 @@ from torch_tb_profiler.knowledge.gpus import MAX_NAME_CHARS, specification
 from torch_tb_profiler.once import once
 
 _GIGATRANSFERS = {3: 8.0, 4: 16.0, 5: 32.0}
-"""Generation of PCIe → 10^9 transfers per second of a lane, each a bit; 128 of 130 are data."""
+"""PCIe generation → 10^9 transfers per second and lane, one bit each; 128 of 130 are data."""
 
 
 class LinkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,12 +39,12 @@ class LinkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class LinkRates:
-    """What a GPU can send, or get, at most: 10^9 bytes per second in one direction.
+    """Peak rates of a GPU's links: 10^9 bytes per second in one direction.
 
     Attributes:
-        host: To and from the host; None where it is not known.
-        host_name: What that link is, ``"PCIe 5.0 x16"``; None likewise.
-        peer: To and from another GPU; None where it is not known.
+        host: To and from the host; None if unknown.
+        host_name: Name of that link, ``"PCIe 5.0 x16"``; None likewise.
+        peer: To and from another GPU; None if unknown.
         source: The vendor's page.
     """
 
@@ -56,18 +56,18 @@ class LinkRates:
 
 @once
 def link_file() -> LinkFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("links.toml", LinkFile)
 
 
 def pcie_gb_per_s(generation: int, lanes: int) -> float:
-    """What so many lanes carry in one direction, 10^9 bytes per second, before packets."""
+    """Peak rate of some PCIe lanes per direction, 10^9 bytes per second, including packets."""
     return _GIGATRANSFERS[generation] * lanes / 8 * 128 / 130
 
 
 @lru_cache(maxsize=1024)
-def links(device_name: str) -> LinkRates | None:
-    """The links of the GPU a trace calls ``device_name``; None for an unknown model."""
+def link_rates(device_name: str) -> LinkRates | None:
+    """The links of a GPU by its name in a trace; None for an unknown model."""
     for entry in link_file().links:
         if re.search(entry.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
             if entry.pcie is None:
@@ -79,13 +79,12 @@ def links(device_name: str) -> LinkRates | None:
 
 
 def copy_limit(device_name: str, kind: str) -> float | None:
-    """What copies of a kind (``"HtoD"``, ``"DtoH"``, ``"PtoP"``, ``"DtoD"``) of a GPU reach at
-    most, 10^9 bytes per second; None where it is not known. A copy within a device reads and
-    writes its memory."""
+    """Peak rate of copies of a kind (``"HtoD"``, ``"DtoH"``, ``"PtoP"``, ``"DtoD"``) of a GPU, 10^9
+    bytes per second; None if unknown. A copy within a device reads and writes its memory."""
     if kind == "DtoD":
         known = specification(device_name)
         return None if known is None else known.bandwidth_gb_per_s / 2
-    found = links(device_name)
-    if found is None:
+    rates = link_rates(device_name)
+    if rates is None:
         return None
-    return {"HtoD": found.host, "DtoH": found.host, "PtoP": found.peer}.get(kind)
+    return {"HtoD": rates.host, "DtoH": rates.host, "PtoP": rates.peer}.get(kind)

@@ -1,4 +1,4 @@
-"""What tells of which kind a block of memory is, and what to do about it: ``memory.toml``."""
+"""Categories of memory blocks, and advice about them: ``memory.toml``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 
-class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Operators that take weights, and the places of those among their arguments.
+class WeightOperators(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Operators with weights, and the positions of the weights among their arguments.
 
     Attributes:
-        arguments: Places from 0.
-        operators: Their names.
-        is_table: Whether they look rows of the weight up.
+        arguments: Positions, from 0.
+        operators: Names of the operators.
+        is_table: Whether they look up rows of the weight.
     """
 
     arguments: tuple[int, ...]
@@ -22,20 +22,20 @@ class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     is_table: bool = False
 
 
-class Operators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Operators by name."""
 
     operators: tuple[str, ...]
 
 
-class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Over how many starts of a forward pass a block lives that was not made for one step."""
+class HeldThreshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The number of starts of forward passes a block outlives if it is not made for one step."""
 
     least_passes: int
 
 
-class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """From which peak and shares of it on something is said, and what, by category."""
+class MemoryAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Thresholds of the advice about memory peaks, and its texts by category."""
 
     least_bytes: int
     least_share_pct: float
@@ -43,20 +43,20 @@ class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     texts: dict[str, str]
 
 
-class Growth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """When memory that grows from pass to pass is said to leak."""
+class LeakThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Thresholds for reporting memory that grows from pass to pass as a leak."""
 
     least_passes: int
     least_share_pct: float
 
 
-class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Classes of optimizers, and how many tensors as large as a parameter they keep of each.
+class OptimizerStates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Classes of optimizers, and the number of states per parameter, each as large as it.
 
     Attributes:
-        states: How many.
+        states: Number of states.
         names: Names of the classes.
-        shown_by: Operators any of which in the step shows that; empty if it is always so.
+        shown_by: Operators any of which in the step proves that number; empty if it is fixed.
     """
 
     states: int
@@ -67,38 +67,40 @@ class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 class MemoryFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``memory.toml``."""
 
-    weights: tuple[Weights, ...]
-    accumulation: Operators
-    bringing: Operators
-    held: Held
-    advice: Advice
-    growth: Growth
-    optimizers: tuple[Optimizers, ...]
+    weights: tuple[WeightOperators, ...]
+    accumulation: OperatorList
+    bringing: OperatorList
+    held: HeldThreshold
+    advice: MemoryAdvice
+    growth: LeakThresholds
+    optimizers: tuple[OptimizerStates, ...]
 
 
 @once
 def memory_file() -> MemoryFile:
-    """The knowledge as it stands in the file."""
+    """The entries of the file."""
     return load("memory.toml", MemoryFile)
 
 
 @once
 def weight_positions() -> dict[str, tuple[int, ...]]:
-    """Per operator the places of its weights; of accumulations of gradients their only input."""
-    places = {name: entry.arguments for entry in memory_file().weights for name in entry.operators}
-    return places | dict.fromkeys(memory_file().accumulation.operators, (0,))
+    """Operator → positions of its weights; for accumulations of gradients their only input."""
+    positions = {
+        name: entry.arguments for entry in memory_file().weights for name in entry.operators
+    }
+    return positions | dict.fromkeys(memory_file().accumulation.operators, (0,))
 
 
 @once
 def embeddings() -> frozenset[str]:
-    """Operators that look rows of a weight up."""
+    """Operators that look up rows of a weight."""
     return frozenset(
         name for each in memory_file().weights if each.is_table for name in each.operators
     )
 
 
 @once
-def optimizers() -> dict[str, Optimizers]:
-    """Per range of an optimizer's step what is known of it."""
+def optimizers() -> dict[str, OptimizerStates]:
+    """Name of the range of an optimizer's step → its states."""
     entries = memory_file().optimizers
     return {f"Optimizer.step#{name}.step": each for each in entries for name in each.names}

@@ -1,4 +1,4 @@
-"""How many blocks of a launch an NVIDIA multiprocessor holds at once, and what keeps it from more.
+"""Resident blocks of a launch on an NVIDIA SM, and what limits them.
 
 By the rules of NVIDIA's occupancy calculator; figures and sources in ``occupancy.toml``.
 """
@@ -19,15 +19,15 @@ BLOCK_SIZE = "block size"
 
 
 class Multiprocessor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """What one multiprocessor holds.
+    """The resources of one SM.
 
     Attributes:
         compute_capabilities: ``"major.minor"`` of the devices that have it.
-        threads, blocks: Most that are resident at once.
+        threads, blocks: Maximum of resident threads and blocks.
         registers: Registers of 32 bits.
         shared_bytes: Shared memory.
-        shared_unit_bytes: In such units a block gets shared memory.
-        reserved_bytes_per_block: Shared memory that the system takes for each block.
+        shared_unit_bytes: Allocation unit of shared memory.
+        reserved_bytes_per_block: Shared memory reserved by the system per block.
     """
 
     compute_capabilities: tuple[str, ...]
@@ -51,10 +51,10 @@ class OccupancyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
     Attributes:
         warp_threads: Threads of a warp.
-        register_unit: In such units a warp gets registers.
-        parts: Parts of a multiprocessor, each with its share of the registers.
+        register_unit: Allocation unit of the registers of a warp.
+        parts: Partitions of an SM, each with its share of the registers.
         recorded_limits: The limits that profilers write.
-        multiprocessors: By compute capability.
+        multiprocessors: The SMs by compute capability.
     """
 
     warp_threads: int
@@ -66,13 +66,13 @@ class OccupancyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """How much of a launch is on one multiprocessor at once.
+    """The part of a launch that is resident on one SM.
 
     Attributes:
-        blocks: Blocks that fit; 0 when not even one does.
+        blocks: Resident blocks; 0 if not even one fits.
         warps: Warps of those blocks.
-        most_warps: Warps the multiprocessor could hold.
-        limits: What keeps it from holding more blocks: :data:`REGISTERS`, :data:`SHARED_MEMORY`,
+        most_warps: Maximum of resident warps of the SM.
+        limits: The resources that limit the blocks: :data:`REGISTERS`, :data:`SHARED_MEMORY`,
             :data:`BLOCK_SIZE` (the warps of a block, or too many small blocks), in this order.
     """
 
@@ -84,12 +84,12 @@ class Residency:
 
 @once
 def occupancy_file() -> OccupancyFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("occupancy.toml", OccupancyFile)
 
 
 def multiprocessor(compute_capability: str) -> Multiprocessor | None:
-    """The multiprocessor of ``"9.0"``; None for one that is not known."""
+    """The SM of compute capability ``"9.0"``; None if unknown."""
     for item in occupancy_file().multiprocessors:
         if compute_capability in item.compute_capabilities:
             return item
@@ -97,52 +97,52 @@ def multiprocessor(compute_capability: str) -> Multiprocessor | None:
 
 
 def recorded_limits(text: str) -> tuple[str, ...]:
-    """The limits behind ``"REGS, SMEM"``, as a file gives them; what is not known stays itself."""
+    """The limits in ``"REGS, SMEM"``, as recorded; unknown ones stay as they are."""
     names = {entry.recorded: entry.name for entry in occupancy_file().recorded_limits}
     parts = [part.strip(" \"'[]") for part in text.split(",")]
     return tuple(dict.fromkeys(names.get(part.upper(), part) for part in parts if part))
 
 
 @lru_cache(maxsize=65536)
-def residency(
-    holds: Multiprocessor, block_threads: int, registers_per_thread: int, shared_bytes: int
+def block_residency(
+    sm: Multiprocessor, block_threads: int, registers_per_thread: int, shared_bytes: int
 ) -> Residency:
-    """What fits of a launch.
+    """The resident part of a launch.
 
     Args:
-        holds: The multiprocessor.
+        sm: The SM.
         block_threads: Threads of a block, at least 1.
         registers_per_thread: Registers of a thread; 0 for none.
         shared_bytes: Shared memory of a block, static and dynamic.
     """
     rules = occupancy_file()
-    warps = _up(block_threads, rules.warp_threads) // rules.warp_threads
-    most_warps = holds.threads // rules.warp_threads
+    warps = _round_up(block_threads, rules.warp_threads) // rules.warp_threads
+    most_warps = sm.threads // rules.warp_threads
     fitting = {
-        REGISTERS: _by_registers(holds, warps, registers_per_thread),
-        SHARED_MEMORY: _by_shared_memory(holds, shared_bytes),
-        BLOCK_SIZE: min(most_warps // warps, holds.blocks),
+        REGISTERS: _by_registers(sm, warps, registers_per_thread),
+        SHARED_MEMORY: _by_shared_memory(sm, shared_bytes),
+        BLOCK_SIZE: min(most_warps // warps, sm.blocks),
     }
     blocks = min(fitting.values())
     limits = tuple(name for name, count in fitting.items() if count == blocks)
     return Residency(blocks, blocks * warps, most_warps, limits)
 
 
-def _by_registers(holds: Multiprocessor, warps: int, registers_per_thread: int) -> int:
-    """Blocks whose registers fit: warps are spread over the parts. Without any more than there may
-    be: then registers limit nothing."""
+def _by_registers(sm: Multiprocessor, warps: int, registers_per_thread: int) -> int:
+    """Blocks whose registers fit, with warps spread over the partitions; more than the maximum of
+    blocks if there are none, so that registers do not limit."""
     rules = occupancy_file()
     if registers_per_thread <= 0:
-        return holds.blocks + 1
-    of_warp = _up(registers_per_thread * rules.warp_threads, rules.register_unit)
-    resident = holds.registers // rules.parts // of_warp * rules.parts
+        return sm.blocks + 1
+    warp_registers = _round_up(registers_per_thread * rules.warp_threads, rules.register_unit)
+    resident = sm.registers // rules.parts // warp_registers * rules.parts
     return resident // warps
 
 
-def _by_shared_memory(holds: Multiprocessor, shared_bytes: int) -> int:
-    of_block = _up(shared_bytes + holds.reserved_bytes_per_block, holds.shared_unit_bytes)
-    return holds.shared_bytes // of_block if of_block > 0 else holds.blocks + 1
+def _by_shared_memory(sm: Multiprocessor, shared_bytes: int) -> int:
+    block_bytes = _round_up(shared_bytes + sm.reserved_bytes_per_block, sm.shared_unit_bytes)
+    return sm.shared_bytes // block_bytes if block_bytes > 0 else sm.blocks + 1
 
 
-def _up(amount: int, unit: int) -> int:
+def _round_up(amount: int, unit: int) -> int:
     return -(-amount // unit) * unit

@@ -1,4 +1,4 @@
-"""What kind of work an operator is, told from its name by ``operator_types.toml``."""
+"""Types of operators by their names: ``operator_types.toml``."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ TYPES = (
     "loss",
     "other",
 )
-"""All types there are; tables list them in this order where nothing else orders them."""
+"""All types, in the default order of tables."""
 
 
 class TypeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One rule: operators whose whole simplified name matches ``pattern``, unless an earlier hit.
+    """One rule: operators whose whole simplified name matches, unless an earlier rule matches.
 
     Attributes:
         name: Stable name of the rule.
-        type: What they are, one of :data:`TYPES`.
+        type: Their type, one of :data:`TYPES`.
         pattern: Regular expression that must match the whole simplified name.
-        examples: Names this rule must take (tests check each).
-        counter_examples: Names this rule must leave to others.
+        examples: Names that must match this rule (tests check each).
+        counter_examples: Names that must not match this rule.
     """
 
     name: str
@@ -53,9 +53,9 @@ class TypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     """The schema of ``operator_types.toml``.
 
     Attributes:
-        wrapper_prefixes: Texts before a name that say nothing of its type.
+        wrapper_prefixes: Prefixes of a name that do not matter for its type.
         plain_namespaces: Namespaces whose names mean the same without them.
-        rules: The ordered rules.
+        rules: The rules, in order.
     """
 
     wrapper_prefixes: tuple[str, ...]
@@ -64,7 +64,7 @@ class TypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
 
 
 MAX_NAME_CHARS = 512
-"""An operator is judged by so much of its name."""
+"""Only this many characters of a name are matched."""
 
 _GRADIENT = re.compile(
     r"(\w+?)(?:Grad(?:NodeFinal|Node)|CompiledBackward|Backward)[0-9]*(?:<.*)?>?"
@@ -73,15 +73,15 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[
 _CLASS = re.compile(r"_*[a-z]?[A-Z]\w*")
 _ENDING = re.compile(r"(?: dygraph| infer_meta| compute)?(?:\[[^\[\]]*\])?$")
 _FUNCTION = re.compile(r"(?<=[a-z0-9])(?:_function|_func|_fn)$")
-"""What classes of ``torch.autograd.Function`` have behind what they do."""
+"""Suffixes of classes of ``torch.autograd.Function``."""
 
 _DERIVED = re.compile(r"_(?:double_backward|backward(?:_data)?|(?<!zero_)grad|jvp)")
-"""What names of backward operators have behind the name of their forward one."""
+"""Suffixes of backward operators after the name of their forward operator."""
 
 
 @once
 def type_file() -> TypeFile:
-    """The rules as they stand in the file."""
+    """The rules of the file."""
     return load("operator_types.toml", TypeFile)
 
 
@@ -90,9 +90,9 @@ def _compiled() -> tuple[tuple[re.Pattern[str], TypeRule], ...]:
     return tuple((re.compile(rule.pattern), rule) for rule in type_file().rules)
 
 
-def simplified(name: str) -> str:
-    """``name`` as the rules read it: in lower case with underscores, without what wraps it,
-    overload, in-place underscore, and what makes it the name of a gradient."""
+def simplify(name: str) -> str:
+    """Simplify ``name`` for the rules: lower case with underscores, without wrappers, overload,
+    in-place underscore and the affixes of gradients."""
     name = name[:MAX_NAME_CHARS]
     for prefix in type_file().wrapper_prefixes:
         name = name.removeprefix(prefix)
@@ -113,8 +113,8 @@ def simplified(name: str) -> str:
 
 @lru_cache(maxsize=65536)
 def matching_type_rule(name: str) -> TypeRule | None:
-    """The rule that speaks for an operator, None when none does."""
-    plain = simplified(name)
+    """The rule that matches an operator; None for none."""
+    plain = simplify(name)
     for pattern, rule in _compiled():
         if pattern.fullmatch(plain):
             return rule
@@ -122,7 +122,7 @@ def matching_type_rule(name: str) -> TypeRule | None:
 
 
 def operator_type(name: str) -> str | None:
-    """What kind of work the operator ``name`` is, one of :data:`TYPES`; None for one that
-    nobody knows (custom operators, regions of compiled code)."""
+    """The type of the operator ``name``, one of :data:`TYPES`; None for unknown operators (custom
+    operators, regions of compiled code)."""
     rule = matching_type_rule(name)
     return None if rule is None else rule.type

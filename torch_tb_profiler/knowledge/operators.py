@@ -1,4 +1,4 @@
-"""Which operators can use matrix units, told from their name by ``operators.toml``."""
+"""Operators that can use matrix units, by their names: ``operators.toml``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch_tb_profiler.once import once
 
 
 class OperatorRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One rule: operators whose whole name matches ``pattern``, unless an earlier rule hit.
+    """One rule: operators whose whole name matches ``pattern``, unless an earlier rule matches.
 
     Attributes:
         name: Stable name of the rule.
         pattern: Regular expression that must match the whole name.
-        examples: Names this rule must take (tests check each).
-        counter_examples: Names this rule must leave to others.
-        tensor_core_eligible: Whether a fast path on matrix units exists for some input types;
-            None when the name does not tell.
+        examples: Names that must match this rule (tests check each).
+        counter_examples: Names that must not match this rule.
+        tensor_core_eligible: Whether a fast path on matrix units exists for some input types; None
+            if the name does not say.
     """
 
     name: str
@@ -34,8 +34,8 @@ class OperatorFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """The schema of ``operators.toml``.
 
     Attributes:
-        wrapper_prefixes: Texts the autograd engine puts before a node's name; ignored.
-        rules: The ordered rules.
+        wrapper_prefixes: Prefixes of the autograd engine before a node's name; ignored.
+        rules: The rules, in order.
     """
 
     wrapper_prefixes: tuple[str, ...]
@@ -43,12 +43,12 @@ class OperatorFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
 
 MAX_NAME_CHARS = 4096
-"""An operator is judged by so much of its name: some patterns take time by the square of it."""
+"""Only this many characters of a name are matched, as some patterns take quadratic time."""
 
 
 @once
 def operator_file() -> OperatorFile:
-    """The rules as they stand in the file."""
+    """The rules of the file."""
     return load("operators.toml", OperatorFile)
 
 
@@ -59,7 +59,7 @@ def _compiled() -> tuple[tuple[re.Pattern[str], OperatorRule], ...]:
 
 @lru_cache(maxsize=65536)
 def matching_rule(name: str) -> OperatorRule | None:
-    """The rule that speaks for an operator, None when none does."""
+    """The rule that matches an operator; None for none."""
     for prefix in operator_file().wrapper_prefixes:
         name = name.removeprefix(prefix)
     name = name[:MAX_NAME_CHARS]
@@ -72,8 +72,8 @@ def matching_rule(name: str) -> OperatorRule | None:
 def tensor_core_eligible(name: str) -> bool | None:
     """Whether the operator ``name`` could use matrix units (with the right types and shapes).
 
-    True for matrix products, convolutions and attention, forward and backward; False for what
-    never does (elementwise work, copies, reductions); None for custom and compiled operators.
+    True for matrix products, convolutions and attention, forward and backward; False for operators
+    that never do (elementwise, copies, reductions); None for custom and compiled operators.
     """
     rule = matching_rule(name)
     return None if rule is None else rule.tensor_core_eligible

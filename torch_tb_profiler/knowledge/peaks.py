@@ -1,4 +1,4 @@
-"""What devices reach at most, by the vendors' tables in ``peaks.toml``.
+"""Peak rates of devices, from the vendors' tables in ``peaks.toml``.
 
 Definitions: ``docs/peaks.md``.
 """
@@ -18,7 +18,7 @@ from torch_tb_profiler.knowledge.gpus import MAX_NAME_CHARS, specification
 from torch_tb_profiler.once import once
 
 TF32 = "tf32"
-"""Products of float32 operands that are rounded on their way into matrix units."""
+"""Products of float32 operands that matrix units round."""
 
 _ALIASES = {
     "fp8": "float8",
@@ -29,7 +29,7 @@ _ALIASES = {
     TF32: TF32,
     "uint8": "int8",
 }
-"""Spellings of types with a peak that no trace uses for its tensors."""
+"""Spellings of types that traces do not use for tensors."""
 
 PEAK_TYPES = (
     "float64",
@@ -41,7 +41,7 @@ PEAK_TYPES = (
     "float4",
     "int8",
 )
-"""The types that peaks are known of, in the order of the tables."""
+"""The types with known peaks, in the order of tables."""
 
 
 class PeakEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -65,15 +65,15 @@ class PeakFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class DevicePeaks:
-    """What a device reaches at most, dense unless said otherwise.
+    """The peak rates of a device, dense unless stated otherwise.
 
     Attributes:
         matrix: Element type → TFLOP/s of products on matrix units.
         vector: Element type → TFLOP/s of all other work.
-        sparse: Element type → TFLOP/s of products with 2:4 sparsity; nothing compares with it.
-        bandwidth_gb_per_s: 10^9 bytes per second of its memory; None where it is not known.
-        source: Where the figures stand.
-        note: What must be known of them, for people; None for nothing.
+        sparse: Element type → TFLOP/s of products with 2:4 sparsity, for information only.
+        bandwidth_gb_per_s: 10^9 bytes per second of its memory; None if unknown.
+        source: Where the figures are published.
+        note: A remark about the figures; None for none.
     """
 
     matrix: Mapping[str, float]
@@ -84,13 +84,13 @@ class DevicePeaks:
     note: str | None = None
 
     def of_products(self, dtype: str) -> float | None:
-        """TFLOP/s of products of operands of ``dtype`` (``"tf32"``: of float32 ones that are
-        rounded): of matrix units that take the type, else of what else can do them."""
+        """TFLOP/s of products of operands of ``dtype`` (``"tf32"``: rounded float32), on matrix
+        units if they support the type, else on vector units."""
         return self.matrix.get(dtype) or self.vector.get(dtype)
 
     def of_other_work(self, dtype: str) -> float | None:
-        """TFLOP/s of work that is no product. Types narrower than 32 bits that have no rate of
-        their own are computed as float32."""
+        """TFLOP/s of work other than products. Types narrower than 32 bits without a rate are
+        computed as float32."""
         own = self.vector.get(dtype)
         narrow = dtype in ("float16", "bfloat16", "float8", "float4", "int8")
         return self.vector.get("float32") if own is None and narrow else own
@@ -98,13 +98,13 @@ class DevicePeaks:
 
 @once
 def peak_file() -> PeakFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("peaks.toml", PeakFile)
 
 
 @lru_cache(maxsize=1024)
 def peaks(device_name: str) -> DevicePeaks | None:
-    """What is known of the device a trace calls ``device_name``; None for an unknown model."""
+    """The peaks of a device by its name in a trace; None for an unknown model."""
     for entry in peak_file().peaks:
         if re.search(entry.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
             known = specification(device_name)
@@ -122,9 +122,8 @@ def peaks(device_name: str) -> DevicePeaks | None:
 
 
 def peak_type(name: str) -> str | None:
-    """``"bfloat16"`` for ``"bf16"`` and every spelling that traces use; None for what is no type
-    with a peak."""
+    """``"bfloat16"`` for ``"bf16"`` and every spelling of traces; None for types without a peak."""
     text = name.strip()
-    found = _ALIASES.get(text.lower()) or canonical(text)
-    found = _ALIASES.get(found or "", found)
-    return found if found in PEAK_TYPES else None
+    dtype = _ALIASES.get(text.lower()) or canonical(text)
+    dtype = _ALIASES.get(dtype or "", dtype)
+    return dtype if dtype in PEAK_TYPES else None

@@ -1,6 +1,6 @@
-"""What tells the phase of a stretch of a step: names of ranges, frames and windows of servers.
+"""Phases of a step by the names of ranges, frames and serving windows.
 
-The rules are ``phases.toml``; how they are used: ``docs/views-phases.md#how-phases-are-found``.
+The rules are in ``phases.toml``; ``docs/views-phases.md#how-phases-are-found`` explains their use.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ RangeSource = Literal["framework", "node", "frame", "fallback"]
 WindowKind = Literal["prefill", "decode", "mixed"]
 
 MAX_NAME_CHARS = 1000
-"""A name is judged by so much of it: some patterns take time by the square of it."""
+"""Only this many characters of a name are matched, as some patterns take quadratic time."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|\W")
 
 
 class RangeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Ranges or frames of one phase; the fields are told at the head of ``phases.toml``."""
+    """Ranges or frames of one phase; the head of ``phases.toml`` explains the fields."""
 
     phase: PhaseName
     source: RangeSource
@@ -37,8 +37,8 @@ class RangeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     counter_examples: tuple[str, ...] = ()
 
 
-class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """What people call one phase."""
+class PhasePhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Names that people give one phase."""
 
     phase: PhaseName
     phrases: tuple[str, ...]
@@ -46,15 +46,15 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     counter_examples: tuple[str, ...]
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """How names that people give are read."""
+class PhraseRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Rules for names that people give."""
 
     context: tuple[str, ...]
-    phrases: tuple[Phrases, ...]
+    phrases: tuple[PhasePhrases, ...]
 
 
 class HookRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Ranges directly before and behind a module's pass."""
+    """Ranges directly before and after a module's pass."""
 
     phase: PhaseName
     before: str
@@ -63,14 +63,14 @@ class HookRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     counter_examples: tuple[str, ...]
 
 
-class Seeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class BackwardSeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Operators directly before the first node of a backward pass."""
 
     operators: tuple[str, ...]
 
 
-class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Modules that are no part of a forward pass, by the name of their class."""
+class OutsideModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Modules outside the forward pass, by the name of their class."""
 
     pattern: str
     examples: tuple[str, ...]
@@ -86,7 +86,7 @@ class WindowRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     counter_examples: tuple[str, ...]
 
 
-class Modes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class WindowModes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Names of modes by kind of window, in lower case."""
 
     prefill: tuple[str, ...]
@@ -99,21 +99,21 @@ class PhasesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
     ranges: tuple[RangeRule, ...]
     hooks: tuple[HookRule, ...]
-    seeds: Seeds
-    beside: Beside
-    words: Words
+    seeds: BackwardSeeds
+    outside_model: OutsideModel = msgspec.field(name="beside")
+    words: PhraseRules
     windows: tuple[WindowRule, ...]
-    modes: Modes
+    modes: WindowModes
 
 
 @dataclass(frozen=True, slots=True)
 class HookedModule:
-    """What the name of a hook's range tells.
+    """The module pass of a hook's range.
 
     Attributes:
-        phase: What the pass is that it belongs to.
-        module: Of which module, ``""`` where the name tells none.
-        is_behind: Whether it runs behind the pass, not before it.
+        phase: Phase of the pass.
+        module: Name of the module; ``""`` if the range does not name it.
+        is_behind: Whether the hook runs after the pass, not before it.
     """
 
     phase: PhaseName
@@ -122,16 +122,16 @@ class HookedModule:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """What the name of a server's range tells of its window; None where it does not.
+class ServingWindow:
+    """One iteration of a server's scheduler, from the name of its range; None is unknown.
 
     Attributes:
-        server: Whose name it is.
-        kind: What was worked on: prompts, generation, or both.
+        server: Name of the server.
+        kind: Prefill, decode, or both.
         requests: Requests in it.
-        tokens: Tokens that were computed.
-        context_requests, context_tokens: Of these, of prompts.
-        generation_requests, generation_tokens: Of these, generating.
+        tokens: Tokens computed.
+        context_requests, context_tokens: The part of prompts (prefill).
+        generation_requests, generation_tokens: The part of generation (decode).
     """
 
     server: str
@@ -146,7 +146,7 @@ class Window:
 
 @once
 def phases_file() -> PhasesFile:
-    """The rules as they stand in the file."""
+    """The rules of the file."""
     return load("phases.toml", PhasesFile)
 
 
@@ -165,7 +165,7 @@ def _phrases() -> dict[str, PhaseName]:
 
 @lru_cache(maxsize=65536)
 def range_rule(name: str) -> RangeRule | None:
-    """The rule that knows a range or frame by its name, None when none does."""
+    """The rule that matches a range or frame by its name; None for none."""
     name = name[:MAX_NAME_CHARS]
     for pattern, rule in _range_patterns():
         if pattern.fullmatch(name):
@@ -174,8 +174,8 @@ def range_rule(name: str) -> RangeRule | None:
 
 
 @lru_cache(maxsize=65536)
-def hook(name: str) -> HookedModule | None:
-    """What a range of this name tells as a hook around a module's pass, None where it is none."""
+def hooked_module(name: str) -> HookedModule | None:
+    """The module pass of a hook's range; None for other names."""
     name = name[:MAX_NAME_CHARS]
     for rule in phases_file().hooks:
         for is_behind, pattern in enumerate((rule.before, rule.behind)):
@@ -186,14 +186,14 @@ def hook(name: str) -> HookedModule | None:
 
 
 def category_rule(category: str) -> RangeRule | None:
-    """The rule that knows an event by the category its file gives it (any case)."""
+    """The rule that matches an event by its category in the file (case-insensitive)."""
     wanted = category.lower()
     return next((rule for rule in phases_file().ranges if rule.category == wanted), None)
 
 
 @lru_cache(maxsize=65536)
 def phase_of_words(name: str) -> PhaseName | None:
-    """The phase that somebody named a range after: ``"train_step/fwd"`` is forward."""
+    """The phase in the words of a range's name: ``"train_step/fwd"`` is forward."""
     if len(name) > MAX_NAME_CHARS:
         return None
     context = phases_file().words.context
@@ -202,13 +202,13 @@ def phase_of_words(name: str) -> PhaseName | None:
 
 
 @once
-def _beside() -> re.Pattern[str]:
-    return re.compile(rf"(?:{phases_file().beside.pattern})(_\d+)?")
+def _outside_model() -> re.Pattern[str]:
+    return re.compile(rf"(?:{phases_file().outside_model.pattern})(_\d+)?")
 
 
 def is_beyond_model(name: str) -> bool:
-    """Whether a module of this name (``Sampler_0``) is called beside the model."""
-    return _beside().fullmatch(name[:MAX_NAME_CHARS]) is not None
+    """Whether a module of this name (``Sampler_0``) is called outside the model."""
+    return _outside_model().fullmatch(name[:MAX_NAME_CHARS]) is not None
 
 
 @once
@@ -217,8 +217,8 @@ def _windows() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 @lru_cache(maxsize=65536)
-def window(name: str) -> Window | None:
-    """What a server's range of this name tells, None where it is none or tells no kind."""
+def serving_window(name: str) -> ServingWindow | None:
+    """The serving window of a range's name; None for other names, and if its kind is unknown."""
     if len(name) > MAX_NAME_CHARS:
         return None
     for pattern, server in _windows():
@@ -228,26 +228,26 @@ def window(name: str) -> Window | None:
     return None
 
 
-def _window(server: str, told: dict[str, str | None]) -> Window | None:
+def _window(server: str, fields: dict[str, str | None]) -> ServingWindow | None:
     def number(key: str) -> int | None:
-        text = told.get(key)
+        text = fields.get(key)
         return int(text) if text is not None and len(text) < 16 else None
 
     context, generation = number("context_requests"), number("generation_requests")
     context_tokens, generation_tokens = number("context_tokens"), number("generation_tokens")
     requests, tokens = number("requests"), number("tokens")
-    kind = _kind(told.get("mode"), context, generation)
+    kind = _kind(fields.get("mode"), context, generation)
     if kind is None:
         return None
     if requests is None and context is not None:
         requests = context + (generation or 0)
     if tokens is None and context_tokens is not None:
         tokens = context_tokens + (generation_tokens or 0)
-    if kind == "prefill" and told.get("mode") is not None:
+    if kind == "prefill" and fields.get("mode") is not None:
         context, context_tokens = requests, tokens
-    if kind == "decode" and told.get("mode") is not None:
+    if kind == "decode" and fields.get("mode") is not None:
         generation, generation_tokens = requests, tokens
-    return Window(
+    return ServingWindow(
         server, kind, requests, tokens, context, context_tokens, generation, generation_tokens
     )
 

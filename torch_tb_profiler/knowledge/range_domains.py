@@ -1,4 +1,4 @@
-"""Whose a user range is, told by its name where the format names no domain."""
+"""Domains of user ranges by their names, for formats without domains."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 USER_DOMAIN = "user"
-"""Ranges of the program that was recorded."""
+"""Ranges of the recorded program itself."""
 
 
 class RangeDomain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Ranges that a framework makes.
+    """Ranges of a framework.
 
     Attributes:
         name: Name of the domain.
-        title: For people.
-        pattern: Regular expression of beginnings of names.
-        examples: Names this entry must take (tests check each).
-        counter_examples: Names it must not take.
+        title: Title of the domain.
+        pattern: Regular expression of the start of names.
+        examples: Names that must match this entry (tests check each).
+        counter_examples: Names that must not match.
     """
 
     name: str
@@ -39,7 +39,7 @@ class RangeDomainsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def range_domains_file() -> RangeDomainsFile:
-    """The entries as they stand in the file."""
+    """The entries of the file."""
     return load("range_domains.toml", RangeDomainsFile)
 
 
@@ -50,7 +50,7 @@ def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def range_domain(name: str) -> str:
-    """The domain of a range of this name: :data:`USER_DOMAIN`, or the framework that made it."""
+    """The domain of a range of this name: that of a framework, or :data:`USER_DOMAIN`."""
     for pattern, domain in _compiled():
         if pattern.match(name):
             return domain

@@ -1,4 +1,4 @@
-"""What records traces, and how it is told to record more: ``recorders.toml``."""
+"""Recorders of traces, and their options to record more: ``recorders.toml``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Recorder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One recorder.
 
     Attributes:
-        name: As ``TraceInfo.recorder`` has it.
-        framework: Whose programs it records; None for those of any.
-        no_events: What to do where a recording is empty.
-        devices: What the devices are whose models it does not name; None where it names them, or
-            where they may be any.
-        private_use: What the devices are whose type torch calls PrivateUse1.
-        records: What a recording can lack → a phrase that says what records it.
+        name: As in ``TraceInfo.recorder``.
+        framework: The framework whose programs it records; None for any.
+        no_events: Advice for an empty recording.
+        devices: Label of the devices whose models it does not name; None if it names them, or they
+            may be any.
+        private_use: Label of the devices whose type torch calls PrivateUse1.
+        records: Capability that a recording may lack → a phrase with the option that records it.
     """
 
     name: str
@@ -38,7 +38,7 @@ class RecorderFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 TORCH_PROFILER = "torch.profiler"
 
 UNKNOWN = Recorder("")
-"""A recorder that nobody knows: nothing is recommended."""
+"""An unknown recorder: nothing is recommended."""
 
 
 @once
@@ -48,5 +48,5 @@ def recorders() -> dict[str, Recorder]:
 
 
 def recorder_named(name: str | None) -> Recorder:
-    """The recorder of that name, :data:`UNKNOWN` for none and for one that is not listed."""
+    """The recorder of that name; :data:`UNKNOWN` for None and for unlisted names."""
     return recorders().get(name or "", UNKNOWN)

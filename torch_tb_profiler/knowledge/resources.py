@@ -1,4 +1,4 @@
-"""What counters and samples tell of the use of hosts and devices: ``resources.toml``."""
+"""Meanings of counters and samples of hosts and devices: ``resources.toml``."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 HOST, DEVICES = "Host", "Devices"
-"""Kinds of sources beside those of the file."""
+"""Kinds of sources in addition to those of the file."""
 
 
-class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sources that are drawn together: their title and a pattern."""
+class SourceKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sources shown in one chart: their title and a pattern."""
 
     title: str
     source: str
 
 
 class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a metric of some sources means.
+    """The meaning of a metric of some sources.
 
     Attributes:
-        source: Pattern of all of the source's name.
-        metric: Likewise of the metric's.
-        help: What it is, for people.
-        interval: Whether a value is of the time since the sample before.
-        rare: Whether it is mostly 0.
-        constant: Whether it stays what it is.
+        source: Regular expression of the whole name of the source.
+        metric: Regular expression of the whole name of the metric.
+        help: What it measures.
+        interval: Whether a value covers the time since the previous sample.
+        rare: Whether it is usually 0.
+        constant: Whether it does not change.
     """
 
     source: str
@@ -42,7 +42,7 @@ class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SampleAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When samples tell something, as ``resources.toml`` says of each."""
+    """Thresholds of the advice from samples; ``resources.toml`` explains each."""
 
     least_samples: int
     low_user_pct: float
@@ -63,30 +63,30 @@ class SampleAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ResourcesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The schema of ``resources.toml``, which says what each is for."""
+    """The schema of ``resources.toml``; its comments explain each key."""
 
     counters: tuple[str, ...]
     elsewhere: tuple[str, ...]
     devices: str
     momentary: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[SourceKind, ...]
     metrics: tuple[Metric, ...]
     advice: SampleAdvice
 
 
 @once
 def resources_file() -> ResourcesFile:
-    """The rules."""
+    """The entries of the file."""
     return load("resources.toml", ResourcesFile)
 
 
-def tells_use(counter: str) -> bool:
-    """Whether a counter of this name says how much something was used."""
+def is_usage_counter(counter: str) -> bool:
+    """Whether a counter of this name measures the use of something."""
     return _is_any(counter, resources_file().counters)
 
 
 def is_elsewhere(metric: str) -> bool:
-    """Whether samples of this metric are no resource of a machine."""
+    """Whether samples of this metric belong to another view: they are no machine resource."""
     return _is_any(metric, resources_file().elsewhere)
 
 
@@ -96,36 +96,35 @@ def is_device(source: str) -> bool:
 
 
 def is_momentary(source: str) -> bool:
-    """Whether samples of this source are of one kernel each, and tell nothing of the time behind
-    it."""
+    """Whether samples of this source belong to one kernel each, and not to the time after it."""
     return re.search(resources_file().momentary, source, re.IGNORECASE) is not None
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds of sources, in the order in which they are shown."""
+    """The kinds of sources, in the order of display."""
     return (HOST, *(kind.title for kind in resources_file().kinds), DEVICES)
 
 
-def kind_of(source: str, metric: str) -> str:
-    """With what a metric is drawn: :data:`HOST`, :data:`DEVICES` or a kind of the file."""
+def source_kind(source: str, metric: str) -> str:
+    """The kind of the source of a metric: :data:`HOST`, :data:`DEVICES` or a kind of the file."""
     if is_device(source) or is_device(metric):
         return DEVICES
-    found = (kind.title for kind in resources_file().kinds if re.search(kind.source, source))
-    return next(found, HOST)
+    titles = (kind.title for kind in resources_file().kinds if re.search(kind.source, source))
+    return next(titles, HOST)
 
 
 @lru_cache(maxsize=4096)
-def meaning(source: str, metric: str) -> Metric | None:
-    """What a metric of a source means; None where no rule knows it."""
+def metric_meaning(source: str, metric: str) -> Metric | None:
+    """The meaning of a metric of a source; None if unknown."""
     for each in resources_file().metrics:
         if re.fullmatch(each.metric, metric) and re.fullmatch(each.source, source):
             return each
     return None
 
 
-def place_of(source: str, metric: str) -> int:
-    """Where a metric stands among those of the file; behind all of them where no rule knows it."""
-    known = meaning(source, metric)
+def metric_rank(source: str, metric: str) -> int:
+    """The position of a metric in the file, for sorting; unknown metrics come last."""
+    known = metric_meaning(source, metric)
     metrics = resources_file().metrics
     return len(metrics) if known is None else metrics.index(known)
 

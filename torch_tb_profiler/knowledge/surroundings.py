@@ -1,4 +1,4 @@
-"""What may differ between two recordings beside the code, and what a difference does to times."""
+"""Aspects of the environment of two recordings, and the effect of a difference on times."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ Effect = Literal["times", "told", "shown"]
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)")
 
 
-class Aspect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing that may differ.
+class EnvironmentAspect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One aspect that may differ.
 
     Attributes:
         kind: Stable name.
-        title: For people.
-        effect: Of a difference: ``times`` cannot be compared, it is ``told``, or only ``shown``.
-        why: What it does to times.
-        text: Format string over ``baseline`` and ``candidate`` for the note; empty of ``shown``.
+        title: Title.
+        effect: Effect of a difference: ``times`` are not comparable, there is a note (``told``), or
+            it is only ``shown``.
+        why: The effect on times.
+        text: Format string over ``baseline`` and ``candidate`` for the note; empty for ``shown``.
     """
 
     kind: str
@@ -35,27 +36,27 @@ class Aspect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
 
 
-class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How traces of some torch versions are written.
+class TraceLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Marks in traces of some torch versions.
 
     Attributes:
         text: The versions.
-        has: Marks that all of them have.
-        lacks: Marks that none of them has.
+        has: Marks that all such traces have.
+        absent: Marks that no such trace has.
     """
 
     text: str
     has: tuple[str, ...]
-    lacks: tuple[str, ...] = ()
+    absent: tuple[str, ...] = msgspec.field(default=(), name="lacks")
 
 
 class BatchInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Operators of which one input begins with the batch.
+    """Operators with an input whose first dimension is the batch.
 
     Attributes:
-        pattern: Regular expression that matches their whole name.
-        input_index: Which input, from 0.
-        examples: Names it must take (tests check each).
+        pattern: Regular expression of the whole name.
+        input_index: Index of the input, from 0.
+        examples: Names that must match (tests check each).
     """
 
     pattern: str
@@ -66,8 +67,8 @@ class BatchInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SurroundingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``surroundings.toml``."""
 
-    aspects: tuple[Aspect, ...]
-    layouts: tuple[Layout, ...]
+    aspects: tuple[EnvironmentAspect, ...]
+    layouts: tuple[TraceLayout, ...]
     batch_inputs: tuple[BatchInput, ...]
     torch_functions: tuple[str, ...]
     steps_ratio: float
@@ -78,7 +79,7 @@ class SurroundingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @once
 def surroundings() -> SurroundingsFile:
-    """The file as it stands."""
+    """The entries of the file."""
     return load("surroundings.toml", SurroundingsFile)
 
 
@@ -88,17 +89,17 @@ def kinds_of_times() -> tuple[str, ...]:
 
 
 def torch_versions(marks: Collection[str]) -> str | None:
-    """Between which torch versions a trace with these marks was written; None if nothing tells."""
+    """The torch versions that write traces with these marks; None if unknown."""
     for layout in surroundings().layouts:
         if all(mark in marks for mark in layout.has) and not any(
-            mark in marks for mark in layout.lacks
+            mark in marks for mark in layout.absent
         ):
             return layout.text
     return None
 
 
 def can_be_one_version(a: str, b: str) -> bool:
-    """Whether two of the layouts' versions (:attr:`Layout.text`) have one in common."""
+    """Whether two ranges of versions (:attr:`TraceLayout.text`) overlap."""
     (a_first, a_last), (b_first, b_last) = _bounds(a), _bounds(b)
     return a_first <= b_last and b_first <= a_last
 

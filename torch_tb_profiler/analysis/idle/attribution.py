@@ -41,7 +41,7 @@ from torch_tb_profiler.analysis.idle.python_waits import python_waits
 from torch_tb_profiler.analysis.idle.resources import NO_GPU, gpus_used
 from torch_tb_profiler.analysis.idle.wait_costs import WaitCosts, charge_waits, drained_gaps
 from torch_tb_profiler.analysis.idle.waits import waits
-from torch_tb_profiler.knowledge.host_calls import is_of_the_profiler
+from torch_tb_profiler.knowledge.host_calls import is_profiler_overhead
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -255,7 +255,7 @@ def _select(idle: Gaps, rows: Bools | Int64) -> Intervals:
 def _profiler_overhead(trace: Trace) -> Intervals:
     slices = trace.slices.filter(pl.col("category") == Category.OVERHEAD)
     names = slices["name_code"].to_numpy()
-    slices = slices.filter(pl.Series(codes.map_names(trace, names, is_of_the_profiler, np.bool_)))
+    slices = slices.filter(pl.Series(codes.map_names(trace, names, is_profiler_overhead, np.bool_)))
     start = slices["start_ns"].to_numpy()
     return union(start, start + slices["dur_ns"].to_numpy())
 

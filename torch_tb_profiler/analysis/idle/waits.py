@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import total_within
 from torch_tb_profiler.analysis.idle.gaps import busy
-from torch_tb_profiler.knowledge.host_calls import call_kind, fetches_a_value
+from torch_tb_profiler.knowledge.host_calls import call_kind, fetches_value
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -141,7 +141,7 @@ def _in_fetching_operators(trace: Trace, calls: pl.DataFrame) -> Bools:
     """Which calls are made by an operator that fetches a value: it waits for the copy it queued."""
     parent = indices(calls["parent"])
     names = trace.slices["name_code"].to_numpy()[np.maximum(parent, 0)]
-    return codes.names_match(trace, names, fetches_a_value) & (parent >= 0)
+    return codes.names_match(trace, names, fetches_value) & (parent >= 0)
 
 
 def _outermost(tracks: pl.Series, ends_ns: pl.Series) -> Bools:
@@ -197,7 +197,7 @@ def _direction(name: str) -> int:
 def _fetching_operators(trace: Trace) -> pl.DataFrame:
     """Operators that wait, where the recording holds no runtime calls; the outermost of each."""
     operators = trace.slices.filter(pl.col("category") == Category.OPERATOR)
-    fetches = codes.names_match(trace, operators["name_code"].to_numpy(), fetches_a_value)
+    fetches = codes.names_match(trace, operators["name_code"].to_numpy(), fetches_value)
     operators = operators.filter(pl.Series(fetches))
     is_nested = pl.col("parent").is_in(operators["id"].implode()).fill_null(value=False)
     return operators.filter(~is_nested)

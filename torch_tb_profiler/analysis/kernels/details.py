@@ -147,7 +147,7 @@ def _limit(trace: Trace, shape: Mapping[str, Any], device: Mapping[str, Any]) ->
     registers, shared = shape["registers_per_thread"], shape["shared_memory_bytes"]
     resident = None
     if sm is not None and threads is not None and None not in (registers, shared):
-        resident = occupancy.residency(sm, threads, int(registers), int(shared))
+        resident = occupancy.block_residency(sm, threads, int(registers), int(shared))
     sms = device.get("sm_count")
     if resident is not None and blocks is not None and sms and blocks < resident.blocks * sms:
         return GRID

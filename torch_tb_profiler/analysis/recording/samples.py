@@ -9,7 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
-from torch_tb_profiler.knowledge.resources import kind_of, kinds, meaning, place_of
+from torch_tb_profiler.knowledge.resources import kinds, metric_meaning, metric_rank, source_kind
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -135,7 +135,7 @@ def _series(trace: Trace, key: list[int], time_ns: Int64, value: Float64) -> Sam
     if np.any(time_ns[1:] < time_ns[:-1]):
         order = np.argsort(time_ns, kind="stable")
         time_ns, value = time_ns[order], value[order]
-    known, interval_ns = meaning(source, metric), None
+    known, interval_ns = metric_meaning(source, metric), None
     if known is not None and known.interval:
         start_ns = _interval_starts(time_ns)
         time_ns, interval_ns = start_ns, time_ns - start_ns
@@ -175,9 +175,9 @@ def series_order(series: SampleSeries) -> tuple[object, ...]:
     """Sort key of series: host, processes, devices, each by its number; metrics in the order of
     ``knowledge/resources.toml``."""
     source, metric = series.source, series.metric
-    kind = kinds().index(kind_of(source, ""))
+    kind = kinds().index(source_kind(source, ""))
     natural = [(len(part), part) if part.isdecimal() else (0, part) for part in _PARTS(source)]
-    return kind, natural, place_of(source, metric), metric, series.unit
+    return kind, natural, metric_rank(source, metric), metric, series.unit
 
 
 def select_within(series: SampleSeries, stretches: Intervals) -> SampleSeries:

@@ -1,7 +1,7 @@
-"""Mangled C++ names (Itanium ABI, ``_Z…``) as they stood in the source.
+"""Demangling of C++ names (Itanium ABI, ``_Z…``).
 
-Recorders leave the longest names of CUDA and HIP kernels mangled. Names are text of strangers:
-time, depth and length are bounded, and a name that cannot be read stays as it was recorded.
+Recorders leave the longest names of CUDA and HIP kernels mangled. Names are untrusted: time, depth
+and length are bounded, and a name that cannot be read stays as recorded.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from torch_tb_profiler.knowledge.demangling.letters import UnreadableError
-from torch_tb_profiler.knowledge.demangling.names import NameReader
+from torch_tb_profiler.knowledge.demangling.names import MangledNameReader
 
 __all__ = ["demangled", "identifiers"]
 
@@ -20,21 +20,20 @@ MAX_CHARS = 1 << 15
 PREFIX = "_Z"
 
 LENGTH = re.compile(r"L[a-z]n?[0-9]+E|[ST][0-9A-Z]*_|([0-9]{1,6})")
-"""What an identifier begins with, and what else has digits: literals, what stands for others."""
+"""The length before an identifier, and other texts with digits: literals and substitutions."""
 
 CLONE = re.compile(r"\.[A-Za-z_0-9.]+$")
-"""What compilers append: ``.kd``, ``.isra.0``."""
+"""Suffixes of compilers: ``.kd``, ``.isra.0``."""
 
 
 @lru_cache(maxsize=8192)
 def demangled(name: str) -> str:
-    """The C++ text behind a mangled name, as ``c++filt`` writes it; ``name`` itself where it is not
-    mangled or cannot be read."""
+    """The demangled name, as ``c++filt`` writes it; ``name`` itself if it cannot be demangled."""
     if not name.startswith(PREFIX) or len(name) > MAX_CHARS:
         return name
     clone = CLONE.search(name)
     mangled = name[: clone.start()] if clone else name
-    reader = NameReader(mangled, len(PREFIX))
+    reader = MangledNameReader(mangled, len(PREFIX))
     try:
         text = reader.encoding()
     except (UnreadableError, RecursionError):
@@ -45,9 +44,9 @@ def demangled(name: str) -> str:
 
 
 def identifiers(name: str) -> str:
-    """The identifiers of a mangled name that cannot be read, for recorders cut them: ``a::b``."""
-    found, at = [], len(PREFIX)
+    """The identifiers of a truncated mangled name: ``a::b``."""
+    parts, at = [], len(PREFIX)
     while (length := LENGTH.search(name, at)) is not None:
         at = length.end() + int(length.group(1) or 0)
-        found.append(name[length.end() : at])
-    return "::".join(filter(None, found))
+        parts.append(name[length.end() : at])
+    return "::".join(filter(None, parts))

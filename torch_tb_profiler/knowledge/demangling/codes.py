@@ -1,4 +1,4 @@
-"""What the letters of the Itanium C++ ABI's mangling stand for.
+"""Codes of the Itanium C++ ABI's mangling.
 
 Source: https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling.
 """
@@ -38,7 +38,7 @@ BUILTIN_TYPES: dict[str, str] = {
     "Dc": "decltype(auto)",
     "Dn": "decltype(nullptr)",
 }
-"""Types that no substitution stands for."""
+"""Types without substitutions."""
 
 LITERAL_SUFFIXES: dict[str, str] = {
     "int": "",
@@ -48,7 +48,7 @@ LITERAL_SUFFIXES: dict[str, str] = {
     "long long": "ll",
     "unsigned long long": "ull",
 }
-"""Types whose literals are written as numbers; others stand in brackets before theirs."""
+"""Types whose literals are written as numbers; other types are written as casts."""
 
 STANDARD_NAMES: dict[str, str] = {
     "a": "std::allocator",
@@ -114,4 +114,4 @@ OPERATORS: dict[str, tuple[str, int]] = {
     "ix": ("[]", BINARY),
     "qu": ("?", TERNARY),
 }
-"""Operators: how they are written and how many operands an expression gives them."""
+"""Code → symbol of the operator and number of operands in an expression."""

@@ -1,4 +1,4 @@
-"""The letters of a mangled name, read from left to right, and the bounds of reading."""
+"""Reader of the characters of a mangled name, from left to right, with limits."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import re
 from typing import NamedTuple
 
 MAX_DEPTH = 48
-"""Types in types in types: no more, for the interpreter's stack is shared with the caller."""
+"""Maximum depth of nested types, as the interpreter's stack is shared with the caller."""
 
 MAX_WRITTEN_CHARS = 1 << 18
-"""Characters put together on the way: short names can stand for endless ones. The longest kernels
+"""Maximum of characters written: short mangled names can expand without end. The longest kernels
 of PyTorch need half of it."""
 
 CHARS_OF_A_TYPE = 32
-"""What reading one type costs of :data:`MAX_WRITTEN_CHARS`, were its text ever so short."""
+"""Minimum that each type counts towards :data:`MAX_WRITTEN_CHARS`."""
 
 DIGITS = frozenset("0123456789")
 MAX_DIGITS = 6
 
 
 class UnreadableError(Exception):
-    """Not a name of this grammar, or too much of one."""
+    """The name does not fit the grammar, or exceeds a limit."""
 
 
-class Text(NamedTuple):
+class TypeText(NamedTuple):
     """A type or a template argument.
 
     Attributes:
-        left: What stands before that which a type declares: ``void (*``.
-        right: What stands behind: ``)(int)``.
-        pack: The arguments of a pack; None for what is none.
+        left: Text before the declared name: ``void (*``.
+        right: Text after it: ``)(int)``.
+        pack: The arguments of a pack; None for no pack.
     """
 
     left: str
     right: str = ""
-    pack: tuple[Text, ...] | None = None
+    pack: tuple[TypeText, ...] | None = None
 
     def __str__(self) -> str:
         if self.pack is not None:
@@ -42,13 +42,13 @@ class Text(NamedTuple):
         return self.left + self.right
 
 
-def joined(texts: list[Text] | tuple[Text, ...]) -> str:
-    """The texts with commas between; empty packs are none."""
+def joined(texts: list[TypeText] | tuple[TypeText, ...]) -> str:
+    """The texts separated by commas, without empty packs."""
     return ", ".join(text for text in map(str, texts) if text)
 
 
-class Letters:
-    """Where reading has come to, and how much may still be read."""
+class LetterReader:
+    """Position of the reader, and what remains of its limits."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text = text
@@ -57,19 +57,19 @@ class Letters:
         self._left_chars = MAX_WRITTEN_CHARS
 
     def peek(self, count: int = 1) -> str:
-        """The next letters, fewer at the end."""
+        """The next characters, fewer at the end."""
         return self.text[self.at : self.at + count]
 
     def at_end(self) -> bool:
-        """Whether a list ends here: with an ``E``, or with the text."""
+        """Whether a list ends here: with an ``E``, or the end of the text."""
         return self.peek() in ("", "E")
 
     def take(self, letters: str) -> bool:
-        """Whether ``letters`` come next; then they are read."""
-        found = self.text.startswith(letters, self.at)
-        if found:
+        """Read ``letters`` if they come next; whether they did."""
+        is_next = self.text.startswith(letters, self.at)
+        if is_next:
             self.at += len(letters)
-        return found
+        return is_next
 
     def need(self, letters: str) -> None:
         """Read ``letters``, which must come next."""
@@ -95,7 +95,7 @@ class Letters:
         return int(digits, base) + 1 if digits else 0
 
     def literal_value(self) -> str:
-        """Digits up to an ``E``, which is read too; ``n`` is a minus."""
+        """Digits up to and including an ``E``; ``n`` is a minus."""
         end = self.text.find("E", self.at)
         value = self.text[self.at : end]
         if end < 0 or not re.fullmatch("n?[0-9a-f]*", value):
@@ -104,19 +104,19 @@ class Letters:
         return value.replace("n", "-")
 
     def wrote(self, text: str) -> str:
-        """``text``, counted."""
+        """``text``, counted towards the limit."""
         self._left_chars -= len(text)
         if self._left_chars < 0:
             raise UnreadableError
         return text
 
     def enter(self) -> None:
-        """One type or function deeper."""
+        """Enter a type or function."""
         self._depth += 1
         self._left_chars -= CHARS_OF_A_TYPE
         if self._depth > MAX_DEPTH or self._left_chars < 0:
             raise UnreadableError
 
     def leave(self) -> None:
-        """Out again."""
+        """Leave a type or function."""
         self._depth -= 1

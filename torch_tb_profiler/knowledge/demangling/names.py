@@ -8,40 +8,40 @@ from typing import NamedTuple
 from torch_tb_profiler.knowledge.demangling.codes import OPERATORS
 from torch_tb_profiler.knowledge.demangling.letters import (
     DIGITS,
-    Text,
+    TypeText,
     UnreadableError,
     joined,
 )
 from torch_tb_profiler.knowledge.demangling.types import TypeReader
 
 ANONYMOUS = re.compile(r"_GLOBAL_[._$]N")
-"""What compilers call namespaces without a name."""
+"""Names of anonymous namespaces."""
 
 
-class Name(NamedTuple):
-    """A name, and what the type behind it must know of it.
+class MangledName(NamedTuple):
+    """A name, with what its type needs to know.
 
     Attributes:
         text: The name, its template arguments included.
-        qualifiers: Of a member function: `` const``.
-        arguments: The template arguments it ends with; None where it does not.
-        is_special: A constructor, destructor or conversion: no return type is written for it.
+        qualifiers: Qualifiers of a member function: `` const``.
+        arguments: The template arguments at its end; None for none.
+        is_special: Whether it is a constructor, destructor or conversion, without a return type.
     """
 
     text: str
     qualifiers: str = ""
-    arguments: list[Text] | None = None
+    arguments: list[TypeText] | None = None
     is_special: bool = False
 
 
-class NameReader(TypeReader):
+class MangledNameReader(TypeReader):
     """Reads a whole mangled name."""
 
     def encoding(self, *, is_enclosing: bool = False) -> str:
         """A function or an object, up to the end or an ``E``.
 
         Args:
-            is_enclosing: The name of what encloses another: no return type is written.
+            is_enclosing: Whether it encloses another name: then no return type is written.
         """
         self.enter()
         outer, outer_lambda = self.arguments, self.in_lambda
@@ -62,7 +62,7 @@ class NameReader(TypeReader):
         self.leave()
         return self.wrote(text)
 
-    def name(self) -> Name:
+    def name(self) -> MangledName:
         """A name of any kind."""
         if self.take("N"):
             return self._nested()
@@ -76,11 +76,11 @@ class NameReader(TypeReader):
             part, special = self.unqualified_name("")
             text = before + part
             if self.peek() == "I":
-                self.substitutes.append(Text(text))
+                self.substitutes.append(TypeText(text))
         if self.peek() == "I":
             written, arguments = self.template_arguments()
-            return Name(text + written, "", arguments, special)
-        return Name(text, is_special=special)
+            return MangledName(text + written, "", arguments, special)
+        return MangledName(text, is_special=special)
 
     def class_name(self) -> str:
         """The name of a class or enumeration."""
@@ -89,11 +89,11 @@ class NameReader(TypeReader):
         name = self.name()
         return name.text
 
-    def _nested(self) -> Name:
+    def _nested(self) -> MangledName:
         qualifiers = self.qualifiers()
         qualifiers += " &&" if self.take("O") else " &" if self.take("R") else ""
         text, last = "", ""
-        arguments: list[Text] | None = None
+        arguments: list[TypeText] | None = None
         special = False
         while not self.take("E"):
             is_new = True
@@ -108,13 +108,13 @@ class NameReader(TypeReader):
             self.take("M")
             self.wrote(text)
             if is_new and self.peek() != "E":
-                self.substitutes.append(Text(text))
+                self.substitutes.append(TypeText(text))
         if not text:
             raise UnreadableError
-        return Name(text, qualifiers, arguments, special)
+        return MangledName(text, qualifiers, arguments, special)
 
     def _first_part(self) -> tuple[str, str, bool]:
-        """What a nested name begins with, its last part, and whether it is a new substitute."""
+        """The start of a nested name, its last part, and whether it is a new substitution."""
         if self.take("St"):
             return "std", "std", False
         if self.peek() == "S":
@@ -128,12 +128,12 @@ class NameReader(TypeReader):
         text = self.unqualified_name("")[0]
         return text, text, True
 
-    def _local(self) -> Name:
+    def _local(self) -> MangledName:
         function = self.encoding(is_enclosing=True)
         self.need("E")
         if self.take("s"):
             self._discriminator()
-            return Name(f"{function}::string literal")
+            return MangledName(f"{function}::string literal")
         if self.take("d"):
             self.index()
         name = self.name()
@@ -192,32 +192,32 @@ class NameReader(TypeReader):
         self.need("E")
         return f"{{lambda({parameters})#{self.index() + 1}}}"
 
-    def template_arguments(self) -> tuple[str, list[Text]]:
+    def template_arguments(self) -> tuple[str, list[TypeText]]:
         """``<int, 4>`` and the arguments one by one."""
         self.need("I")
         outer, self.in_lambda = self.in_lambda, False
-        arguments: list[Text] = []
+        arguments: list[TypeText] = []
         while not self.take("E"):
             arguments.append(self._argument())
         self.in_lambda = outer
         inside = joined(arguments)
         return self.wrote(f"<{inside}{' ' if inside.endswith('>') else ''}>"), arguments
 
-    def _argument(self) -> Text:
+    def _argument(self) -> TypeText:
         if self.take("X"):
             value = self.expression()
             self.need("E")
-            return Text(value)
+            return TypeText(value)
         if self.peek() == "L":
-            return Text(self.literal())
+            return TypeText(self.literal())
         if self.take("J"):
             pack = []
             while not self.take("E"):
                 pack.append(self._argument())
-            return Text("", pack=tuple(pack))
+            return TypeText("", pack=tuple(pack))
         return self.type()
 
 
 def last_part(text: str) -> str:
-    """``"b"`` of ``"a::b<int>"``: what a constructor of that class is called."""
+    """``"b"`` of ``"a::b<int>"``: the name of a constructor of that class."""
     return text.split("<", maxsplit=1)[0].rsplit("::", 1)[-1]

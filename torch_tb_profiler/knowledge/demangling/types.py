@@ -14,8 +14,8 @@ from torch_tb_profiler.knowledge.demangling.codes import (
 )
 from torch_tb_profiler.knowledge.demangling.letters import (
     DIGITS,
-    Letters,
-    Text,
+    LetterReader,
+    TypeText,
     UnreadableError,
     joined,
 )
@@ -24,13 +24,13 @@ QUALIFIERS = {"r": " restrict", "V": " volatile", "K": " const"}
 POINTERS = {"P": "*", "R": "&", "O": "&&"}
 
 
-class TypeReader(Letters, ABC):
-    """Reads types; what substitutions and template parameters stand for is kept as text."""
+class TypeReader(LetterReader, ABC):
+    """Reads types; substitutions and template parameters are stored as texts."""
 
     def __init__(self, text: str, at: int) -> None:
         super().__init__(text, at)
-        self.substitutes: list[Text] = []
-        self.arguments: list[Text] = []
+        self.substitutes: list[TypeText] = []
+        self.arguments: list[TypeText] = []
         self.in_lambda = False
         self.plain_name = ""
         self._expands: int | None = None
@@ -38,7 +38,7 @@ class TypeReader(Letters, ABC):
 
     @abstractmethod
     def encoding(self, *, is_enclosing: bool = False) -> str:
-        """A function or an object; ``plain_name`` is the name of one that is no template."""
+        """A function or an object; ``plain_name`` is its name if it is not a template."""
 
     @abstractmethod
     def class_name(self) -> str:
@@ -49,45 +49,45 @@ class TypeReader(Letters, ABC):
         """An identifier."""
 
     @abstractmethod
-    def template_arguments(self) -> tuple[str, list[Text]]:
+    def template_arguments(self) -> tuple[str, list[TypeText]]:
         """``<int, 4>`` and the arguments one by one."""
 
     @abstractmethod
     def unqualified_name(self, enclosing: str) -> tuple[str, bool]:
         """One part of a name, and whether it is a constructor, destructor or conversion."""
 
-    def type(self) -> Text:
-        """Any type; it counts as a substitute from here on unless it is builtin."""
+    def type(self) -> TypeText:
+        """Any type; it becomes a substitution unless it is builtin."""
         self.enter()
         code = self.peek(2) if self.peek() == "D" else self.peek()
         if code in BUILTIN_TYPES:
             self.at += len(code)
             self.leave()
-            return Text(BUILTIN_TYPES[code])
+            return TypeText(BUILTIN_TYPES[code])
         if code == "DF":
             self.leave()
-            return Text(self._float_of_bits())
+            return TypeText(self._float_of_bits())
         if self.peek() == "S" and self.peek(2) != "St":
-            found = self.substitution()
+            text = self.substitution()
             if self.peek() != "I":
                 self.leave()
-                return found
-            found = Text(str(found) + self.template_arguments()[0])
+                return text
+            text = TypeText(str(text) + self.template_arguments()[0])
         else:
-            found = self._composed()
-        self.wrote(found.left + found.right)
-        self.substitutes.append(found)
+            text = self._composed()
+        self.wrote(text.left + text.right)
+        self.substitutes.append(text)
         self.leave()
-        return found
+        return text
 
-    def _composed(self) -> Text:
+    def _composed(self) -> TypeText:
         letter = self.peek()
         if letter in QUALIFIERS:
             qualifiers = self.qualifiers()
             inner = self.type()
             if inner.right.startswith("("):
-                return Text(inner.left, inner.right + qualifiers)
-            return Text(inner.left + qualifiers, inner.right)
+                return TypeText(inner.left, inner.right + qualifiers)
+            return TypeText(inner.left + qualifiers, inner.right)
         if letter in POINTERS:
             self.at += 1
             return pointer(self.type(), POINTERS[letter])
@@ -103,21 +103,21 @@ class TypeReader(Letters, ABC):
         if letter == "D":
             return self._of_d()
         if self.take("u"):
-            return Text(self.source_name())
+            return TypeText(self.source_name())
         if self.take("U"):
             extension = self.source_name()
-            return Text(f"{self.type()} {extension}")
-        return Text(self.class_name())
+            return TypeText(f"{self.type()} {extension}")
+        return TypeText(self.class_name())
 
     def qualifiers(self) -> str:
-        """``rVK`` as they are written behind a type."""
+        """``rVK`` as written after a type."""
         letters = []
         while (letter := self.peek()) in QUALIFIERS:
             letters.append(QUALIFIERS[letter])
             self.at += 1
         return "".join(reversed(letters))
 
-    def _function(self) -> Text:
+    def _function(self) -> TypeText:
         self.need("F")
         self.take("Y")
         returned = self.type()
@@ -125,17 +125,17 @@ class TypeReader(Letters, ABC):
         reference = " &&" if self.take("OE") else " &" if self.take("RE") else ""
         if not reference:
             self.need("E")
-        return Text(f"{returned.left} ", f"({parameters}){reference}{returned.right}")
+        return TypeText(f"{returned.left} ", f"({parameters}){reference}{returned.right}")
 
     def parameters(self) -> str:
-        """Types up to an ``E``, which is not read, or to the end."""
+        """Types up to, not including, an ``E``, or to the end."""
         types = []
         while not self.at_end() and self.peek(2) not in ("RE", "OE"):
             types.append(self.type())
         text = joined(types)
         return "" if text == "void" else self.wrote(text)
 
-    def _array(self) -> Text:
+    def _array(self) -> TypeText:
         self.need("A")
         if self.peek() in DIGITS:
             size = str(self.number())
@@ -143,26 +143,26 @@ class TypeReader(Letters, ABC):
             size = "" if self.peek() == "_" else self.expression()
         self.need("_")
         inner = self.type()
-        return Text(f"{inner.left} ", f"[{size}]{inner.right.lstrip()}")
+        return TypeText(f"{inner.left} ", f"[{size}]{inner.right.lstrip()}")
 
-    def _parameter_type(self) -> Text:
-        found = self.template_parameter()
+    def _parameter_type(self) -> TypeText:
+        text = self.template_parameter()
         if self.peek() != "I":
-            return found
-        self.substitutes.append(found)
-        return Text(str(found) + self.template_arguments()[0])
+            return text
+        self.substitutes.append(text)
+        return TypeText(str(text) + self.template_arguments()[0])
 
-    def _of_d(self) -> Text:
+    def _of_d(self) -> TypeText:
         code = self.peek(2)
         if code in ("Dt", "DT"):
-            return Text(self.decltype())
+            return TypeText(self.decltype())
         self.at += 2
         if code == "Dp":
             return self._expansion()
         if code == "Dv":
             size = str(self.number()) if self.peek() in DIGITS else self.expression()
             self.need("_")
-            return Text(f"{self.type()} __vector({size})")
+            return TypeText(f"{self.type()} __vector({size})")
         if code == "Do":
             function = self._function()
             return function._replace(right=function.right + " noexcept")
@@ -176,8 +176,8 @@ class TypeReader(Letters, ABC):
         self.need("_")
         return f"_Float{bits}"
 
-    def _expansion(self) -> Text:
-        """A type once per argument of the pack in it."""
+    def _expansion(self) -> TypeText:
+        """A type repeated for each argument of the pack in it."""
         start, outer, outer_pack = self.at, self._expands, self._longest_pack
         self._expands = self._longest_pack = None
         pattern = self.type()
@@ -191,7 +191,7 @@ class TypeReader(Letters, ABC):
                 each.append(self.type())
                 del self.substitutes[known:]
         self.at, self._expands, self._longest_pack = end, outer, outer_pack
-        return Text("", pack=tuple(each))
+        return TypeText("", pack=tuple(each))
 
     def decltype(self) -> str:
         """``decltype (…)``."""
@@ -200,35 +200,35 @@ class TypeReader(Letters, ABC):
         self.need("E")
         return f"decltype ({value})"
 
-    def substitution(self) -> Text:
-        """What ``S_`` and the like stand for."""
+    def substitution(self) -> TypeText:
+        """The substitution of ``S_`` and the like."""
         self.need("S")
         letter = self.peek()
         if letter in STANDARD_NAMES:
             self.at += 1
-            return Text(STANDARD_NAMES[letter])
+            return TypeText(STANDARD_NAMES[letter])
         number = self.index(36)
         if number >= len(self.substitutes):
             raise UnreadableError
         return self.substitutes[number]
 
-    def template_parameter(self) -> Text:
-        """What ``T_`` and the like stand for."""
+    def template_parameter(self) -> TypeText:
+        """The template argument of ``T_`` and the like."""
         self.need("T")
         number = self.index()
         if self.in_lambda:
-            return Text(f"auto:{number + 1}")
+            return TypeText(f"auto:{number + 1}")
         if number >= len(self.arguments):
             raise UnreadableError
-        found = self.arguments[number]
-        if found.pack is None:
-            return found
+        argument = self.arguments[number]
+        if argument.pack is None:
+            return argument
         if self._expands is None:
-            self._longest_pack = len(found.pack)
-            return found
-        if self._expands >= len(found.pack):
+            self._longest_pack = len(argument.pack)
+            return argument
+        if self._expands >= len(argument.pack):
             raise UnreadableError
-        return found.pack[self._expands]
+        return argument.pack[self._expands]
 
     # ------------------------------------------------------------ expressions
 
@@ -239,15 +239,15 @@ class TypeReader(Letters, ABC):
             text = self.encoding()
             self.need("E")
             return text
-        of_type = str(self.type())
+        type_text = str(self.type())
         value = self.literal_value()
-        if of_type == "bool" and value in ("0", "1"):
+        if type_text == "bool" and value in ("0", "1"):
             return "true" if value == "1" else "false"
-        if of_type in LITERAL_SUFFIXES:
-            return value + LITERAL_SUFFIXES[of_type]
-        if of_type in ("float", "double"):
+        if type_text in LITERAL_SUFFIXES:
+            return value + LITERAL_SUFFIXES[type_text]
+        if type_text in ("float", "double"):
             value = f"[{value}]"
-        return f"({of_type}){value}"
+        return f"({type_text}){value}"
 
     def expression(self) -> str:
         """An expression in a template argument, an array's size or a ``decltype``."""
@@ -297,9 +297,9 @@ class TypeReader(Letters, ABC):
         if code in ("tl", "il"):
             return f"{self.type() if code == 'tl' else ''}{{{self._expressions()}}}"
         if code == "cv":
-            of_type = self.type()
+            type_text = self.type()
             value = self._expressions() if self.take("_") else self.expression()
-            return f"({of_type})({value})"
+            return f"({type_text})({value})"
         raise UnreadableError
 
     def _expressions(self) -> str:
@@ -325,20 +325,20 @@ class TypeReader(Letters, ABC):
         return text + self.template_arguments()[0] if self.peek() == "I" else text
 
 
-def pointer(inner: Text, sign: str) -> Text:
+def pointer(inner: TypeText, sign: str) -> TypeText:
     """A pointer or reference to ``inner``; references to references become one."""
     if inner.pack is not None:
-        return Text("", pack=tuple(pointer(each, sign) for each in inner.pack))
+        return TypeText("", pack=tuple(pointer(each, sign) for each in inner.pack))
     if sign != "*" and inner.left.endswith("&"):
         return inner if sign == "&&" else inner._replace(left=inner.left.rstrip("&") + "&")
     if inner.right.startswith(("(", "[")) and not inner.left.endswith(("*", "&")):
         gap = " " if inner.right.startswith("[") else ""
-        return Text(f"{inner.left}({sign}", f"){gap}{inner.right}")
-    return Text(inner.left + sign, inner.right)
+        return TypeText(f"{inner.left}({sign}", f"){gap}{inner.right}")
+    return TypeText(inner.left + sign, inner.right)
 
 
-def pointer_to_member(of_class: str, inner: Text) -> Text:
+def pointer_to_member(class_text: str, inner: TypeText) -> TypeText:
     """``int (A::*)(float)``."""
     if inner.right.startswith("("):
-        return Text(f"{inner.left}({of_class}::*", f"){inner.right}")
-    return Text(f"{inner.left} {of_class}::*", inner.right)
+        return TypeText(f"{inner.left}({class_text}::*", f"){inner.right}")
+    return TypeText(f"{inner.left} {class_text}::*", inner.right)

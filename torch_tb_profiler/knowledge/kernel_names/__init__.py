@@ -1,4 +1,4 @@
-"""Short names of kernels: what tells one from the others, in as few letters as that takes.
+"""Short names of kernels: as few characters as distinguish each from the others.
 
 Rules: ``docs/metrics.md#kernel-names``.
 """
@@ -10,18 +10,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from torch_tb_profiler.knowledge.demangling import demangled, identifiers
+from torch_tb_profiler.knowledge.kernel_names.disambiguate import disambiguate
 from torch_tb_profiler.knowledge.kernel_names.plain import cut, plain_name
 from torch_tb_profiler.knowledge.kernel_names.reading import KernelNameReader
-from torch_tb_profiler.knowledge.kernel_names.rules import rules
-from torch_tb_profiler.knowledge.kernel_names.telling_apart import told_apart
-from torch_tb_profiler.knowledge.kernel_names.writing import Writer
+from torch_tb_profiler.knowledge.kernel_names.rules import name_rules
+from torch_tb_profiler.knowledge.kernel_names.writing import ShortNameWriter
 
 __all__ = ["short_names"]
 
 NO_NAME = "(no name)"
 CPP = re.compile(r"::|[\w$][<(]")
 NO_CPP = re.compile(r"""^[^\w~$:'({\[<]|^<(?!unnamed>)|["\\`@;]|/(?=[^\W\d])""")
-"""What begins no name of C++ or stands in none: of markup and paths the reader would find words."""
+"""Not part of C++ names: markup and paths, in which the reader would find words."""
 
 COPIES = re.compile(r"\[?(CUDA )?[Mm]em(cpy|set)")
 
@@ -32,12 +32,12 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     Args:
         names: The different kernel names of one trace, or of all that are compared.
     """
-    return told_apart({name: _short_form(name) for name in names}, demangled)
+    return disambiguate({name: _short_form(name) for name in names}, demangled)
 
 
 @lru_cache(maxsize=8192)
 def _short_form(name: str) -> str:
-    """The short form of one name, looked at alone."""
+    """The short form of one name, without regard to the others."""
     text = demangled(name)
     if text.startswith("_Z"):
         return _unreadable(text)
@@ -47,7 +47,9 @@ def _short_form(name: str) -> str:
     if COPIES.match(text) or not _is_cpp(text):
         return plain_name(text)
     name_read = KernelNameReader(text).function()
-    return Writer(rules()).function(name_read) if name_read.parts else plain_name(text)
+    return (
+        ShortNameWriter(name_rules()).function(name_read) if name_read.parts else plain_name(text)
+    )
 
 
 def _is_cpp(text: str) -> bool:
@@ -55,8 +57,8 @@ def _is_cpp(text: str) -> bool:
 
 
 def _unreadable(text: str) -> str:
-    """Of a mangled name that cannot be read, for recorders cut them, what it calls things."""
-    file = rules().file
+    """The identifiers of a mangled name that cannot be read, as recorders truncate them."""
+    file = name_rules().file
     words = [
         word
         for word in identifiers(text).split("::")

@@ -1,7 +1,7 @@
-"""A C++ name as it stands in the source, read into its parts.
+"""Parser of C++ names as in the source.
 
-Names are text of strangers: each letter is looked at once, depth and length are bounded, and what
-does not fit the grammar is passed over.
+Names are untrusted: each character is read once, depth and length are bounded, and text that does
+not fit the grammar is skipped.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import string
 from dataclasses import dataclass, field
 
 MAX_CHARS = 1 << 13
-"""So much of a name is read."""
+"""Only this many characters of a name are read."""
 
 MAX_DEPTH = 40
-"""What lies deeper in brackets is passed over."""
+"""Deeper brackets are skipped."""
 
 ANONYMOUS = frozenset(("(anonymous namespace)", "(unnamed)", "{anonymous}", "<unnamed>"))
 LAMBDA = frozenset(("{lambda(", "[lambda("))
@@ -32,14 +32,14 @@ DECORATIONS = frozenset(("const", "volatile", "__restrict__", "restrict"))
 
 
 @dataclass(slots=True)
-class Part:
+class CppNamePart:
     """One part of a name between two ``::``.
 
     Attributes:
         text: An identifier, ``operator()``, ``{lambda}`` or a number.
-        arguments: Of the template; None where there are none.
-        parameters: Of the function or lambda; None where there are none.
-        number: Of a lambda: ``2``.
+        arguments: Template arguments; None for none.
+        parameters: Parameters of the function or lambda; None for none.
+        number: Number of a lambda: ``2``.
     """
 
     text: str
@@ -53,18 +53,18 @@ class ParsedName:
     """A function, type or value.
 
     Attributes:
-        parts: What ``::`` joins.
-        before: Words before it: ``unsigned``, a return type, the type that a value is cast to.
+        parts: The parts between ``::``.
+        before: Words before it: ``unsigned``, a return type, the type of a cast.
         behind: ``*`` and ``&``.
     """
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[CppNamePart] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     behind: str = ""
 
 
 class KernelNameReader:
-    """Reads one name; of functions the parameters only if asked to."""
+    """Reads one name; parameters of functions only if ``parameters`` is set."""
 
     def __init__(self, text: str, *, parameters: bool = False) -> None:
         self._tokens = [word for word in TOKEN.findall(text[:MAX_CHARS]) if word > " "]
@@ -77,11 +77,11 @@ class KernelNameReader:
         return self._name()
 
     def _name(self) -> ParsedName:
-        """A name up to a comma, a bracket that closes what is open, or the end."""
+        """A name up to a comma, a bracket that closes an open one, or the end."""
         name, tokens = ParsedName(), self._tokens
         is_open = bool(self._open)
         closing = self._open[-1] if is_open else ""
-        joined = False  # whether the next word goes on the path
+        joined = False  # whether the next word continues the path
         while self._at < len(tokens):
             token = tokens[self._at]
             if is_open and token in (",", closing):
@@ -91,7 +91,7 @@ class KernelNameReader:
             self._at += 1
             if token[0] in LETTERS and token[:8] != "operator":
                 if token not in DECORATIONS:
-                    self._word(name, Part(token), joined)
+                    self._word(name, CppNamePart(token), joined)
                     joined = False
             elif token == "::":
                 joined = True
@@ -105,13 +105,15 @@ class KernelNameReader:
             elif is_word(token):
                 self._word(
                     name,
-                    Part(CALL if token.startswith("operator") and token.endswith("()") else token),
+                    CppNamePart(
+                        CALL if token.startswith("operator") and token.endswith("()") else token
+                    ),
                     joined,
                 )
                 joined = False
         return name
 
-    def _word(self, name: ParsedName, part: Part, joined: bool) -> None:
+    def _word(self, name: ParsedName, part: CppNamePart, joined: bool) -> None:
         if joined or not name.parts:
             name.parts.append(part)
         else:
@@ -136,8 +138,8 @@ class KernelNameReader:
         elif inner and inner[0].parts:
             name.before.append(inner[0].parts[-1].text)  # a cast, or a value in brackets
 
-    def _lambda(self, token: str) -> Part:
-        part = Part("{lambda}", None, self._list(")"))
+    def _lambda(self, token: str) -> CppNamePart:
+        part = CppNamePart("{lambda}", None, self._list(")"))
         start = self._at
         self._skip(token[0])
         behind = self._tokens[start : self._at]
@@ -145,8 +147,8 @@ class KernelNameReader:
         return part
 
     def _list(self, closing: str) -> list[ParsedName]:
-        """Names with commas between, up to ``closing``, which is read too; an outer bracket that
-        closes ends the list before it."""
+        """Names separated by commas, up to and including ``closing``; an outer closing bracket ends
+        the list before it."""
         if len(self._open) >= MAX_DEPTH:
             self._skip(next(key for key, value in CLOSING.items() if value == closing))
             return []
@@ -165,7 +167,7 @@ class KernelNameReader:
         return names
 
     def _skip(self, opening: str) -> None:
-        """Past the bracket that closes ``opening``."""
+        """Skip past the bracket that closes ``opening``."""
         depth, closing = 1, CLOSING[opening]
         while self._at < len(self._tokens) and depth:
             token = self._tokens[self._at]
@@ -175,7 +177,7 @@ class KernelNameReader:
 
 
 def is_word(token: str) -> bool:
-    """Whether a token is an identifier, a number or a namespace without a name."""
+    """Whether a token is an identifier, a number or an anonymous namespace."""
     return token[:1].isalnum() or token[0] in "_~$" or is_number(token) or token in ANONYMOUS
 
 

@@ -12,21 +12,21 @@ from torch_tb_profiler.once import once
 
 
 class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Template arguments that tell nothing: by name, and by a pattern of names."""
+    """Template arguments without information: by name, and by a pattern of names."""
 
     names: frozenset[str]
     pattern: str
 
 
 class Homes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is cut from the end of the function a lambda is in, and names given as they are."""
+    """Suffixes removed from the enclosing function of a lambda, and replacements of whole names."""
 
     endings: tuple[str, ...]
     names: dict[str, str]
 
 
 class Functors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is cut from the names of functors, and names given as they are."""
+    """Prefixes and suffixes removed from names of functors, and replacements of whole names."""
 
     beginnings: tuple[str, ...]
     endings: tuple[str, ...]
@@ -34,27 +34,27 @@ class Functors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Classes whose arguments are the sides of a tile, and classes that are a number."""
+    """Classes whose arguments are the sides of a tile, and classes that wrap a number."""
 
     names: frozenset[str]
     numbers: frozenset[str]
 
 
-class Deep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WholeKernelTypes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types of whole kernels, by a pattern of names."""
 
     pattern: str
 
 
 class ArgumentPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a kernel with arguments of known meaning is shown.
+    """The short form of a kernel whose arguments have known meanings.
 
     Attributes:
         heads: Names of the functions.
-        shows: Texts with ``{0.1}`` for the second argument of the first; one with an argument that
-            is not there is left out.
-        types: Whether the element types found in the arguments are shown.
-        flags: Place of an argument → what its being true means.
+        shows: Texts with ``{0.1}`` for the second argument of the first; texts with missing
+            arguments are omitted.
+        types: Whether the element types in the arguments are shown.
+        flags: Position of an argument → its meaning if it is true.
     """
 
     heads: tuple[str, ...]
@@ -64,13 +64,13 @@ class ArgumentPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Fold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A replacement in names that are no C++.
+    """A replacement in names that are not C++.
 
     Attributes:
         pattern: Regular expression.
-        to: What stands instead.
-        always: Whether it is applied to short names too.
-        words: Whether underscores become blanks then.
+        to: The replacement.
+        always: Whether it also applies to short names.
+        words: Whether underscores become spaces too.
     """
 
     pattern: str
@@ -80,7 +80,7 @@ class Fold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KernelNameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """The schema of ``kernel_names.toml``; each table is told of there."""
+    """The schema of ``kernel_names.toml``, which explains each table."""
 
     namespaces: frozenset[str]
     vague: frozenset[str]
@@ -95,13 +95,13 @@ class KernelNameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     functors: Functors
     types: dict[str, str]
     tiles: Tiles
-    deep: Deep
+    deep: WholeKernelTypes
     patterns: tuple[ArgumentPattern, ...]
     folds: tuple[Fold, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class NameRules:
     """The rules, ready for use: ``noise`` and ``deep`` as patterns, ``patterns`` by head."""
 
     file: KernelNameFile
@@ -112,10 +112,10 @@ class Rules:
 
 
 @once
-def rules() -> Rules:
-    """The rules as they stand in the file."""
+def name_rules() -> NameRules:
+    """The rules of the file."""
     file = load("kernel_names.toml", KernelNameFile)
-    return Rules(
+    return NameRules(
         file,
         re.compile(file.noise.pattern),
         re.compile(file.deep.pattern),

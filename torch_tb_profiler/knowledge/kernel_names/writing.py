@@ -1,4 +1,4 @@
-"""From the parts of a C++ name to its short form, by the rules of ``kernel_names.toml``."""
+"""Short forms of parsed C++ names, by the rules of ``kernel_names.toml``."""
 
 from __future__ import annotations
 
@@ -11,35 +11,40 @@ from torch_tb_profiler.knowledge.kernel_names.plain import (
     cut,
     plain_name,
 )
-from torch_tb_profiler.knowledge.kernel_names.reading import ANONYMOUS, ParsedName, Part, is_number
-from torch_tb_profiler.knowledge.kernel_names.rules import ArgumentPattern, Rules
+from torch_tb_profiler.knowledge.kernel_names.reading import (
+    ANONYMOUS,
+    CppNamePart,
+    ParsedName,
+    is_number,
+)
+from torch_tb_profiler.knowledge.kernel_names.rules import ArgumentPattern, NameRules
 
 MAX_NESTED = 3
-"""Arguments of arguments: what lies deeper is not written."""
+"""Depth of arguments of arguments; deeper ones are not written."""
 
 MAX_WALKED = 400
-"""So many parts of a type are looked at for its tile and its element types."""
+"""At most this many parts of a type are searched for its tile and element types."""
 
 MIN_TILE = 8
 MAX_SIDES = 4
 MIN_PART = 4
-"""So much of an argument is written at least; of a number all or nothing."""
+"""Minimum of characters of a truncated argument; numbers are not truncated."""
 
 MIN_SHORTENED = 16
-"""Shorter names of functions keep their ``_kernel``."""
+"""Shorter names of functions keep their suffix ``_kernel``."""
 
 BUILTIN = frozenset(["unsigned", "signed", "long", "short", "int", "char"])
 ELEMENT_TYPES = frozenset(
     ("float", "double", "half", "bf16", "tf32", "fp8", "fp4", "char", "uchar", "ushort")
 )
-PLACE = re.compile(r"\{([\d.]+)\}")
+POSITION = re.compile(r"\{([\d.]+)\}")
 UNNAMED = re.compile(r"_GLOBAL__N_|\(anonymous|\{|<unnamed>|\(unnamed")
 
 
-class Writer:
+class ShortNameWriter:
     """Writes short forms by ``rules``."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: NameRules) -> None:
         self._rules = rules
         self._file = rules.file
 
@@ -65,11 +70,11 @@ class Writer:
         return _fitting(heads, (self._arguments(given, depth) for depth in range(MAX_NESTED + 1)))
 
     def argument(self, name: ParsedName, depth: int) -> str | None:
-        """The short form of a template argument; None for one that tells nothing.
+        """The short form of a template argument; None for one without information.
 
         Args:
             name: The argument.
-            depth: How deep it lies: from :data:`MAX_NESTED` on its own arguments are not written.
+            depth: Its depth: from :data:`MAX_NESTED` on its own arguments are not written.
         """
         if not name.parts:
             return self._without_ending(name.before[-1]) if name.before else None
@@ -86,10 +91,10 @@ class Writer:
             return None
         if part.text in self._file.tiles.names | self._file.tiles.numbers and given:
             return self._tile(given)
-        for places, prefix in ((self._file.wrappers, ""), (self._file.holders, part.text)):
-            at = places.get(part.text)
-            if at is not None and at < len(given):
-                inner = self.argument(given[at], depth)
+        for positions, prefix in ((self._file.wrappers, ""), (self._file.holders, part.text)):
+            index = positions.get(part.text)
+            if index is not None and index < len(given):
+                inner = self.argument(given[index], depth)
                 return f"{self._functor(prefix)} {inner}".strip() if inner else inner
         around = name.parts[-2].text.strip("_") if len(name.parts) > 1 else ""
         is_vague = part.text in self._file.vague and around
@@ -102,7 +107,7 @@ class Writer:
         return _written(text, inside, ", ") + name.behind.replace("&", "")
 
     def type_name(self, name: ParsedName) -> str | None:
-        """The short form of an element type, of pointers too; None of what is none."""
+        """The short form of an element type, also of pointers; None for other types."""
         last = name.parts[-1].text
         words = [*(word for word in name.before if word in BUILTIN), last]
         text = " ".join(words)
@@ -115,24 +120,23 @@ class Writer:
         return None if short is None else short + name.behind.replace("&", "")
 
     def _heads(self, name: ParsedName) -> list[str]:
-        """How the function may be called, the longest first."""
+        """Possible names of the function, longest first."""
         part = name.parts[-1]
         around = [each.text for each in name.parts[:-1] if not UNNAMED.search(each.text)]
         if part.text in self._file.vague and around:
-            kept = [each for each in around if each not in self._file.namespaces] or around
-            return ["::".join([*kept, part.text]), f"{kept[-1]}::{part.text}"]
-        kept = [each for each in around if each not in self._file.namespaces]
+            scope = [each for each in around if each not in self._file.namespaces] or around
+            return ["::".join([*scope, part.text]), f"{scope[-1]}::{part.text}"]
+        scope = [each for each in around if each not in self._file.namespaces]
         if not part.arguments:
-            return ["::".join([*kept, part.text]), part.text]
+            return ["::".join([*scope, part.text]), part.text]
         text = self._file.heads.get(part.text, part.text)
         short = self._file.short_heads.get(text)
         if short is None and text.endswith("_kernel") and len(text) > MIN_SHORTENED:
             short = text.removesuffix("_kernel")
-        return ["::".join([*kept, text]), text, *([short] if short else [])]
+        return ["::".join([*scope, text]), text, *([short] if short else [])]
 
     def _arguments(self, given: list[ParsedName], depth: int) -> list[str]:
-        """The arguments that tell something: of neighbours of the same type one, and no false
-        behind the last that is not."""
+        """The arguments with information: one of equal neighbors, without trailing ``false``."""
         texts: list[str] = []
         for name in given:
             if depth and name.parts and self._rules.deep.search(name.parts[-1].text):
@@ -158,7 +162,7 @@ class Writer:
         )
 
     def _home(self, name: ParsedName, depth: int) -> str | None:
-        """Of a lambda: the function it is in, and what it takes."""
+        """The enclosing function of a lambda, with its parameters."""
         last = name.parts[-1]
         homes = [part for part in name.parts if part.text not in ("{lambda}", "operator()")]
         homes = [part for part in homes if part.text not in ANONYMOUS]
@@ -170,7 +174,7 @@ class Writer:
         if at is not None and at < len(given):
             return self.argument(given[at], depth)
         called = next((part.arguments for part in name.parts if part.text == "operator()"), None)
-        types = _telling(self._arguments([*(called or []), *given], depth + 1))
+        types = _informative(self._arguments([*(called or []), *given], depth + 1))
         types = types or self._taken(last)
         known = self._file.homes.names.get(home.text)
         if known is not None:
@@ -183,7 +187,7 @@ class Writer:
         ending = next((each for each in self._file.homes.endings if text.endswith(each)), "")
         return text[: len(text) - len(ending)] or text
 
-    def _taken(self, part: Part) -> list[str]:
+    def _taken(self, part: CppNamePart) -> list[str]:
         return self._arguments(part.parameters or [], MAX_NESTED)
 
     def _functor(self, text: str) -> str:
@@ -200,7 +204,7 @@ class Writer:
         return text
 
     def _tile(self, given: list[ParsedName]) -> str | None:
-        """``128x64`` of the numbers; None where there are none."""
+        """``128x64`` from the numbers; None without numbers."""
         sides = [side for side in map(self._side, given) if side is not None]
         return "x".join(sides[:MAX_SIDES]) or None
 
@@ -214,8 +218,8 @@ class Writer:
             return _number(name)
         return part.text[1:] if re.fullmatch(r"_\d+", part.text) else None
 
-    def _deep(self, part: Part) -> list[str]:
-        """The first tile and the first two element types of a whole kernel's type."""
+    def _deep(self, part: CppNamePart) -> list[str]:
+        """The first tile and the first two element types of the type of a whole kernel."""
         tile, numbers = "", []
         types: list[str] = []
         for name in _walked(part.arguments or []):
@@ -234,21 +238,21 @@ class Writer:
                     and (simple in ELEMENT_TYPES or (simple[0] == "e" and simple[1:2].isdigit()))
                 ):
                     types.append(simple)
-        # Of a list of numbers the first is that of the threads, the sides of the tile follow.
+        # In a list of numbers the first is the number of threads; the sides of the tile follow.
         tile = tile or "x".join(list(filter(_is_big, numbers))[1:MAX_SIDES])
         types = types[:1] + [each for each in types[1:2] if each != "float"]
         return [*filter(None, [tile]), *types]
 
-    def _by_pattern(self, part: Part, pattern: ArgumentPattern) -> list[str]:
-        """What the pattern of a kernel shows of its arguments; nothing where they are others."""
+    def _by_pattern(self, part: CppNamePart, pattern: ArgumentPattern) -> list[str]:
+        """The arguments as the pattern of the kernel shows them; empty if they do not fit."""
         given = part.arguments or []
         texts = []
-        for shown in pattern.shows:
-            values = {place: self._at(given, place) for place in PLACE.findall(shown)}
+        for template in pattern.shows:
+            values = {key: self._at(given, key) for key in POSITION.findall(template)}
             if None not in values.values():
-                texts.append(shown)
-                for place, value in values.items():
-                    texts[-1] = texts[-1].replace(f"{{{place}}}", str(value))
+                texts.append(template)
+                for key, value in values.items():
+                    texts[-1] = texts[-1].replace(f"{{{key}}}", str(value))
         if not texts:
             return []
         flags = {at: text for at, text in pattern.flags.items() if at < len(given)}
@@ -257,17 +261,17 @@ class Writer:
             texts += [each for each in self._deep(part) if not each[0].isdigit()][:1]
         return texts
 
-    def _at(self, given: list[ParsedName], place: str) -> str | None:
-        """The number at a place like ``0.2``."""
-        steps = [int(step) for step in place.split(".")]
+    def _at(self, given: list[ParsedName], position: str) -> str | None:
+        """The number at a position like ``0.2``."""
+        steps = [int(step) for step in position.split(".")]
         for step in steps[:-1]:
             if step >= len(given) or not given[step].parts:
                 return None
             given = given[step].parts[-1].arguments or []
         if steps[-1] >= len(given):
             return None
-        found = given[steps[-1]]
-        return _number(found) if found.parts and is_number(found.parts[-1].text) else None
+        name = given[steps[-1]]
+        return _number(name) if name.parts and is_number(name.parts[-1].text) else None
 
 
 def _number(name: ParsedName) -> str:
@@ -282,11 +286,11 @@ def _is_big(side: str) -> bool:
 
 
 def _walked(given: list[ParsedName]) -> Iterator[ParsedName]:
-    """The arguments and theirs, from left to right."""
-    left, waiting = MAX_WALKED, list(reversed(given))
-    while waiting and left:
+    """The arguments and their arguments, from left to right."""
+    remaining, waiting = MAX_WALKED, list(reversed(given))
+    while waiting and remaining:
         name = waiting.pop()
-        left -= 1
+        remaining -= 1
         if name.parts:
             yield name
             waiting += reversed(name.parts[-1].arguments or [])
@@ -297,12 +301,12 @@ def _written(head: str, texts: list[str], comma: str) -> str:
 
 
 def _fitting(heads: list[str], details: Iterable[list[str]]) -> str:
-    """The first of the forms that a reader sees whole; else the shortest name of the function with
-    as many arguments as there is room for.
+    """The first form that fits the visible length; else the shortest name of the function with as
+    many arguments as fit.
 
     Args:
-        heads: How the function may be called, the longest first.
-        details: Its arguments, the most detailed first.
+        heads: Possible names of the function, longest first.
+        details: Its arguments, most detailed first.
     """
     texts: list[str] = []
     for texts in details:
@@ -312,7 +316,7 @@ def _fitting(heads: list[str], details: Iterable[list[str]]) -> str:
         shown = _whole(heads, texts)
         if shown:
             return shown
-    head, texts = heads[-1], _telling(texts) or texts
+    head, texts = heads[-1], _informative(texts) or texts
     for count in range(len(texts), 0, -1):
         listed = texts if count == len(texts) else [*texts[:count], ELLIPSIS]
         text = _written(head, listed, ",")
@@ -327,9 +331,9 @@ def _fitting(heads: list[str], details: Iterable[list[str]]) -> str:
 
 
 def _whole(heads: list[str], texts: list[str]) -> str | None:
-    """The first of the forms with all arguments that a reader sees whole."""
+    """The first form with all arguments that fits the visible length."""
     for head in heads:
-        for shown in (texts, _telling(texts) or texts):
+        for shown in (texts, _informative(texts) or texts):
             for comma in (", ", ","):
                 text = _written(head, shown, comma)
                 if len(text) <= READABLE_CHARS:
@@ -337,9 +341,11 @@ def _whole(heads: list[str], texts: list[str]) -> str | None:
     return None
 
 
-def _telling(texts: list[str]) -> list[str]:
-    """The arguments but truth values, whose meaning nobody sees, and types that stand twice."""
-    left = [text for text in texts if text not in ("true", "false")]
+def _informative(texts: list[str]) -> list[str]:
+    """The arguments without booleans, whose meaning is unknown, and without repeated types."""
+    values = [text for text in texts if text not in ("true", "false")]
     return [
-        text for at, text in enumerate(left) if at == 0 or text != left[at - 1] or is_number(text)
+        text
+        for index, text in enumerate(values)
+        if index == 0 or text != values[index - 1] or is_number(text)
     ]

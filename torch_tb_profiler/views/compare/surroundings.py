@@ -11,7 +11,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from torch_tb_profiler.analysis.recording.torch_version import torch_version
-from torch_tb_profiler.knowledge.surroundings import Aspect, can_be_one_version, surroundings
+from torch_tb_profiler.knowledge.surroundings import (
+    EnvironmentAspect,
+    can_be_one_version,
+    surroundings,
+)
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare import program, recorded
 from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Setting
@@ -57,7 +61,7 @@ OF_PROGRAM: dict[str, Callable[[Trace], Setting]] = {
     "data_parallel": program.data_parallel,
     "loader": program.loader,
 }
-"""Aspect → what a recording says that its program had set."""
+"""EnvironmentAspect → what a recording says that its program had set."""
 
 WHERE_RECORDED = frozenset(
     {"driver", "library", "backend", "cudnn_benchmark", *OF_PROGRAM, "environment"}
@@ -78,7 +82,7 @@ class Compared:
         severity: ``warning`` where times cannot be compared for it, ``info`` where it is told.
     """
 
-    aspect: Aspect
+    aspect: EnvironmentAspect
     baseline: Setting
     candidate: Setting
     same: bool | None

@@ -6,7 +6,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.kernels.copy_bandwidth import link_limits, pinned_savings
 from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason
-from torch_tb_profiler.knowledge.links import links
+from torch_tb_profiler.knowledge.links import link_rates
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.copies.columns import KINDS, SIZES
@@ -94,7 +94,7 @@ def kinds_table(trace: Trace, selected: pl.DataFrame) -> Table:
 
 
 def _link(kind: str | None, name: str | None) -> str | None:
-    device_links = links(name) if name is not None and kind in ("HtoD", "DtoH") else None
+    device_links = link_rates(name) if name is not None and kind in ("HtoD", "DtoH") else None
     return None if device_links is None else device_links.host_name
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.knowledge.data_loading import data_loading, operation_of
+from torch_tb_profiler.knowledge.data_loading import classify_operation, data_loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +124,4 @@ def _fullest_behind(pipeline: Pipeline) -> dict[int, float]:
 def _all_full(pipeline: Pipeline, last: int, full: float) -> bool:
     """Whether every queue is full, and the last operation does something."""
     queues = [pct for pct in pipeline.queue_pct.values() if pct is not None]
-    return min(queues) >= full and operation_of(pipeline.types[last]).kind != "control"
+    return min(queues) >= full and classify_operation(pipeline.types[last]).kind != "control"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.knowledge.data_loading import data_loading, operation_of
+from torch_tb_profiler.knowledge.data_loading import classify_operation, data_loading
 from torch_tb_profiler.views.data.bottleneck import Bottleneck, Pipeline
 from torch_tb_profiler.views.schema import Note
 
@@ -68,7 +68,7 @@ def _bottleneck_note(pipeline: Pipeline, bottleneck: Bottleneck, *, is_felt: boo
         )
         if part is not None
     )
-    advice = operation_of(pipeline.types[bottleneck.operations[0]]).advice
+    advice = classify_operation(pipeline.types[bottleneck.operations[0]]).advice
     verb = "is the bottleneck" if is_one else "are the bottleneck"
     text = f"{shown} {verb} of the data pipeline: {why}. {advice}"
     measured = bottleneck.before_pct if bottleneck.behind_pct is None else bottleneck.behind_pct

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.knowledge.data_loading import operation_of
+from torch_tb_profiler.knowledge.data_loading import classify_operation
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.data.columns import NOT_IN_TRACE, STAGE_NAMES, STAGES
@@ -80,7 +80,7 @@ def _workers(trace: Trace) -> dict[str, int]:
     if "pipeline" in trace.side:
         workers: dict[str, int] = {}
         for kind, count in trace.side["pipeline"].frame.select("type", "workers").rows():
-            operation = operation_of(kind or "")
+            operation = classify_operation(kind or "")
             if count is not None and operation.kind != "control":
                 workers[operation.stage] = workers.get(operation.stage, 0) + count
         return workers

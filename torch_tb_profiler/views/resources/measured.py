@@ -7,7 +7,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.recording.samples import SampleSeries, samples, series_order
-from torch_tb_profiler.knowledge.resources import is_elsewhere, tells_use
+from torch_tb_profiler.knowledge.resources import is_elsewhere, is_usage_counter
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -28,7 +28,7 @@ def has_measured(trace: Trace) -> bool:
     """Whether :func:`measured` or :func:`means_of_recorder` have any series, by names alone."""
     named = (
         (trace.samples["metric_code"], lambda name: not is_elsewhere(name)),
-        (trace.counters["name_code"], tells_use),
+        (trace.counters["name_code"], is_usage_counter),
     )
     info = trace.meta.info
     return (info.process_cpu_pct, info.system_cpu_pct) != (None, None) or any(
@@ -59,7 +59,9 @@ def _counters(trace: Trace) -> list[SampleSeries]:
     says."""
     if trace.counters.is_empty():
         return []
-    shows_use = codes.map_names(trace, trace.counters["name_code"].to_numpy(), tells_use, np.bool_)
+    shows_use = codes.map_names(
+        trace, trace.counters["name_code"].to_numpy(), is_usage_counter, np.bool_
+    )
     points = trace.counters.filter(pl.Series(shows_use), pl.col("value").is_finite())
     if points.is_empty():
         return []

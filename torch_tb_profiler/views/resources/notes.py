@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSeries, samples
-from torch_tb_profiler.knowledge.resources import DEVICES, HOST, kind_of
+from torch_tb_profiler.knowledge.resources import DEVICES, HOST, source_kind
 from torch_tb_profiler.trace.info import Capability
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
@@ -30,7 +30,7 @@ def nothing_reason(trace: Trace) -> str:
 
 def not_sampled(trace: Trace, series: Sequence[SampleSeries]) -> list[Note]:
     """The recorder's own reasons, of all and of some of what it samples."""
-    kinds = {kind_of(each.source, each.metric) for each in series}
+    kinds = {source_kind(each.source, each.metric) for each in series}
     notes = []
     for what, (kind, source) in SAMPLED.items():
         reason = recorded_reason(trace, what)

@@ -18,9 +18,9 @@ from torch_tb_profiler.analysis.recording.samples import (
 )
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
-    kind_of,
     kinds,
-    meaning,
+    metric_meaning,
+    source_kind,
 )
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -81,7 +81,7 @@ def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Se
 def _grouped(series: Sequence[SampleSeries]) -> Panels:
     grouped: dict[tuple[str, str], list[SampleSeries]] = {}
     for each in series:
-        kind = kind_of(each.source, each.metric)
+        kind = source_kind(each.source, each.metric)
         grouped.setdefault((kind, each.unit), []).append(each)
     split: Panels = {}
     for (kind, unit), members in grouped.items():
@@ -107,7 +107,7 @@ def _is_split(members: list[SampleSeries]) -> bool:
 def _is_uninformative(series: SampleSeries) -> bool:
     """Whether a curve carries no information: one of those that are mostly 0, and is, or that stay
     what they are."""
-    known = meaning(series.source, series.metric)
+    known = metric_meaning(series.source, series.metric)
     return known is not None and (known.constant or (known.rare and not series.value.any()))
 
 
@@ -147,7 +147,7 @@ def _common(names: Iterable[str]) -> str | None:
 def _title(kind: str, unit: str, metric: str | None, lines: list[SampleSeries]) -> str:
     """What a panel is called: of whom, if that is one, and what."""
     source = _common(each.source for each in lines)
-    subject = source if source is not None and kind_of(source, "") == kind else kind
+    subject = source if source is not None and source_kind(source, "") == kind else kind
     return f"{subject[:1].upper()}{subject[1:]}: {metric or TITLES.get(unit, unit)}"
 
 
@@ -169,7 +169,7 @@ def _names(lines: list[SampleSeries]) -> list[str]:
 
 
 def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
-    known = meaning(series.source, series.metric)
+    known = metric_meaning(series.source, series.metric)
     shown = _since(series, origin_ns) if known is None else series
     rows = downsample(shown, MAX_POINTS)
     time_us = (shown.time_ns[rows] - origin_ns) / NS_PER_US

@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.recording.samples import (
     select_within,
 )
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.knowledge.resources import meaning
+from torch_tb_profiler.knowledge.resources import metric_meaning
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
@@ -85,7 +85,7 @@ def _summary(series: Sequence[SampleSeries], means: list[tuple[str, float]]) -> 
         value = each.value / divisor
         extremes = float(value.min()), float(value.max())
         mean = each.mean() / divisor
-        known = meaning(each.source, each.metric)
+        known = metric_meaning(each.source, each.metric)
         about = None if known is None else known.help
         rows.append((each.metric, each.source, mean, *extremes, unit, len(value), about))
     frame = pl.DataFrame(rows, schema=SUMMARY.polars_schema(), orient="row")

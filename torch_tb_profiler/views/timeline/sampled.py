@@ -15,9 +15,9 @@ from torch_tb_profiler.analysis.recording.samples import (
 )
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
-    kind_of,
-    meaning,
+    metric_meaning,
     resources_file,
+    source_kind,
 )
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.scales import larger_unit
@@ -38,7 +38,7 @@ def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
     listed = []
     of_kind = [kind.title for kind in resources_file().kinds]
     for number, series in enumerate(sampled.series):
-        kind = kind_of(series.source, "")
+        kind = source_kind(series.source, "")
         of = kind.lower() if kind in of_kind else series.source
         group = groups.setdefault(of, Group(f"s{len(groups)}", f"{of}: sampled", "process"))
         title = series.metric
@@ -52,7 +52,7 @@ def _help(series: SampleSeries) -> str:
     if is_momentary(series.source):
         of = series.source
         return f"Measured per kernel: {of}. Each value is drawn until the next measured kernel."
-    known = meaning(series.source, series.metric)
+    known = metric_meaning(series.source, series.metric)
     if known is None:
         return f"Sampled values of {series.source}. Each value is drawn until the next."
     held = (
@@ -82,7 +82,7 @@ def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns
 def _curve(series: SampleSeries, origin_ns: int) -> StepCurve:
     """The values; of our own recorder's unknown where nothing was sampled for long."""
     time_ns, value = series.time_ns - origin_ns, series.value
-    rows = sampling_gaps(series) if meaning(series.source, series.metric) is not None else ()
+    rows = sampling_gaps(series) if metric_meaning(series.source, series.metric) is not None else ()
     if len(rows):
         ends = time_ns[rows] + median_interval_ns(time_ns)
         positions = np.asarray(rows) + 1

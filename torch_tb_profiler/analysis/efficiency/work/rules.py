@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.efficiency.work import (
 from torch_tb_profiler.analysis.efficiency.work.formula_arguments import FormulaArguments
 from torch_tb_profiler.analysis.efficiency.work.operands import Operands, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import Reason, UnknownWorkError, Work
-from torch_tb_profiler.knowledge.formulas import Formula, formulas, is_in_place
+from torch_tb_profiler.knowledge.formulas import Formula, formulas, is_inplace
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 
 Rule: TypeAlias = Callable[[Operands, FormulaArguments], Work]
@@ -114,7 +114,7 @@ def work_of_texts(
         outer = None if around is None else read_operands(around, around_types, None)
         operands = replace(
             operands,
-            in_place=is_in_place(operator),
+            in_place=is_inplace(operator),
             around=outer,
             output=first_shape(output),
             kernel_dtype=None if kernel is None else next(iter(types_in_name(kernel)), None),

@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
 from torch_tb_profiler.knowledge.demangling import demangled
-from torch_tb_profiler.knowledge.phases import window
+from torch_tb_profiler.knowledge.phases import serving_window
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -280,7 +280,7 @@ def serving_windows(trace: Trace) -> ServingWindows:
 
 
 def _size(name: str) -> int:
-    step = window(name)
+    step = serving_window(name)
     if step is None:
         return -1
     return next((size for size in (step.tokens, step.requests) if size), -1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.knowledge.iterations import iterations_file, named_like
+from torch_tb_profiler.knowledge.iterations import iterations_file, matches_wildcard
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -202,7 +202,7 @@ def _patterns(
 def _names_with_counters(text: str, category: Category) -> list[str]:
     if category not in _COUNTED or len(text) > _LONGEST_PATTERN:
         return []
-    known = [entry.name for entry in iterations_file().ranges if named_like(text, entry.name)]
+    known = [entry.name for entry in iterations_file().ranges if matches_wildcard(text, entry.name)]
     without = _NUMBERS.sub("*", text)
     return [name for name in dict.fromkeys((*known, without)) if name != text]
 

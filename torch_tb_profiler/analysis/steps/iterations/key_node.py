@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
-from torch_tb_profiler.knowledge.iterations import named_like
+from torch_tb_profiler.knowledge.iterations import matches_wildcard
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -64,7 +64,7 @@ def _matching(trace: Trace, codes: Int64, name: str) -> Int64:
     texts = [str(trace.strings[code]) for code in codes.tolist()]
     hits = [text == name for text in texts]
     if not any(hits) and "*" in name:
-        hits = [named_like(text, name) for text in texts]
+        hits = [matches_wildcard(text, name) for text in texts]
     return codes[np.array(hits, np.bool_)]
 
 

@@ -229,7 +229,7 @@ def serving_ranges(trace: Trace) -> Int64:
 
 
 def _is_window(name: str) -> bool:
-    return knowledge.window(name) is not None
+    return knowledge.serving_window(name) is not None
 
 
 _NONE = -1

@@ -37,7 +37,7 @@ def hooked_passes(trace: Trace) -> Hooked:
     number: dict[knowledge.HookedModule, int] = {}
 
     def kind_of(name: str) -> int:
-        hook = knowledge.hook(name)
+        hook = knowledge.hooked_module(name)
         return -1 if hook is None else number.setdefault(hook, len(number))
 
     of_name = codes.map_names(trace, trace.slices["name_code"].to_numpy()[ids], kind_of, np.int32)

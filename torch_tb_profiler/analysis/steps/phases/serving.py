@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.analysis.steps.phases.evidence import serving_ranges
-from torch_tb_profiler.knowledge.phases import window
+from torch_tb_profiler.knowledge.phases import serving_window
 from torch_tb_profiler.trace.model import Trace
 
 WINDOW_NUMBERS = (
@@ -50,7 +50,8 @@ def serving_windows(trace: Trace, selection: Selection) -> pl.DataFrame:
     if no_device_time(trace) is not None:
         calls = calls.with_columns(gpu=pl.lit(None, pl.Int64))
     windows_by_name = {
-        code: window(str(trace.strings[code])) for code in calls["name_code"].unique().to_list()
+        code: serving_window(str(trace.strings[code]))
+        for code in calls["name_code"].unique().to_list()
     }
     names = pl.DataFrame(
         [
