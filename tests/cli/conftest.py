@@ -1,4 +1,4 @@
-"""Runs the command as a user does, in this process or in one of its own."""
+"""Runs the command as a user does, in this process or in a separate one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch_tb_profiler.cli import main
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left: exit code and both streams."""
+    """Result of a command: exit code and both streams."""
 
     code: int
     out: str
@@ -35,7 +35,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Done]:
-    """``run("report", path, …)`` in this process, with a cache folder of its own."""
+    """``run("report", path, …)`` in this process, with a separate cache folder."""
     monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
     def run(*arguments: object) -> Done:
@@ -48,7 +48,7 @@ def run(
 
 @pytest.fixture
 def spawn(tmp_path: Path) -> Callable[..., Done]:
-    """``spawn("report", path, …)`` in a process of its own."""
+    """``spawn("report", path, …)`` in a separate process."""
 
     def spawn(*arguments: object, **environment: str) -> Done:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""``cache``: what it holds; cleaning to the limit, to a size, by age; what stays; bad usage."""
+"""``cache``: its size; cleaning to the limit, to a size, by age; what stays; bad usage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DAY_S = 86400
 
 @pytest.fixture(name="folder")
 def a_cache(tmp_path: Path) -> Path:
-    """Entries of some 2 MB that were used one, two and three days ago."""
+    """Entries of about 2 MB used one, two and three days ago."""
     cache = CacheFolder(tmp_path / "cache")
     for days in (1, 2, 3):
         key = str(days) * 40

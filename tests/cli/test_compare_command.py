@@ -1,4 +1,4 @@
-"""``compare``: both sides named, every format, gates and their exit codes, sides that are bad.
+"""``compare``: both sides named, every format, gates and their exit codes, invalid sides.
 
 The samples are the same training with a slow data loader in the process and with two workers: the
 step gets shorter because the loader does (see ``samples/README.md``).

@@ -1,5 +1,5 @@
-"""Gates of ``compare``: what is typed wrongly is refused before a trace is looked for, and times of
-recordings that differ beside the code are no verdict."""
+"""Gates of ``compare``: malformed ones are rejected before a trace is opened, and gates on times of
+recordings in different environments are errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def slower(tmp_path: Path) -> Path:
 def test_a_malformed_gate_is_rejected_before_a_file_is_opened(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: str, words: list[str]
 ) -> None:
-    """The places hold no trace: had anybody looked, the code were 3."""
+    """The paths have no traces: if they were opened, the code would be 3."""
 
     def fail(*_arguments: object, **_options: object) -> None:
         pytest.fail("a place was looked at")
@@ -87,7 +87,7 @@ def test_an_unknown_kind_is_rejected(run: Run, base: Path) -> None:
 def test_a_gate_on_times_in_different_environments_is_an_error(
     run: Run, tmp_path: Path, base: Path, kind: str, other: dict[str, Any]
 ) -> None:
-    """It would pass: nothing got slower. It is no pass, for nothing is told by it."""
+    """It would pass, because nothing got slower, but the comparison is meaningless."""
     candidate = write(tmp_path / "other.pt.trace.json.gz", **other)
     gate = "average_step.total_us>+5%"
     done = run("compare", base, candidate, "--fail-on", gate)

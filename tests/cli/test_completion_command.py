@@ -1,4 +1,4 @@
-"""``completion``: scripts that the shells themselves take."""
+"""``completion``: the scripts work in the shells themselves."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_phase_boundaries_reach_the_reports(run: Run, trained: Path, tmp_path: P
 
 
 def test_kernels_alone_are_enough_for_the_reports_about_them(run: Run, tmp_path: Path) -> None:
-    """As DLProf's simple mode: the host was not recorded."""
+    """As in DLProf's simple mode: the host was not recorded."""
     events = [kernel("gemm", 10, 20), kernel("gemm", 40, 30)]
     (tmp_path / "device.json").write_text(json.dumps({"traceEvents": events}))
     out = tmp_path / "out"

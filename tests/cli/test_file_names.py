@@ -1,5 +1,5 @@
-"""Cases: one trace, several, equal names from several places, names that become equal, case,
-lengths, reserved and odd names; the same names every time."""
+"""Cases: one trace, several, equal names from several locations, names that become equal, case,
+lengths, reserved and unusual names; the same names every time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Folders on the command line: traces of any name are reported, what is no trace is not, links
-out of the folder only when asked for.
-"""
+"""Folders on the command line: traces of any name are reported, other files are not, links out of
+the folder only on request."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""``ingest``: what comes out and which exit code; a second time parses nothing; a broken file is
-told and the others are there; afterwards nothing is parsed; interrupted it ends with its workers.
-What is only here is put into the bucket; a run larger than the limit stays, and that is told.
-"""
+"""``ingest``: results and exit codes; a second time nothing is parsed; a broken file is reported
+and the others are cached; an interrupt ends it with its workers. Local entries are uploaded to the
+bucket; a run larger than the limit stays with a warning."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def test_every_rank_is_cached_and_not_parsed_again(
     assert again.code == 0
     assert f"{RANKS} of them were cached before; 0 MB parsed" in again.out
     parsed = run("report", logs, "--view=distributed", "--format=json", "--no-cache").json
-    monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
+    monkeypatch.setattr(opening, "import_source", None)  # parsing would fail now
     requested = ("--view=distributed", "--format=json", cache)
     assert run("report", logs, *requested).json == parsed
     assert run("report", logs, "--view=overview", "--format=json", cache).code == 0
@@ -104,7 +103,7 @@ def test_local_entries_are_uploaded_to_the_bucket(
     elsewhere = run("ingest", logs, bucket, "--workers=1")
     assert f"{RANKS} of them were cached before; 0 MB parsed" in elsewhere.out
     assert not list((tmp_path / "there").glob("*/entries/*/*"))  # counted, not fetched
-    monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
+    monkeypatch.setattr(opening, "import_source", None)  # parsing would fail now
     assert run("report", logs, bucket, "--view=distributed").code == 0
 
 

@@ -1,6 +1,5 @@
-"""Cases: Ctrl-C while a store does not answer ends each command long before it would give up, with
-exit code 130 and no traceback; twice as well.
-"""
+"""Cases: Ctrl-C while a store does not answer ends each command at once, with exit code 130 and no
+traceback; twice as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame of the command: versions, help, start-up that loads nothing heavy."""
+"""The main command: version, help, start-up without heavy imports."""
 
 from __future__ import annotations
 

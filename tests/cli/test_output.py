@@ -1,5 +1,5 @@
-"""Real files of ``report`` and ``compare`` with ``--output``: none is lost, none is overwritten
-without ``--force``, none half-written."""
+"""Files of ``report`` and ``compare`` with ``--output``: none is lost, overwritten without
+``--force``, or partially written."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ sys.exit(main())
 
 
 def test_a_failed_write_leaves_no_file(trace: Path, tmp_path: Path) -> None:
-    """The limit of a file's size stands for the end of the disk: the write fails in its middle."""
+    """The limit of file sizes stands for a full disk: the write fails halfway."""
     out = tmp_path / "out"
     arguments = ["report", trace, "--view", "operators,overview", "--format", "json", "--no-cache"]
     done = subprocess.run(

@@ -1,6 +1,5 @@
-"""``record``: options that contradict each other, folders that cannot be, ends of programs, Ctrl-C,
-and what is told where nothing is recorded. Programs that train: ``tests/record``.
-"""
+"""``record``: contradicting options, unwritable folders, ends of programs, Ctrl-C, and messages if
+nothing is recorded. Programs that train: ``tests/record``."""
 
 from __future__ import annotations
 

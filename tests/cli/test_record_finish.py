@@ -1,4 +1,4 @@
-"""``record --finish``: a run that nobody finished."""
+"""``record --finish``: a run whose recorder was killed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_the_run_of_a_killed_recorder_is_finished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = write_run(tmp_path, Run(steps=40, windows=((10, 14),), ended=None))
-    os.utime(journal, (0, 0))  # of another machine: nobody knows that it ended but by its silence
+    os.utime(journal, (0, 0))  # of another machine: only its age shows that it ended
     assert main(["record", "--finish", str(tmp_path)]) == 0
     result = capsys.readouterr().err
     assert "a trace of steps 10 to 14; 40 steps timed" in result

@@ -1,4 +1,4 @@
-"""What ``record`` says at its end: of each rank, what is missing, and what it cost."""
+"""Messages of ``record`` at its end: each rank, what is missing, and the overhead."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def test_a_machine_without_gpus_is_not_mentioned() -> None:
 
 
 def test_an_overhead_within_the_noise() -> None:
-    """Five steps of 4 ms, up to 12 beside a profiler; without one 7: nobody knows which is more."""
+    """Five steps of 4 ms, up to 12 with a profiler; 7 ms without: the difference is not
+    significant."""
     small = "within the variation"
     for median_us, message in ((4000.0, small), (7500.0, small), (70e3, "+900")):
         slow = Distribution(0, 0, 0, median_us, median_us + 8000)
@@ -60,7 +61,7 @@ def test_an_overhead_within_the_noise() -> None:
 
 
 def test_one_slow_step_of_a_window_does_not_hide_the_overhead() -> None:
-    """Steps from 10 ms on are slower than those of 6, whatever one of them took."""
+    """Steps from 10 ms are slower than steps of 6 ms, regardless of a single outlier."""
     assert Distribution(120e3, 600e3, 10e3, 10.7e3, 480e3).median_error(5) == pytest.approx(700)
 
 

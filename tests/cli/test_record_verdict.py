@@ -1,4 +1,4 @@
-"""The verdict of a recording: the finding that gains most, each kind once, in five lines."""
+"""The verdict of a recording: the finding with the largest gain, each kind once, in five lines."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_two_ranks_and_an_empty_folder(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def _write(path: Path, rank: int, step_us: int) -> None:
-    """Ten steps, one of them ten times as long: uneven, by any measure."""
+    """Ten steps, one of them ten times as long: uneven by any measure."""
     events, at = [], 0
     for step in range(10):
         length = step_us * (10 if step == 5 else 1)

@@ -1,6 +1,6 @@
-"""``report``: every format on a real trace, what several traces and views become, every bad input.
+"""``report``: every format on a real trace, several traces and views, every invalid input.
 
-Numbers are those of the predecessor on its own sample.
+The numbers are those of the predecessor on its own sample.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Run = Callable[..., Done]
 
 
 def _get(path: Path, url: str) -> bytes:
-    """The answer of the HTTP server for the same place."""
+    """The answer of the HTTP server for the same path."""
     client = Client(standalone_app(Site(Catalog([TraceRoot(str(path))], cache=None), "standalone")))
     while (response := client.get(url)).status_code == 202:
         pass
@@ -201,7 +201,7 @@ def test_errors_of_argparse_are_2(run: Run, arguments: list[str]) -> None:
 
 
 def _bad_inputs(folder: Path) -> dict[str, tuple[Path, str]]:
-    """Kind → path and a word of the reason that must be told."""
+    """Kind → path, and a word of the reason that must be reported."""
     (folder / "text.json").write_text("once upon a time")
     (folder / "empty.json").write_bytes(b"")
     (folder / "other.json").write_text('{"name": "package", "version": 1}')

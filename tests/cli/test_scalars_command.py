@@ -1,4 +1,5 @@
-"""``scalars``: a curve per rank in one chart; what is missing is said once; codes of bad places."""
+"""``scalars``: a curve per rank in one chart; missing metrics are listed once; codes of invalid
+paths."""
 
 from __future__ import annotations
 

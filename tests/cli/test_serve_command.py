@@ -1,4 +1,4 @@
-"""``serve``: prints its address, answers there, tells what is wrong with place or address."""
+"""``serve``: prints its address, answers there, reports an invalid path or address."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How answers look on the terminal: names of kernels, colours, rows of the table that was named,
-and what limits the numbers in formats that have no place for it."""
+"""Answers on the terminal: kernel names, colors, rows of the named table, and quality notes in
+formats that have no place for them."""
 
 from __future__ import annotations
 

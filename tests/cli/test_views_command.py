@@ -1,4 +1,4 @@
-"""``views``: everything that can be asked for, for people and programs."""
+"""``views``: the list of views for people and programs."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Programs of many kinds, recorded by the command alone: they stay what they are, and the steps
-that are found are those they tell of themselves (``programs/truth.py``).
+"""Programs of many kinds recorded by the command alone: they are unchanged, and the detected steps
+are those that they record themselves (``programs/truth.py``).
 
-An end of a step is right if it lies between two instants that the program saw: before its end, and
-after the next step had begun. So no machine is too slow for it. The program reads the system's
-clock, the recorder takes that once and counts on by the monotonic one: :data:`CLOCKS_NS` is how far
-they may drift apart meanwhile.
+The end of a step is right if it lies between two instants measured by the program: before its end
+and after the start of the next step. So no machine is too slow. The program reads the system's
+clock; the recorder reads it once and continues with the monotonic one: :data:`CLOCKS_NS` is the
+allowed drift.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ TIMER_ONLY = ("--timer-only",)
 
 @dataclass(frozen=True)
 class Case:
-    """A program, how it is started and recorded, and what is true of it by construction.
+    """A program, how it is started and recorded, and what is true by construction.
 
     Attributes:
         arguments: Its file and arguments; ``FOLDER`` stands for the folder of the test.
-        by: What its steps are found by.
-        options: Those of the recorder.
-        starter: What starts it, behind python.
+        by: How its steps are detected.
+        options: Options of the recorder.
+        starter: Launcher module, after python.
         code: Its exit code.
-        ranks: How many processes record.
-        window: First and last step of its window; None: no profiler of ours runs.
-        stderr: What it writes to stderr; None: its libraries do, and not always the same.
-        sees_end: Whether the end of its last step of all is seen: a loop that knows how many
-            batches there are asks for no more, and what follows may be anything.
+        ranks: Number of recorded processes.
+        window: First and last step of its window; None: the recorder's profiler does not run.
+        stderr: What it writes to stderr; None: its libraries write varying text.
+        sees_end: Whether the end of its last step is observable: a loop that knows the number of
+            batches does not request another one.
     """
 
     arguments: tuple[str, ...]
@@ -116,13 +116,13 @@ def _filled(stderr: str, case: Case) -> str:
 
 
 def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case) -> None:
-    """Every step of every phase is there, once, and ends where it does."""
+    """Every step of every phase is recorded once, with the right end."""
     base_ns = opened.trace.meta.base_ns
     rows = opened.trace.side["timed_steps"].frame.sort("start_us").rows(named=True)
     for phase in ("train", "evaluation"):
         actual = [row for row in rows if row["phase"] == phase]
         expected = [step for step in truth["steps"] if step["phase"] == phase]
-        # Of a step that never ended nothing is told.
+        # Steps that never ended are not recorded.
         whole = [step for step in expected if step["closing_ns"] is not None]
         if not case.sees_end and phase == truth["steps"][-1]["phase"]:
             whole = whole[: max(len(actual), len(whole) - 1)]
@@ -141,7 +141,7 @@ def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case) -> None
 
 
 def _check_views(opened: OpenedTrace, *, has_loader: bool) -> None:
-    """The pages have something to show, and say the same number of steps."""
+    """The views have data, and the same number of steps."""
     for name in ("overview", "resources", *(["data"] if has_loader else [])):
         assert opened.views()[name] is None, name
         assert opened.view(name).tables, name

@@ -1,5 +1,5 @@
-"""A process has one recording, and torch wraps a class of optimizers once: each test begins as a
-new process does, whatever ran before it."""
+"""Resets per-process state before each test: the recording, and the wrapped ``step`` of
+optimizers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _a_new_process() -> Iterator[None]:
 
 
 def _unwrap_optimizers() -> None:
-    """Have classes of optimizers as they are before the first of them is made."""
+    """Restore the optimizer classes to their state before the first instance."""
     torch: Any = sys.modules.get("torch")
     kinds = [] if torch is None else [torch.optim.Optimizer]
     while kinds:

@@ -1,4 +1,4 @@
-"""What a finished recording tells of its steps, read line by line."""
+"""Reads the steps of a finished recording from its journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = ("step", "start_ns", "end_ns", "reader_ns", "samples")
 
 
 def steps_of(folder: Path, phase: str) -> pl.DataFrame:
-    """The steps of a phase in order of time; ``"end"``: the block of the end."""
+    """The steps of a phase in order of time; with ``"end"`` the end block."""
     (path,) = folder.glob("*.record.jsonl.gz")
     lines = gzip.decompress(path.read_bytes()).splitlines()
     blocks = [json.loads(line) for line in lines]

@@ -1,6 +1,5 @@
-"""Programs of the recorder's environment, in this and in other Pythons: the import of a module
-called torch is heard of at its end, whatever else the program does, and nothing else changes.
-"""
+"""Programs in the environment of the recorder, with this and other interpreters: the end of
+``import torch`` is detected in all cases, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ from torch_tb_profiler.recorder.options import Options
 GOOD, BAD = "import time\ntime.sleep(0.05)\nfrom . import nn\nready = True\n", "1 / 0\n"
 
 
-class TraceRoot:
-    """A folder with a torch of our own making, and the notes of the programs that ran there."""
+class FakeEnvironment:
+    """A folder with a fake torch, and the notes of the programs run there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,8 +48,8 @@ class TraceRoot:
 
 
 @pytest.fixture
-def notes_path(tmp_path: Path) -> TraceRoot:
-    return TraceRoot(tmp_path)
+def fake(tmp_path: Path) -> FakeEnvironment:
+    return FakeEnvironment(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -66,66 +65,61 @@ def notes_path(tmp_path: Path) -> TraceRoot:
         "[each.start() for each in all]\n[each.join() for each in all]",
     ],
 )
-def test_recording_starts_when_torch_is_imported(notes_path: TraceRoot, program: str) -> None:
-    notes_path.torch(GOOD)
+def test_recording_starts_when_torch_is_imported(fake: FakeEnvironment, program: str) -> None:
+    fake.torch(GOOD)
     more = "\nimport sys\nprint(type(sys.modules['torch'].__spec__), sys.path)"
-    assert (
-        notes_path.run(program + more).stdout
-        == notes_path.run(program + more, is_recorded=False).stdout
-    )
-    done = notes_path.run(program + more)
+    assert fake.run(program + more).stdout == fake.run(program + more, is_recorded=False).stdout
+    done = fake.run(program + more)
     assert (done.returncode, done.stderr) == (0, "")
-    assert notes_path.events == [notes.PYTHON, notes.TORCH]
+    assert fake.events == [notes.PYTHON, notes.TORCH]
 
 
-def test_a_failing_import_of_torch_is_unchanged(notes_path: TraceRoot) -> None:
-    notes_path.torch(BAD)
+def test_a_failing_import_of_torch_is_unchanged(fake: FakeEnvironment) -> None:
+    fake.torch(BAD)
     program = "try:\n    import torch\nexcept ZeroDivisionError:\n    print(1)\nimport torch"
-    recorded, plain = notes_path.run(program), notes_path.run(program, is_recorded=False)
+    recorded, plain = fake.run(program), fake.run(program, is_recorded=False)
     assert (recorded.stdout, recorded.stderr) == (plain.stdout, plain.stderr)
     assert "ZeroDivisionError" in recorded.stderr
-    notes_path.run(program)
-    assert notes_path.events == [notes.PYTHON, notes.NO_TORCH, notes.NO_TORCH]
+    fake.run(program)
+    assert fake.events == [notes.PYTHON, notes.NO_TORCH, notes.NO_TORCH]
 
 
-def test_a_programs_own_sitecustomize_still_runs(notes_path: TraceRoot) -> None:
-    notes_path.torch(GOOD)
+def test_a_programs_own_sitecustomize_still_runs(fake: FakeEnvironment) -> None:
+    fake.torch(GOOD)
     for name in ("sitecustomize", "usercustomize"):
-        (notes_path.folder / "lib" / f"{name}.py").write_text(f"print({name!r})")
+        (fake.folder / "lib" / f"{name}.py").write_text(f"print({name!r})")
     program = "import sitecustomize\nprint(sitecustomize.__file__)"
-    plain, done = notes_path.run(program, is_recorded=False), notes_path.run(program)
-    assert str(notes_path.folder / "lib" / "sitecustomize.py") in plain.stdout
+    plain, done = fake.run(program, is_recorded=False), fake.run(program)
+    assert str(fake.folder / "lib" / "sitecustomize.py") in plain.stdout
     assert done.stdout == plain.stdout  # the user's runs outside of virtual environments only
-    assert notes_path.events == [notes.PYTHON]
+    assert fake.events == [notes.PYTHON]
 
 
-def test_a_program_without_sitecustomize_starts_silently(notes_path: TraceRoot) -> None:
-    done = notes_path.run(
-        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(2)'])"
-    )
+def test_a_program_without_sitecustomize_starts_silently(fake: FakeEnvironment) -> None:
+    done = fake.run("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(2)'])")
     assert (done.stdout, done.stderr) == ("2\n", "")
-    assert notes_path.events == [notes.PYTHON, notes.PYTHON]
+    assert fake.events == [notes.PYTHON, notes.PYTHON]
 
 
 @pytest.mark.parametrize("flag", ["-S", "-I", "-E"])
-def test_python_flags_that_disable_the_recorder(notes_path: TraceRoot, flag: str) -> None:
-    assert notes_path.run("print(1)", flags=(flag,)).stdout == "1\n"
-    assert notes_path.events == []
+def test_python_flags_that_disable_the_recorder(fake: FakeEnvironment, flag: str) -> None:
+    assert fake.run("print(1)", flags=(flag,)).stdout == "1\n"
+    assert fake.events == []
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
-def test_other_interpreters_get_only_the_recorder(notes_path: TraceRoot, version: str) -> None:
+def test_other_interpreters_get_only_the_recorder(fake: FakeEnvironment, version: str) -> None:
     python = next(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), None)
     if python is None:
         pytest.skip(f"needs Python {version}")
-    notes_path.torch(GOOD)
+    fake.torch(GOOD)
     program = (
         f"import os, sys\nif os.path.realpath(sys.executable) != os.path.realpath({str(python)!r}):"
         f"\n    os.execv({str(python)!r}, [{str(python)!r}, __file__])\nimport torch\n"
         "try:\n    import polars\nexcept ImportError:\n    print('hidden', torch.ready)"
     )
-    done = notes_path.run(program)
+    done = fake.run(program)
     assert (done.stdout, done.stderr) == ("hidden True\n", "")
     is_old = version in ("3.8", "3.9")
     last = [notes.TOO_OLD] if is_old else [notes.PYTHON, notes.TORCH]
-    assert notes_path.events == [notes.PYTHON, *last]
+    assert fake.events == [notes.PYTHON, *last]

@@ -1,4 +1,4 @@
-"""Ends of a recorded process: each is told in its journal, and ends the process as without us."""
+"""Ends of a recorded process: each is recorded in its journal, and the process ends unchanged."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CASES = {
 
 
 def ends(folder: Path) -> list[str]:
-    """The reasons of all journals."""
+    """The reasons in all journals."""
     blocks = [
         json.loads(line)
         for path in sorted(folder.glob("*.record.jsonl"))

@@ -1,7 +1,7 @@
-"""A program records itself: what it does is there afterwards, and nothing of it is changed.
+"""A program that records itself with ``record``.
 
-Cases: a block, two after each other into one folder, one inside another, an exception, `sys.exit`,
-a program without a file, options that make no sense.
+Cases: a block, two consecutive blocks in one folder, nested blocks, an exception, `sys.exit`,
+a program without a file, invalid options.
 """
 
 from __future__ import annotations

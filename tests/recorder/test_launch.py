@@ -1,4 +1,4 @@
-"""Programs are started as a shell would: environment, files, signals and ends are theirs."""
+"""Programs are started as by a shell: environment, files, signals and exit codes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The callback of Lightning on a toy training: steps, evaluation and samples against the truth.
+"""The Lightning callback on a toy training: steps, evaluation and samples compared with the truth.
 
-Cases: accumulated gradients, validation between epochs and before training; an exception; spawned
-processes take the callback with them; a program without Lightning.
+Cases: accumulated gradients, validation between epochs and before training; an exception; pickling
+for spawned processes; Lightning not installed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pl = pytest.importorskip("lightning.pytorch")
 
 
 class Toy(pl.LightningModule):  # type: ignore[misc, name-defined]
-    """Fails in a batch, if that is asked for."""
+    """A model that fails in a batch on request."""
 
     def __init__(self, fails_in: int | None = None) -> None:
         super().__init__()

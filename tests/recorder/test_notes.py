@@ -1,4 +1,4 @@
-"""Notes of processes: the place in the options, lines of several processes, damaged ones."""
+"""Notes of processes: the path in the options, lines of several processes, damaged lines."""
 
 from __future__ import annotations
 

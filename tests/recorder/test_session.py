@@ -1,4 +1,4 @@
-"""The session guards its parts: one that fails costs neither the others nor the journal."""
+"""The session guards its parts: a failing part affects neither the others nor the journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEATS = 5
 
 
 class Broken:
-    """A part that fails whatever is asked of it, with another text each time."""
+    """A part whose calls all fail, each with another text."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -32,7 +32,7 @@ class Broken:
 
 
 class Beating:
-    """A part that is well."""
+    """A part that works."""
 
     def __init__(self) -> None:
         self.flushed = 0

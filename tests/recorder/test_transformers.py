@@ -1,4 +1,5 @@
-"""The callback of Hugging Face's ``Trainer`` on a tiny model: steps and samples against the truth.
+"""The callback of Hugging Face's ``Trainer`` on a tiny model: steps and samples compared with the
+truth.
 
 Cases: accumulated gradients, evaluation in between; an exception; a second training.
 """
@@ -21,7 +22,7 @@ CONFIG = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
 
 
 class Rows(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
-    """Sentences of three tokens; the one at ``fails_at`` cannot be read."""
+    """Sentences of three tokens; reading the one at ``fails_at`` fails."""
 
     def __init__(self, size: int, fails_at: int | None = None) -> None:
         self.size, self.fails_at = size, fails_at

@@ -1,6 +1,5 @@
-"""Cases: the token in a header, in an address, as a cookie; wrong, missing and odd ones; what the
-answers give away.
-"""
+"""Cases: the token in a header, in an address, as a cookie; wrong, missing and unusual ones; what
+the answers reveal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Cases: each bad or odd input gets a clear answer from the routes, and the file beside it stays
-as it was: not JSON, empty, no trace in the folder, no such place, no permission, no steps, no GPU,
-GPU only, a step of no length, a device with a large number, damaged files, files that vanish.
-"""
+"""Cases: each invalid or unusual input gets a clear answer, and other files are unaffected: not
+JSON, empty, no trace in the folder, missing path, no permission, no steps, no GPU, GPU only, a step
+of zero length, a large device number, damaged files, deleted files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Cases, alone and under TensorBoard's prefix: more questions than are answered at once, and than
-may wait; what never queues; the same question from many; one parse per file; streams, also to
-readers that stop.
-"""
+"""Cases, standalone and under TensorBoard's prefix: more requests than are answered at once, and
+than may wait; what is never queued; identical requests; one parse per file; streams, also to
+stalled clients."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ FACES = ("/api/", "/data/plugin/pytorch_profiler/")
 
 
 class HeavyView:
-    """A view that ends when it may, and counts."""
+    """A view that ends on command, and counts its calls."""
 
     def __init__(self) -> None:
         self.may_end = threading.Event()
@@ -73,7 +72,7 @@ class CountingParser(Parser):
 
 
 class Scene:
-    """An app with few places, its heavy view and its parser."""
+    """An app with few slots, its heavy view and its parser."""
 
     def __init__(self, logdir: Path, prefix: str, limits: AnswerLimits) -> None:
         self.view = HeavyView()

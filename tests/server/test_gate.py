@@ -1,4 +1,4 @@
-"""Cases: places at once, turns in order of coming, a full room, a wait that is too long."""
+"""Cases: concurrent slots, order of arrival, a full waiting room, a wait that is too long."""
 
 from __future__ import annotations
 

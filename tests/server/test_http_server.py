@@ -1,6 +1,5 @@
-"""Cases: clients that are slow, silent, greedy or many; requests that break the rules or use the
-rarer ones; threads and memory within their bounds.
-"""
+"""Cases: slow, idle, greedy and many clients; requests that break the rules or use rare ones;
+limits of threads and memory."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ PIECE = bytes(64 << 10)
 
 
 class Site:
-    """An application that counts: ``/stream`` sends pieces for ever, ``/wait`` answers when it is
-    let, anything else is echoed."""
+    """A counting application: ``/stream`` sends without end, ``/wait`` answers on command,
+    everything else is echoed."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -292,7 +291,7 @@ def test_unsupported_requests_are_refused_with_a_reason(
 
 
 def _say(client: socket.socket, message: bytes) -> None:
-    with contextlib.suppress(OSError):  # a refused client need not be heard to the end
+    with contextlib.suppress(OSError):  # the rest of a refused request need not be read
         client.sendall(message)
 
 

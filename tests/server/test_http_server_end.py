@@ -1,4 +1,4 @@
-"""A server that ends while answers are under way ends without a word."""
+"""A server that is closed while answers are running ends silently."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Short and demangled names of kernels in the answers of timeline and slice: beside the recorded
-name, null of what is no kernel, and of what is not mangled."""
+"""Short and demangled kernel names in the answers of timeline and slice, next to the recorded name;
+null for other slices and names that are not mangled."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""``/open``: a file that was left out becomes a run; names that were not listed are unknown; a
-trace that is deleted while it is shown leads on.
-"""
+"""``/open``: a skipped file becomes a run; unlisted names are unknown; a trace deleted while it is
+shown."""
 
 from __future__ import annotations
 

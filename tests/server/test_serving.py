@@ -1,7 +1,5 @@
-"""Cases: a free port, the URL that is printed, answers over a real socket, Ctrl-C, also with
-requests under way; many clients on one trace; tokens; addresses and the names they answer to;
-places that do not exist.
-"""
+"""Cases: a free port, the printed URL, answers over a real socket, Ctrl-C, also with running
+requests; many clients on one trace; tokens; addresses and host names; missing paths."""
 
 from __future__ import annotations
 

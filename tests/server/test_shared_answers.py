@@ -1,6 +1,5 @@
-"""Cases: one computation for all who ask the same meanwhile, and only for them; errors; a room
-that is full, a computation that takes too long.
-"""
+"""Cases: one computation for concurrent identical requests, and only for them; errors; a full
+waiting room, a computation that takes too long."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ PATIENCE_S = 20.0
 
 
 class Work:
-    """Counts how often it is done; waits until it may end."""
+    """Counts its calls and waits until it may end."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()

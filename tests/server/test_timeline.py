@@ -1,7 +1,6 @@
-"""Cases: tracks, screens, names, ranges, searches and arrows over HTTP; the binary answer read back
+"""Cases: tracks, screens, names, ranges, searches and arrows over HTTP; the binary answer decoded
 by its documented layout alone and compared with the events of the file; answers within 300 kB for
-the worst screens; hostile names and parameters; peers on other workers; epoch times.
-"""
+the worst screens; hostile names and parameters; peers on other workers; epoch times."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def write(path: Path, events: list[Event]) -> Path:
 
 
 def decoded(body: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The head and the arrays, as the contract describes them."""
+    """The header and the arrays, according to the contract."""
     (size,) = struct.unpack_from("<I", body)
     head = json.loads(body[4 : 4 + size])
     arrays = {}

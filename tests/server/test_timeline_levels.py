@@ -1,4 +1,4 @@
-"""Groups as tracks by level, over HTTP: told of when asked for, drawn over what they reach."""
+"""Groups as tracks by level, over HTTP: listed on request, drawn over the slices they contain."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What the timeline's panels ask over HTTP: a range on some tracks, idle gaps, namesakes, and the
-arguments of a slice from its file; what makes no sense is refused.
-"""
+"""Requests of the timeline panels over HTTP: a range on some tracks, idle gaps, slices of the same
+name, and the arguments of a slice from its file; invalid requests are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compiled model; its graphs run as they were traced, so that no C++ compiler is needed."""
+"""A compiled model; its graphs run as traced, so that no C++ compiler is needed."""
 
 from __future__ import annotations
 

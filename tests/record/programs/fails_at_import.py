@@ -1,4 +1,4 @@
-"""Ends before it does anything with torch: what it needs is not there."""
+"""Ends before it uses torch: a dependency is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forks before torch is there; the child infers, the parent waits and ends with its code."""
+"""Forks before importing torch; the child infers, the parent waits and exits with its code."""
 
 from __future__ import annotations
 

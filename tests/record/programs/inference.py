@@ -1,4 +1,4 @@
-"""No training: a model answers batches of a data loader."""
+"""No training: a model processes batches of a data loader."""
 
 from __future__ import annotations
 

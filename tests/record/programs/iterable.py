@@ -1,4 +1,4 @@
-"""An iterable dataset whose two workers share the rows; trained by hand, without an optimizer."""
+"""An iterable dataset whose two workers share the rows; trained without an optimizer."""
 
 from __future__ import annotations
 

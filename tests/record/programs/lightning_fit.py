@@ -1,4 +1,4 @@
-"""Lightning: two epochs, each with its validation, and the one before training."""
+"""Lightning: two epochs, each with validation, and the sanity check before training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sum(LightningModule):
 
 
 class ProgressCallback(Callback):
-    """Tells the truth."""
+    """Records the truth."""
 
     def __init__(self, truth: Truth) -> None:
         self.truth = truth

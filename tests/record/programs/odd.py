@@ -1,4 +1,4 @@
-"""Cells of a notebook, run in a folder of their own; ends without python's leave, with code 3."""
+"""Cells of a notebook, run in a separate folder; ends with ``os._exit`` and code 3."""
 
 from __future__ import annotations
 

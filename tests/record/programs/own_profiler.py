@@ -1,4 +1,4 @@
-"""A program that profiles itself, into the folder that is its only argument; trained by hand."""
+"""A program with its own profiler, exporting into its argument; trained without an optimizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the programs of these tests train: a net of two layers on random numbers, one thread."""
+"""The model trained by the programs of these tests: two layers on random numbers, one thread."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class Rows(Dataset[Tensor]):
 
 
 def loss_of(net: nn.Module, batch: Tensor) -> Tensor:
-    """How far the net is from the sum of each row."""
+    """Error of the net against the sum of each row."""
     return nn.functional.mse_loss(net(batch).squeeze(1), batch.sum(1))

@@ -25,7 +25,7 @@ class Sum(nn.Module):
 
 
 class ProgressCallback(TrainerCallback):
-    """Tells the truth."""
+    """Records the truth."""
 
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
@@ -41,7 +41,7 @@ class ProgressCallback(TrainerCallback):
 
 
 class Named(tiny.Rows):
-    """Rows as the Trainer wants them."""
+    """Rows in the format of the Trainer."""
 
     def __getitem__(self, index: int) -> Any:
         return {"rows": super().__getitem__(index)}

@@ -1,9 +1,8 @@
-"""What a program of these tests knows of itself: its steps by its own clock, and what it printed.
+"""What a program of these tests records itself: its steps by its own clock, and its output.
 
-Written to the file that ``TRUTH`` names (of several ranks, one each), and nothing where it names
-none. A step is told by two instants: it has begun, and its end has not come yet. So the end that
-somebody else saw must lie between the second and the first of the step that follows, however slow
-the machine is.
+Written to the file in ``TRUTH`` (one per rank); without it nothing is written. A step is given by
+two instants: it has started, and it has not ended yet. So the detected end must lie between the
+second instant and the first one of the next step, however slow the machine is.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ class Truth:
         atexit.register(self.save)
 
     def begin(self, samples: int | None = None, phase: str = "train") -> None:
-        """A step has begun: its batch is there, its model was called."""
+        """A step has started: its batch is loaded or its model was called."""
         step = {"phase": phase, "begin_ns": time.time_ns(), "samples": samples}
         self._steps.append({**step, "closing_ns": None})
 
     def closing(self) -> None:
-        """The step under way has not ended yet: its optimizer is about to step."""
+        """The current step has not ended yet: its optimizer is about to step."""
         self._steps[-1]["closing_ns"] = time.time_ns()
 
     def count(self, samples: int, phase: str) -> None:
-        """A step of which is known that it is one, and not when it ends."""
+        """A step that exists but whose end is unknown."""
         step = {"phase": phase, "begin_ns": 1 << 62, "samples": samples}
         self._steps.append({**step, "closing_ns": 0})
 
     def say(self, text: str) -> None:
-        """Print a line, and know it."""
+        """Print a line and record it."""
         print(text, flush=True)
         self._printed += text + "\n"
 
     def save(self) -> None:
-        """Write what is known; at the end of the process it is done anyway."""
+        """Write the truth; also done at exit."""
         path = os.environ.get("TRUTH")
         if path is None or os.getpid() != self._pid:
             return

@@ -1,4 +1,4 @@
-"""Has nothing to do with torch: says in capitals what it reads, ends with code 5."""
+"""Does not use torch: prints its input in capitals, exits with code 5."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Data loaders are recorded as they were: stages and waits within 5 % of what their own datasets
-measured, and nothing that the program could notice is changed.
+"""Recorded data loaders: stage times and waits within 5 % of what the datasets measure, and no
+effect on the program.
 
-Cases: loading in the process, two workers forked, one spawned; iterable style, persistent workers;
-several loaders, one inside another, one left in the middle; pinning; a failing sample, a dying
-worker; a process that was forked.
+Cases: loading in the process, forked and spawned workers; iterable datasets, persistent workers;
+several, nested and abandoned loaders; pinning; a failing sample, a killed worker; a forked process.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ Block = dict[str, Any]
 
 
 class Recording:
-    """A session of this process, and what it wrote."""
+    """A session of this process and its journal."""
 
     def __init__(self, folder: Path) -> None:
         begun = session.begin(Options(folder=str(folder), sample_every_ms=0, timer_only=True))
@@ -59,19 +58,19 @@ class Recording:
         self.session = begun
 
     def blocks(self, kind: str) -> list[Block]:
-        """The blocks of a kind, with the recording ended."""
+        """The blocks of a kind; ends the recording."""
         text = self.end()
         actual = [json.loads(line) for line in text.splitlines()]
         return [block for block in actual if block["kind"] == kind]
 
     def end(self) -> bytes:
-        """End the recording; its journal."""
+        """End the recording and return its journal."""
         path = Path(self.session.journal.path)
         session.end("exit")
         return path.read_bytes() if path.exists() else b""
 
     def loadings(self) -> list[Loading]:
-        """What the analysis makes of it."""
+        """The result of the analysis of the journal."""
         trace = build_trace(import_trace([self.end()], name="rank0.record.jsonl"))
         return loadings(trace, Selection())
 
@@ -84,7 +83,7 @@ def recording(tmp_path: Path) -> Iterator[Recording]:
 
 
 def taken(loader: Any, step_s: float = 0.0, count: int | None = None) -> dict[str, list[int]]:
-    """What a program measures itself that takes batches: the fields of each, and its wait."""
+    """Iterate over batches; returns the fields of each and the measured wait."""
     result: dict[str, list[int]] = {key: [] for key in (*FIELDS, "wait_ns")}
     batches = iter(loader)
     while count is None or len(result["wait_ns"]) < count:
@@ -111,8 +110,8 @@ STAGES = ("fetch", "transform", "collate")
 
 
 def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], list[str]]:
-    """A recorded loader; what its dataset measured per stage, in µs; and of which figures it was
-    told something else."""
+    """A recorded loader, the stage times measured by its dataset in µs, and the figures that
+    differ."""
     recording = Recording(folder)
     try:
         loader = DataLoader(Timed(100), 4, num_workers=workers, collate_fn=timed_batch)
@@ -137,7 +136,7 @@ def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], lis
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_stage_times_match_the_dataset(tmp_path: Path, workers: int) -> None:
-    """And the diagnosis is that of the guides: reading dominates, workers cure it."""
+    """The diagnosis is that of the guides too: reading dominates, workers remove it."""
     for attempt in range(ATTEMPTS):
         actual, truth, differing = compared(tmp_path / str(attempt), workers)
         output = diagnosis(actual)
@@ -157,7 +156,7 @@ def test_stage_times_match_the_dataset(tmp_path: Path, workers: int) -> None:
 
 
 def work_of(recording: Recording) -> dict[tuple[int, int], Block]:
-    """Worker and batch → what was recorded of the work on it."""
+    """(worker, batch) → its recorded work."""
     keys = ("start_ns", "fetch_ns", "transform_ns", "collate_ns")
     return {
         (block["worker"], batch): {key: block[key][at] for key in keys} | {"pid": block["pid"]}
@@ -167,13 +166,14 @@ def work_of(recording: Recording) -> dict[tuple[int, int], Block]:
 
 
 def truth_of(result: dict[str, list[int]]) -> list[dict[str, int]]:
-    """What batches tell of themselves, one after the other."""
+    """What the batches measured themselves, in order."""
     columns = zip(*result.values(), strict=True)
     return [dict(zip(result, values, strict=True)) for values in columns]
 
 
 def assert_is(work: Block, truth: dict[str, int]) -> None:
-    """Work is that on a batch: it holds the moment in which the batch began, and its times."""
+    """The recorded work is that of the batch: it contains the start of the batch and has its
+    times."""
     stages = ("fetch_ns", "transform_ns", "collate_ns")
     end_ns = work["start_ns"] + sum(work[key] for key in stages)
     assert work["pid"] == truth["pid"]
@@ -182,7 +182,7 @@ def assert_is(work: Block, truth: dict[str, int]) -> None:
 
 
 def test_batches_match_the_work_of_their_workers(recording: Recording) -> None:
-    """Over two epochs of workers that stay, of a dataset of iterable style."""
+    """Over two epochs of persistent workers and an iterable dataset."""
     loader = DataLoader(
         TimedStream(6), 3, num_workers=2, collate_fn=timed_batch, persistent_workers=True
     )
@@ -216,7 +216,7 @@ def test_a_spawned_worker_is_recorded(recording: Recording) -> None:
 
 
 def test_concurrent_and_nested_loaders(recording: Recording) -> None:
-    """One is left in the middle and begun anew, one loads inside the collate of another."""
+    """One loader is abandoned and restarted, one loads inside the collate function of another."""
     inner = DataLoader(Timed(2), None)
 
     def nested(samples: list[Any]) -> Any:
@@ -242,7 +242,7 @@ def test_concurrent_and_nested_loaders(recording: Recording) -> None:
 
 
 def test_a_recreated_loader_is_the_same_loader(recording: Recording) -> None:
-    """As some programs do for each evaluation, and keep the old ones; other data are another."""
+    """Some programs recreate the loader for each evaluation; another dataset is another loader."""
     data, retained = torch.arange(6), []
     for _ in range(3):
         retained.append(DataLoader(data, 2))
@@ -296,7 +296,7 @@ def test_a_killed_worker_keeps_its_recorded_batches(recording: Recording) -> Non
 def test_pinning_is_recorded_with_a_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    """A made-up device: pinning takes 4 ms, in the process or in the thread that pins."""
+    """With a fake device: pinning takes 4 ms, in the process or in the pin thread."""
 
     def pin(batch: Any, *_: Any) -> Any:
         time.sleep(0.004)
@@ -346,7 +346,7 @@ def test_a_recorded_fork_counts_its_batches_once(tmp_path: Path) -> None:
 
 
 def test_the_program_is_unaffected(tmp_path: Path) -> None:
-    """Random state, pickles and classes are as without a recorder, in the middle and after it."""
+    """Random state, pickles and classes are the same as without a recorder, during and after it."""
     dataset = Timed(6, Burning())
     calls = vars(Burning)["__call__"]
     before = (

@@ -1,4 +1,4 @@
-"""Folders of runs after their program ended: whole, killed, cut, and finished twice."""
+"""Finishing folders of runs: complete, killed, truncated, and finished twice."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_journal_of_a_running_process_is_untouched(tmp_path: Path) -> None:
     assert worker.ended is None
     assert worker.problems == ("It is still running.",)
     assert journal.exists()
-    os.utime(journal, (0, 0))  # it said nothing for years: another process has its number by now
+    os.utime(journal, (0, 0))  # stale for years: another process has its pid by now
     assert finish_folder(str(tmp_path)).workers[0].ended == "killed"
 
 

@@ -1,4 +1,4 @@
-"""Journals are appended to by several processes, and touch no file but their own."""
+"""Journals are appended to by several processes, and write to no other file."""
 
 from __future__ import annotations
 

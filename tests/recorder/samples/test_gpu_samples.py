@@ -1,4 +1,4 @@
-"""GPUs as a made-up driver tells of them, with the constants and errors of the real library."""
+"""GPU samples from a fake driver with the constants and errors of the real library."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SECOND_NS = 10**9
 
 
 class Driver:
-    """A driver with some cards. ``refused`` are functions that it lacks, ``of_cards`` those
-    that a slice of a card lacks."""
+    """A driver with some GPUs. ``refused`` are functions that it lacks, ``of_cards`` those that a
+    MIG device lacks."""
 
     def __init__(
         self, *names: str, refused: tuple[str, ...] = (), of_cards: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""The sampler: sums over a run against what the system says of it, and runs in which things fail.
+"""The sampler: totals of a run compared with the system, and runs with failures.
 
-Truths are ``resource.getrusage`` and ``/proc``, read here and not by the code under test.
+The truth is ``resource.getrusage`` and ``/proc``, read independently of the code under test.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def samples(session: Session, source: str, metric: str) -> list[tuple[int, float
 
 
 def integral(points: list[tuple[int, float | None]]) -> float:
-    """Seconds of one core: each value holds from the sample before to its own."""
+    """Core seconds: each value holds from the previous sample to its own."""
     return sum(
         value / 100 * (end_ns - start_ns) / 1e9
         for (start_ns, _), (end_ns, value) in pairwise(points)
@@ -68,14 +68,14 @@ def mean(points: list[tuple[int, float | None]]) -> float:
 
 
 def ticks() -> list[int]:
-    """User (with nice) and all of the time of the cores, in clock ticks."""
+    """User (with nice) and total CPU time of the host, in clock ticks."""
     user, nice, *others = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return [user + nice, user + nice + sum(others)]
 
 
 @contextmanager
 def burning() -> Iterator[None]:
-    """Two threads that compute as fast as they may."""
+    """Run two threads that compute continuously."""
     ended = threading.Event()
 
     def burn() -> None:
@@ -93,7 +93,7 @@ def burning() -> Iterator[None]:
 
 @contextmanager
 def stopped_process() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that computes whenever it is not stopped, as it is now."""
+    """A process that computes unless it is stopped; it is stopped now."""
     child = subprocess.Popen([sys.executable, "-c", "while True: sum(range(1000))"])
     child.send_signal(signal.SIGSTOP)
     try:
@@ -139,7 +139,7 @@ def test_totals_of_a_run_match_the_system(session: Session) -> None:
 
 
 def ticks_s(pid: int) -> float:
-    """The CPU time of another process, in clock ticks."""
+    """CPU time of another process, from clock ticks."""
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Settings of programs of torch are gathered as the program made them, and nothing else is."""
+"""Settings of torch programs are recorded as they are in effect, and nothing else is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Session:
-    """What the part needs of one."""
+    """The part of a session that the settings need."""
 
     def __init__(self) -> None:
         self.blocks: list[dict[str, Any]] = []
@@ -40,7 +40,7 @@ class Session:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The settings as a reader merges them: later ones win."""
+        """The settings as a reader merges them: later values apply."""
         merged: dict[str, Any] = {}
         for block in self.blocks:
             merged.update(block.get("values", {}))

@@ -1,9 +1,9 @@
-"""Steps are found where the program itself saw them begin and end, by its own clock.
+"""Detected steps start and end where the program itself measured it.
 
-Cases: a plain loop, accumulated gradients, two optimizers in turn, evaluation between epochs, in
-the middle of one and before the first step, gradients scaled with steps skipped, a schedule of the
-learning rate, an optimizer with a closure, batches without optimizers, an optimizer that never
-steps, an error in a step, a loop in another thread, two recordings one after the other.
+Cases: a plain loop, accumulated gradients, two alternating optimizers, evaluation between epochs,
+within one and before the first step, GradScaler with skipped steps, a learning rate schedule, an
+optimizer with a closure, batches without optimizers, an optimizer that never steps, a failed step,
+a loop in another thread, two consecutive recordings.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ def loader_of(batches: int) -> Any:
 
 
 class Truth:
-    """Between which instants each step began and ended."""
+    """The time intervals in which each step started and ended."""
 
     def __init__(self) -> None:
         self.steps: list[Instants] = []
         self._start = (now_ns(), 0)
 
     def begin(self) -> None:
-        """A step has begun since the last one ended."""
+        """A step has started since the last one ended."""
         self._start = (self._start[0], now_ns())
 
     def end(self, end_from: int) -> None:
-        """It ended between an instant and now; the next one begins there too."""
+        """The step ended between an instant and now; the next one starts there too."""
         now = now_ns()
         self.steps.append((*self._start, end_from, now))
         self._start = (end_from, now)
 
     def restart(self) -> None:
-        """The next step begins after now."""
+        """The next step starts after now."""
         self._start = (now_ns(), 0)
 
 
 def train(net: Any, optimizer: Any, truth: Truth, batches: Any, accumulate: int = 1) -> None:
-    """Train as programs do, and note when."""
+    """Run a training loop and record the truth."""
     is_first = True
     for number, (batch,) in enumerate(batches, 1):
         if is_first:
@@ -134,7 +134,7 @@ def test_a_second_optimizer_ends_the_steps_once_it_is_used(tmp_path: Path) -> No
 
 
 def evaluate(net: Any, batches: Any, truth: list[Instants]) -> None:
-    """Evaluate without gradients; a step ends when the next batch is asked for."""
+    """Evaluate without gradients; a step ends when the next batch is requested."""
     net.eval()
     requested = now_ns()
     with torch.no_grad():

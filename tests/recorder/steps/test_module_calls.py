@@ -1,4 +1,5 @@
-"""Steps of programs that only call a module, and what hooks leave of it and of compiled code."""
+"""Steps of programs that only call a module, and the effect of hooks on modules and compiled
+code."""
 
 from __future__ import annotations
 

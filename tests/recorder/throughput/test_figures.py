@@ -1,4 +1,4 @@
-"""Figures of steps against numpy and the statistics module; the rule for warm-up, case by case."""
+"""Figures of steps compared with numpy and the statistics module; cases of the warm-up rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MS = 1_000_000
 
 
 def columns(*rows: tuple[int, int, int]) -> StepColumns:
-    """Steps of (duration, reader, samples), one behind the other."""
+    """Consecutive steps of (duration, reader, samples)."""
     created, at = StepColumns(), 1000
     for duration, reader, samples in rows:
         created.add(at, at + duration, reader, samples)

@@ -1,4 +1,4 @@
-"""Steps that a session tells of, in its journal: each once, with its waits; threads too."""
+"""The steps of a session in its journal: each once, with its waits; also with threads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_step_has_the_waits_and_samples_of_its_batches(session: Session) -> No
     part.batch_delivered(0, 3 * MS, 2 * MS, 8)
     part.batch_delivered(1, 6 * MS, MS // 2, 8)
     part.step_ended(ended(0, 0, 10))
-    part.batch_delivered(0, 12 * MS, 3 * MS, 8)  # asked for in the step before
+    part.batch_delivered(0, 12 * MS, 3 * MS, 8)  # requested in the previous step
     part.batch_delivered(0, 21 * MS, MS, 8)  # this one in the step after
     part.step_ended(ended(1, 10, 20))
     part.step_ended(ended(2, 20, 30))

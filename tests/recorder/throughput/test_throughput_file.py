@@ -1,4 +1,4 @@
-"""The small file's figures from the blocks of a journal: made-up runs whose truth is known."""
+"""Figures from the blocks of synthetic journals whose truth is known."""
 
 from __future__ import annotations
 

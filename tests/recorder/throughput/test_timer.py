@@ -1,4 +1,4 @@
-"""The timer of programs against a brute-force clock: every instant is written down beside it."""
+"""The public timer compared with a brute-force clock that records every instant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MS = 1_000_000
 
 @dataclass
 class Clock:
-    """Time passes when told, and a little at each look."""
+    """A clock that advances when told, and slightly at each read."""
 
     now_ns: int = 5_000_000_000
     read_ns: int = 40
@@ -35,7 +35,7 @@ class Clock:
 
 @dataclass
 class Program:
-    """A program with a timer whose steps are told by a clock of its own."""
+    """A program with a timer and a synthetic clock."""
 
     clock: Clock = field(default_factory=Clock)
     timer: Timer = field(default_factory=lambda: Timer(warmup_steps=0))
@@ -122,7 +122,7 @@ def test_an_evaluation_within_a_step_is_subtracted() -> None:
 
 
 class Rows:
-    """What a batch may be: something with a shape."""
+    """A batch: an object with a shape."""
 
     shape = (16, 3)
 

@@ -1,9 +1,9 @@
-"""Windows of the profiler lie where they were asked for; their traces are there whatever happens.
+"""Windows of the profiler are where they were requested, and their traces exist in all cases.
 
-Cases: the default and other schedules, a program too short for one, an error and a call of exit in
-a window, an evaluation in one, the end of a loader in one, stopping after it, with the profiler and
-without; a length of time, with steps and without; a signal, beside the program's own handler, and a
-file; a disk that is full, a profiler that does not start.
+Cases: default and other schedules, a program too short for one, an error and an exit in a window,
+an evaluation in one, the end of a loader in one, stopping afterwards, with and without the
+profiler; a duration, with and without steps; a signal, with a handler of the program, and a file;
+a full disk, a profiler that does not start.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def loader_of(batches: int) -> Any:
 
 
 def the_windows() -> Windows:
-    """The part of the recording that is under way."""
+    """The windows part of the current session."""
     current = session.current()
     assert current is not None
     part = current.parts["window"]
@@ -46,7 +46,7 @@ def the_windows() -> Windows:
 
 
 def ticked(seconds: float = 0.0) -> None:
-    """What the ticker does, now."""
+    """Run what the ticker does, now."""
     time.sleep(seconds)
     the_windows().flush()
 
@@ -224,7 +224,7 @@ def test_a_duration_in_a_program_without_steps(
     options: dict[str, Any] = {"delay_s": 0.0, "duration_s": 0.01}
     with recorded(tmp_path, timer_only=False, **options) as result:
         torch.ones(3).abs()
-        ticked()  # no step comes: the main thread is asked
+        ticked()  # no step ends: the main thread has to act
         for _ in range(1000):
             torch.ones(3).abs()
         ticked(0.01)

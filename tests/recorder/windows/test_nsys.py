@@ -72,7 +72,7 @@ def test_the_program_keeps_its_exit_code_under_nsys(arguments_file: Path) -> Non
 )
 @pytest.mark.usefixtures("arguments_file")
 def test_nsys_records_the_requested_windows(given: dict[str, Any], capture: str | None) -> None:
-    """Its default at the end of a part would kill the program."""
+    """Nsight Systems' default at the end of a range would kill the program."""
     message = flags(nsys_command(options(**given), ["python", "train.py"]))
     assert message.get("capture-range-end") == capture
     assert message.get("capture-range") == ("cudaProfilerApi" if capture else None)

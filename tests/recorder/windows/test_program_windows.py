@@ -1,4 +1,5 @@
-"""The program's own profiler, made before and in the middle: its traces are windows of the run."""
+"""The program's own profiler, created before and during the run: its traces are windows of the
+run."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ def test_the_programs_profiler_with_module_calls_as_steps(tmp_path: Path) -> Non
 def test_the_recorder_waits_for_the_programs_profiler(tmp_path: Path) -> None:
     with recorded(tmp_path, timer_only=False) as result:
         program = Program()
-        program.train(4)  # ours warms up
+        program.train(4)  # the recorder's warms up
         with torch.autograd.profiler.profile():
             program.train(4)
         program.train(9)
