@@ -208,7 +208,7 @@ def test_gpus_selected_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(read(gpus)) == ["GPU 0"]
 
 
-def test_different_gpus_may_be_numbered_differently(
+def test_cuda_may_order_different_gpus_differently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     missed: list[str] = []
