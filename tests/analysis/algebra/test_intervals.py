@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     complement,
     empty,
     intersect,
+    split_at_windows,
     subtract,
     total,
     total_within,
@@ -96,6 +97,21 @@ def test_total_within(ranges: Pairs, windows: Pairs) -> None:
     assert lengths.tolist() == [len(moments(ranges) & set(range(*w))) for w in windows]
 
 
+@given(pairs, pairs)
+def test_pieces_in_windows(ranges: Pairs, windows: Pairs) -> None:
+    filled = [window for window in windows if window[0] < window[1]]
+    intervals = merged(ranges)
+    pieces = split_at_windows(intervals, *arrays(filled))
+    expected = [
+        (row, number, max(start, first), min(end, last))
+        for number, (first, last) in enumerate(filled)
+        for row, (start, end) in enumerate(as_pairs(intervals))
+        if start < last and first < end
+    ]
+    assert list(zip(*(column.tolist() for column in pieces), strict=True)) == expected
+    assert pieces.length_ns.tolist() == [end - start for _, _, start, end in expected]
+
+
 @given(
     st.lists(
         st.tuples(st.integers(-20, 20), st.integers(-20, 20), st.floats(0.001, 3)), max_size=8
@@ -112,6 +128,13 @@ def test_weight_profile(weighted: list[tuple[int, int, float]], windows: Pairs, 
         *arrays((s, e) for s, e, _ in weighted), np.array([w for *_, w in weighted]), cap
     )
     assert profile.integral_within(*arrays(windows)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_levels_of_a_weight_profile() -> None:
+    start, end = arrays([(0, 4), (2, 6), (9, 9)])
+    moments_ns, levels = WeightProfile(start, end, np.array([0.5, 0.75, 9.0]), 1.0).levels()
+    assert moments_ns.tolist() == [0, 2, 4, 6]
+    assert levels.tolist() == [0.5, 1.0, 0.75, 0.0]
 
 
 def test_weights_leave_no_residue_where_nothing_runs() -> None:
