@@ -115,6 +115,15 @@ def test_crossing_slices_get_separate_lanes() -> None:
     assert forest.crossing_count == 1
 
 
+def test_contents_of_a_crossing_slice_share_its_lane() -> None:
+    outer, a, in_a = (0, 0, 1000), (0, 10, 100), (0, 20, 0)
+    crossing, in_crossing, moment = (0, 50, 100), (0, 60, 10), (0, 80, 0)
+    _, forest = forest_of([outer, a, in_a, crossing, in_crossing, moment])
+    assert forest.parent.tolist() == [-1, 0, 1, 0, 3, 3]
+    assert forest.lane.tolist() == [0, 0, 0, 1, 1, 1]
+    assert forest.crossing_count == 1
+
+
 def test_the_next_slice_does_not_fall_into_a_child_that_sticks_out() -> None:
     whole_us = 1000
     parent, child, following = (0, 0, 10_000), (0, 1000, 10_000), (0, 10_000, 1000)

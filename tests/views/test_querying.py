@@ -121,6 +121,13 @@ def test_filter(text: str, expected: list[str]) -> None:
     assert names(filter=text) == expected
 
 
+def test_whole_numbers_beyond_the_doubles_are_compared_exactly() -> None:
+    rows = [(str(calls), None, calls, None, None) for calls in (2**53, 2**53 + 1, 2**63 - 1)]
+    for number in (2**53, 2**53 + 1, 2**63 - 1):
+        shown = query(table(rows), filter=f"calls={number}").frame
+        assert shown["calls"].to_list() == [number]
+
+
 def test_paging_comes_after_filter_and_sort() -> None:
     answer = query(table(), filter="calls!=-", sort="calls", offset=1, limit=1)
     assert answer.frame["name"].to_list() == ["conv"]
@@ -144,6 +151,7 @@ def test_paging_comes_after_filter_and_sort() -> None:
         ({"filter": "tensor_core_used>yes"}, ["filter", "tensor_core_used=yes"]),
         ({"offset": -1}, ["offset", "-1"]),
         ({"limit": -5}, ["limit", "-5"]),
+        ({"limit": -1}, ["limit", "-1"]),
     ],
 )
 def test_errors_name_the_parameter_and_the_cause(
