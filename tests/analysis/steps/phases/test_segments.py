@@ -13,7 +13,12 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases, slice_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase, PhaseSource, marks
 from torch_tb_profiler.analysis.steps.phases.segments import (
+    Stretches,
+    _any_within,
+    _last_within,
+    _next_of,
     _of_thread,
+    phase_at,
     process_stretches,
     thread_stretches,
 )
@@ -80,6 +85,65 @@ def test_a_range_of_the_user_after_the_last_forward_operator_is_something_else()
         ]
     )
     assert shown(trace) == [("forward", 0, 60), ("backward", 100, 120)]
+
+
+def test_a_range_of_the_user_between_forward_operators_is_forward() -> None:
+    trace = t.trace([*training_step(), t.annotation("sparse_data_dist", 225, 10)])
+    assert ("forward", 150, 300) in shown(trace)
+
+
+def test_a_backward_pass_does_not_go_on_over_the_edge_of_a_step() -> None:
+    node = EVALUATES + "AddmmBackward0"
+    nodes = [t.op(node, at, 10) for at in (50, 80, 150)]
+    for step in (t.step(1, 0, 100), t.step(2, 100, 100)):  # where one ends, where one begins
+        assert shown(t.trace([step, *nodes])) == [("backward", 50, 90), ("backward", 150, 160)]
+
+
+def test_all_processes_together() -> None:
+    trace = t.trace(
+        [t.annotation("forward", 0, 50, pid=1), t.annotation("backward", 60, 50, pid=2)]
+    )
+    stretches = process_stretches(trace)
+    assert sorted(stretches) == [-1, 0, 1]
+    assert [part.tolist() for part in stretches[-1]] == [
+        [0, 60_000],
+        [50_000, 110_000],
+        [Phase.FORWARD, Phase.BACKWARD],
+    ]
+
+
+def test_the_phase_of_a_moment() -> None:
+    stretches = Stretches(
+        np.array([10, 30]), np.array([20, 40]), np.array([Phase.FORWARD, Phase.BACKWARD], np.int8)
+    )
+    moments = {9: -1, 10: Phase.FORWARD, 19: Phase.FORWARD, 20: -1, 30: Phase.BACKWARD, 40: -1}
+    phases = phase_at(stretches, np.array([*moments]), -1)
+    assert phases.tolist() == [*moments.values()]
+
+
+@given(
+    st.lists(st.integers(0, 20), max_size=6).map(sorted),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), min_size=1, max_size=6),
+)
+def test_times_within_gaps(times: list[int], gaps: list[tuple[int, int]]) -> None:
+    """Against a check of every time; only :func:`_any_within` counts the end of a gap."""
+    times_ns = np.array(times, np.int64)
+    start = np.array([at for at, _ in gaps], np.int64)
+    end = start + np.array([length for _, length in gaps], np.int64)
+    edges = list(zip(start.tolist(), end.tolist(), strict=True))
+    inside = [[time for time in times if at <= time < to] for at, to in edges]
+    assert _any_within(times_ns, start, end).tolist() == [
+        any(at <= time <= to for time in times) for at, to in edges
+    ]
+    assert _last_within(times_ns, start, end, start - 1).tolist() == [
+        max(within, default=at - 1) for within, (at, _) in zip(inside, edges, strict=True)
+    ]
+    assert _last_within(times_ns, start, end).tolist() == [
+        max(within, default=to) for within, (_, to) in zip(inside, edges, strict=True)
+    ]
+    assert _next_of(times_ns, start, end).tolist() == [
+        min(within, default=to) for within, (_, to) in zip(inside, edges, strict=True)
+    ]
 
 
 def test_phases_do_not_go_on_into_the_next_step() -> None:
