@@ -181,7 +181,7 @@ def test_what_workers_would_win_is_bounded_by_the_cores() -> None:
 @pytest.mark.parametrize(
     ("cpu", "idle", "said", "unsaid"),
     [
-        (45.0, 0.0, "rather than waits for storage", "faster or nearer storage"),
+        (45.0, 0.0, "not waiting for storage", "faster or nearer storage"),
         (5.0, 0.0, "faster or nearer storage", "rather than waits"),
         (20.0, 50.0, "several samples at once", "more workers"),
     ],
@@ -217,7 +217,7 @@ def test_workers_beyond_the_cores_are_told_though_no_step_waits() -> None:
 def test_workers_are_not_advised_where_they_would_win_little() -> None:
     """No core is left, or handing over costs as much as the work: no number, and no gain."""
     busy = (Sample("host", "CPU idle", "%", 5000.0, 0.0),)
-    for samples, asked, said in ((busy, LONG, "no core"), ((), {}, "little work on a batch")):
+    for samples, asked, said in ((busy, LONG, "no core"), ((), {}, "little work per batch")):
         waits = [6000.0 if asked else 60.0] * 10
         trace, _, found = loader(waits, workers=0, samples=samples, cpu_cores=2, **asked)
         assert found.needed is None
