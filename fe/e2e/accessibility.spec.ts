@@ -10,7 +10,7 @@ import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 import { settled } from "./timelines";
 
-interface Place {
+interface AuditedPage {
   readonly name: string;
   readonly hash: string;
   /** What is done there before it is looked at. */
@@ -30,7 +30,7 @@ async function openSlice(page: Page): Promise<void> {
   await expect(page.locator(".tl-panel")).toBeVisible();
 }
 
-const PLACES: readonly Place[] = [
+const AUDITED_PAGES: readonly AuditedPage[] = [
   { name: "overview with a row open", hash: "run=kineto_resnet50_nw0", open: openRow },
   { name: "checks", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: "Show checks" }).click() },
   { name: "an iteration with its operators and kernels", hash: "run=kineto_resnet50_nw0&view=iterations&steps=6:8&iteration=7&aggregations=warm;;6:8" },
@@ -59,7 +59,7 @@ const PLACES: readonly Place[] = [
   { name: "the menu of the trace", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: /^Trace/ }).click() },
 ];
 
-async function visit(page: Page, url: string, { hash, open }: Place): Promise<void> {
+async function visit(page: Page, url: string, { hash, open }: AuditedPage): Promise<void> {
   // Another document: what was open is closed, and nothing is focused.
   await page.goto("about:blank");
   await page.goto(`${url}#${hash}`);
@@ -76,17 +76,17 @@ for (let part = 0; part < PARTS; part++) {
   test(`no page has a fault, in either theme (part ${part + 1} of ${PARTS})`, async ({ guarded: page, standalone }) => {
     test.setTimeout(180_000);
     await page.setViewportSize({ width: 1440, height: 900 });
-    const found: Record<string, string[]> = {};
-    for (const place of PLACES.filter((_, index) => index % PARTS === part)) {
+    const faultsByPage: Record<string, string[]> = {};
+    for (const audited of AUDITED_PAGES.filter((_, index) => index % PARTS === part)) {
       await page.emulateMedia({ colorScheme: "light" });
-      await visit(page, standalone.url, place);
+      await visit(page, standalone.url, audited);
       const light = await faults(page);
       await page.emulateMedia({ colorScheme: "dark" });
       await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
       const dark = await contrastFaults(page);
-      if (light.length + dark.length > 0) found[place.name] = [...light, ...dark];
+      if (light.length + dark.length > 0) faultsByPage[audited.name] = [...light, ...dark];
     }
-    expect(found).toEqual({});
+    expect(faultsByPage).toEqual({});
   });
 }
 
@@ -109,7 +109,7 @@ test("the first key leads past the bar and the rail", async ({ guarded: page, st
   await page.goto(`${standalone.url}#run=cpu_resnet_full`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
   await page.keyboard.press("Tab");
-  const skip = page.getByRole("link", { name: "Skip to the page" });
+  const skip = page.getByRole("link", { name: "Skip to content" });
   await expect(skip).toBeFocused();
   await expect(skip).toBeInViewport();
   await page.keyboard.press("Enter");

@@ -14,23 +14,23 @@ interface Violation {
 }
 
 /** Every rule of axe, and sizes of targets and text; one line per fault. */
-export async function faults(place: Page | Frame): Promise<string[]> {
-  await place.evaluate(AXE);
-  const said = await violations(place, { rules: { "target-size": { enabled: true } } });
-  return [...said, ...(await place.evaluate(smallParts, [LEAST_TARGET_PX, LEAST_TEXT_PX] as const))];
+export async function faults(frame: Page | Frame): Promise<string[]> {
+  await frame.evaluate(AXE);
+  const axeFaults = await violations(frame, { rules: { "target-size": { enabled: true } } });
+  return [...axeFaults, ...(await frame.evaluate(smallParts, [LEAST_TARGET_PX, LEAST_TEXT_PX] as const))];
 }
 
 /** What another theme can make worse; on a page that {@link faults} has looked at. */
-export async function contrastFaults(place: Page | Frame): Promise<string[]> {
-  return violations(place, { runOnly: ["color-contrast"] });
+export async function contrastFaults(frame: Page | Frame): Promise<string[]> {
+  return violations(frame, { runOnly: ["color-contrast"] });
 }
 
-async function violations(place: Page | Frame, options: object): Promise<string[]> {
-  const found = await place.evaluate(async (asked) => {
+async function violations(frame: Page | Frame, options: object): Promise<string[]> {
+  const results = await frame.evaluate(async (axeOptions) => {
     const { axe } = window as unknown as { axe: { run: (context: Document, options: object) => Promise<{ violations: Violation[] }> } };
-    return (await axe.run(document, { ...asked, resultTypes: ["violations"] })).violations;
+    return (await axe.run(document, { ...axeOptions, resultTypes: ["violations"] })).violations;
   }, options);
-  return found.flatMap(({ id, nodes }) =>
+  return results.flatMap(({ id, nodes }) =>
     // A box of the flame graph is as wide as its time; its module has a row below too.
     nodes.filter(({ html }) => id !== "target-size" || !html.includes('class="flame-box"')).slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary ?? ""}`));
 }

@@ -44,16 +44,16 @@ const chooser = (page: Page) => page.getByLabel("Baseline", { exact: true });
 test("0 against 2 loader workers names the data loader, and swaps", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0`);
   await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
-  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("−30.91 ms");
+  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("−30.9 ms");
   await page.getByRole("button", { name: "Swap" }).click();
-  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("+30.91 ms");
+  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("+30.9 ms");
 });
 
 test("the steps of the baseline are swapped with it", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&baseline_steps=3`);
-  await expect(page.getByLabel("Its steps")).toHaveValue("3");
+  await expect(page.getByLabel("Baseline steps")).toHaveValue("3");
   await page.getByRole("button", { name: "Swap" }).click();
-  await expect(page.getByLabel("Its steps")).toHaveValue("");
+  await expect(page.getByLabel("Baseline steps")).toHaveValue("");
   await expect(page.locator(".chip")).toHaveText("Step 3");
 });
 
@@ -84,7 +84,7 @@ test("a baseline that cannot be read leaves the chooser, and names its own file 
   const failed = page.getByRole("alert");
   await expect(failed).toContainText("a_bad/w.pt.trace.json is a web page");
   await expect(failed).not.toContainText("File");
-  await expect(page.getByLabel("Its steps")).toBeVisible();
+  await expect(page.getByLabel("Baseline steps")).toBeVisible();
   await expect(chooser(page).locator("option", { hasText: "a_bad" })).toHaveText("a_bad (could not be read)");
   await chooser(page).selectOption({ label: "b_good" });
   await expect(page.locator('[data-fact="delta_total_us"]')).toBeVisible();
@@ -95,14 +95,14 @@ test("a baseline that cannot be read leaves the chooser, and names its own file 
 test("steps the baseline does not have leave the field they were typed into", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&baseline_steps=99`);
   await expect(page.getByRole("alert")).toContainText("99");
-  await page.getByLabel("Its steps").fill("");
-  await page.getByLabel("Its steps").press("Enter");
+  await page.getByLabel("Baseline steps").fill("");
+  await page.getByLabel("Baseline steps").press("Enter");
   await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
 });
 
 test("a link to a baseline that is gone says so instead of comparing with another", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=gone`);
-  await expect(page.getByRole("alert")).toContainText("This link leads to nothing");
+  await expect(page.getByRole("alert")).toContainText("Baseline not found");
   await expect(page.getByRole("alert")).toContainText("run “gone”");
   await expect(page.locator("[data-fact]")).toHaveCount(0);
   await chooser(page).selectOption({ label: "cpu_slowloader_nw0" });
@@ -170,6 +170,6 @@ test("another device is said first, takes the confidence away, and the step lead
 
 test("a trace compared with itself differs in nothing", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small&view=compare&baseline_run=h100_bert_small`);
-  await expect(page.getByRole("note").filter({ hasText: "Nothing differs" })).toBeVisible();
-  await expect(page.getByRole("region", { name: "Environment" })).toContainText("Nothing that is known differs");
+  await expect(page.getByRole("note").filter({ hasText: "No difference" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Environment" })).toContainText("Same environment on both sides");
 });

@@ -23,7 +23,7 @@ test("data: a recorded pipeline with its bottleneck, of files without events", a
 
 test("data and shapes of a timeline", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw0&view=data`);
-  await expect(card(page, "Numbers")).toContainText("67.8 %");
+  await expect(card(page, "Summary")).toContainText("67.8 %");
   await expect(card(page, "Steps that waited")).toContainText("4 rows");
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=shapes`);
   await expect(card(page, "Operator types")).toContainText("aten::convolution_backward");

@@ -23,10 +23,10 @@ test("peaks that the user gives are compared with, and are there after a reload 
   const form = page.locator(".peak-form");
   await form.locator("summary").click();
   await form.getByLabel("bfloat16").fill("-5");
-  await form.getByRole("button", { name: "Use these" }).click();
+  await form.getByRole("button", { name: "Apply" }).click();
   await expect(form.getByRole("alert")).toContainText("above 0");
   await form.getByLabel("bfloat16").fill("100");
-  await form.getByRole("button", { name: "Use these" }).click();
+  await form.getByRole("button", { name: "Apply" }).click();
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("100.00");
   await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
   await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
@@ -43,7 +43,7 @@ test("peaks that the user gives are compared with, and are there after a reload 
   });
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText(/^1.307.4/);
   await page.goBack();
-  await page.getByText("Peaks given by you").click();
-  await page.getByRole("button", { name: "Back to the vendor’s" }).click();
+  await page.getByText("Your peak values").click();
+  await page.getByRole("button", { name: "Use the vendor’s values" }).click();
   await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("989.40");
 });

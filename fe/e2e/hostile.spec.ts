@@ -61,7 +61,7 @@ function hostileLogdir(): string {
 
 /** Moves over the bars and curves of all charts, and returns what their tooltips said. */
 async function tooltips(page: Page): Promise<string[]> {
-  const said: string[] = [];
+  const texts: string[] = [];
   // The canvas of the iterations names nothing but numbers.
   for (const chart of await page.getByRole("img", { name: /^Chart:/ }).and(page.locator(":not(canvas)")).all()) {
     await expect(chart).toHaveAttribute("aria-busy", "false");
@@ -71,9 +71,9 @@ async function tooltips(page: Page): Promise<string[]> {
     const tip = chart.locator(".chart-tip");
     for (const share of [0.4, 0.6]) await chart.hover({ position: { x: box.width * share, y: box.height * 0.3 }, force: true });
     await expect(tip).toBeVisible();
-    said.push(await tip.innerText());
+    texts.push(await tip.innerText());
   }
-  return said;
+  return texts;
 }
 
 async function openRows(page: Page): Promise<void> {
@@ -112,8 +112,8 @@ test("hostile names stay text in every view", async ({ guarded: page }) => {
     if (view === "Kernels") await page.getByLabel("Names of kernels").first().selectOption({ label: "As recorded names" });
     if (!UNNAMED.includes(view)) await expect(page.locator("main").getByText(NAMED).first(), `the name in ${view}`).toBeAttached();
     await openRows(page);
-    const said = await tooltips(page);
-    if (NAMED_CHARTS.includes(view)) expect(said.join("\n"), `tooltip in ${view}`).toContain("onerror");
+    const texts = await tooltips(page);
+    if (NAMED_CHARTS.includes(view)) expect(texts.join("\n"), `tooltip in ${view}`).toContain("onerror");
     await expectNoMarkup(page, view);
   }
 

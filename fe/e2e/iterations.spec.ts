@@ -34,12 +34,12 @@ test("a range is dragged, typed and moved by keys and wheel; ranges with names s
   await field.fill("8");
   await field.press("Enter");
   await expect.poll(() => address(page)).toContain("steps=8:9");
-  await page.getByLabel("Keep the selection as").fill("warm; two");
+  await page.getByLabel("Save the selection as").fill("warm; two");
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Select all" }).click();
   await page.reload();
   await page.getByRole("button", { name: "Rename warm; two" }).click();
-  await page.getByLabel("Another name for warm; two").fill("last");
+  await page.getByLabel("New name for warm; two").fill("last");
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "last", exact: true }).click();
   await expect.poll(() => address(page)).toContain("steps=8:9");
@@ -51,7 +51,7 @@ test("a range is dragged, typed and moved by keys and wheel; ranges with names s
 test("a key node cuts every view; one that is not there names those that are", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RUN}&view=overview`);
   await page.getByTitle("Choose steps or a time range").click();
-  await page.getByRole("button", { name: "Choose what cuts them" }).click();
+  await page.getByRole("button", { name: "Choose how they are split" }).click();
   const dialog = page.getByRole("dialog", { name: "What one iteration is" });
   await dialog.getByLabel("Search").fill("aten::max_pool2d");
   await dialog.getByTitle("aten::max_pool2d", { exact: true }).click();
@@ -68,13 +68,13 @@ test("a key node cuts every view; one that is not there names those that are", a
   await expect(page.getByRole("alert")).toHaveCount(0);
   expect(address(page)).not.toContain("iterations_by");
   await page.goto(`${standalone.url}#${RUN}&view=iterations&steps=900`);
-  await page.getByRole("button", { name: "Look at the whole trace" }).click();
+  await page.getByRole("button", { name: "Show the whole trace" }).click();
   await expect(page.locator('[data-fact="iterations_selected"]')).toHaveText("6");
   await page.goto(`${standalone.url}#run=torch_compile_triton&view=iterations`);
-  const cut = page.getByRole("region", { name: "How the recording was cut" });
-  await expect(cut).toContainText("The recording has no steps");
-  await cut.getByRole("button", { name: "Find iterations automatically" }).click();
-  await expect(cut).toContainText("No iterations detected");
+  const card = page.getByRole("region", { name: "How steps were split" });
+  await expect(card).toContainText("The recording has no steps");
+  await card.getByRole("button", { name: "Detect iterations automatically" }).click();
+  await expect(card).toContainText("No iterations detected");
 });
 
 test("from an iteration to its operators and their kernels", async ({ guarded: page, standalone }) => {
@@ -98,6 +98,6 @@ test("from an iteration to its operators and their kernels", async ({ guarded: p
   await expect(kernels).toBeVisible();
   await page.goto(`${standalone.url}#${RUN}&view=iterations&iteration=99`);
   await expect(page.getByRole("alert")).toHaveText(/There is no iteration “99” here/);
-  await page.getByRole("button", { name: "Look into none" }).click();
+  await page.getByRole("button", { name: "Clear the choice" }).click();
   await expect(page.getByText("Choose an iteration")).toBeVisible();
 });

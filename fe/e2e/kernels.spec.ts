@@ -46,7 +46,7 @@ test("a recording of copies without kernels shows them", async ({ guarded: page 
   const server = await serve(folder);
   try {
     await page.goto(`${server.url}#view=kernels`);
-    await expect(page.getByRole("alert")).toContainText("This trace holds no kernel");
+    await expect(page.getByRole("alert")).toContainText("No kernel in this trace");
     await expect(card(page, "Copies and memsets")).toContainText("pageable");
     await expect(card(page, "API calls")).toContainText("cudaMemcpyAsync");
   } finally {

@@ -25,10 +25,10 @@ test("a type opens into its operators, and these into their kernels", async ({ g
   const types = card(page, "Operator types");
   await expect(types.locator(".grid-row").filter({ hasText: "matrix_product" })).toContainText("63.9");
   await types.getByRole("button", { name: "Open row" }).first().click();
-  const operators = card(page, "Operators at their places");
+  const operators = card(page, "Operators by path");
   await operators.getByRole("button", { name: "Open row" }).first().click();
   await expect(card(page, "Launched kernels").getByRole("gridcell", { name: "Yes", exact: true })).toBeVisible();
-  await page.getByRole("link", { name: "These operators among all" }).click();
+  await page.getByRole("link", { name: "Show them among all operators" }).click();
   await expect(page).toHaveURL(/view=operators&.*group_by=path/);
   await expect(card(page, "Operators").getByRole("status")).toContainText("showing 52 of 479");
 });

@@ -46,21 +46,21 @@ async function start(program: string, args: readonly string[]): Promise<Server> 
 }
 
 function announcedUrl(child: ChildProcess, program: string): Promise<string> {
-  return new Promise((found, failed) => {
-    let said = "";
-    const timer = setTimeout(() => failed(new Error(`${program} announced no address: ${said}`)), START_MS);
+  return new Promise((resolve, reject) => {
+    let output = "";
+    const timer = setTimeout(() => reject(new Error(`${program} announced no address: ${output}`)), START_MS);
     const listen = (chunk: Buffer) => {
-      said += chunk.toString();
-      const url = /http:\/\/[\w.[\]:]+:\d+\//.exec(said)?.[0];
+      output += chunk.toString();
+      const url = /http:\/\/[\w.[\]:]+:\d+\//.exec(output)?.[0];
       if (url === undefined) return;
       clearTimeout(timer);
-      found(url);
+      resolve(url);
     };
     child.stdout?.on("data", listen);
     child.stderr?.on("data", listen);
     child.on("exit", (code) => {
       clearTimeout(timer);
-      failed(new Error(`${program} ended with ${code ?? "a signal"}: ${said}`));
+      reject(new Error(`${program} ended with ${code ?? "a signal"}: ${output}`));
     });
   });
 }

@@ -112,8 +112,8 @@ test("alone, the editor's address opens, after the path map; path and line are c
   expect(folder).not.toBe("");
   await page.getByRole("button", { name: "Help and settings" }).click();
   await page.getByLabel("Editor").selectOption("cursor");
-  await page.getByLabel("Paths in the trace start with").fill(folder);
-  await page.getByLabel("and lie here under").fill("/home/me/src");
+  await page.getByLabel("Path prefix in the trace").fill(folder);
+  await page.getByLabel("Path prefix on this machine").fill("/home/me/src");
   await page.getByRole("button", { name: "Close", exact: true }).click();
   const opened = await noteOpened(page.mainFrame());
   await link.click();
@@ -127,48 +127,48 @@ test("another editor opens by its address; one that is no editor's is refused", 
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
   const link = page.locator(".frame-link").filter({ hasText: /^torch\// }).first();
-  const place = (await link.textContent()) ?? "";
+  const frame = (await link.textContent()) ?? "";
   const opened = await noteOpened(page.mainFrame());
   await page.getByRole("button", { name: "Help and settings" }).click();
   const help = page.getByRole("dialog", { name: "Help and settings" });
   await help.getByLabel("Editor").selectOption("template");
-  await help.getByLabel("Relative paths lie here under").fill("/venv");
-  const address = help.getByLabel("Address of a line");
+  await help.getByLabel("Folder of relative paths").fill("/venv");
+  const address = help.getByLabel("URL template");
   await address.fill("javascript:alert({path})");
   await expect(address).toHaveAttribute("aria-invalid", "true");
-  await expect(help.getByRole("status").filter({ hasText: "“javascript:” is not known" })).toBeVisible();
+  await expect(help.getByRole("status").filter({ hasText: "“javascript:” is not the scheme" })).toBeVisible();
   await expect(link).toBeDisabled();
   await address.fill("zed://file{path}:{line}:{column}");
   await help.getByRole("button", { name: "Close", exact: true }).click();
   await link.click();
-  expect(await opened()).toEqual([`zed://file/venv/${place}:1`]);
+  expect(await opened()).toEqual([`zed://file/venv/${frame}:1`]);
   // A remote of VS Code is another address of the same line.
   await page.getByRole("button", { name: "Help and settings" }).click();
   await help.getByLabel("Editor").selectOption("vscode-remote");
   await help.getByRole("textbox", { name: "Remote" }).fill("gpu7");
   await help.getByRole("button", { name: "Close", exact: true }).click();
   await link.click();
-  expect((await opened()).at(-1)).toBe(`vscode://vscode-remote/ssh-remote+gpu7/venv/${place}`);
+  expect((await opened()).at(-1)).toBe(`vscode://vscode-remote/ssh-remote+gpu7/venv/${frame}`);
 });
 
 test("a relative path asks where it lies, and opens there from then on", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
   const link = page.locator(".frame-link:enabled").filter({ hasText: /^torch\// }).first();
-  const place = (await link.textContent()) ?? "";
+  const frame = (await link.textContent()) ?? "";
   const opened = await noteOpened(page.mainFrame());
   await link.click();
-  const dialog = page.getByRole("dialog", { name: "A relative path" });
-  await expect(dialog).toContainText(place);
-  await expect(dialog.getByRole("button", { name: `Copy ${place}` })).toHaveText("Copy path:line");
+  const dialog = page.getByRole("dialog", { name: "Relative path" });
+  await expect(dialog).toContainText(frame);
+  await expect(dialog.getByRole("button", { name: `Copy ${frame}` })).toHaveText("Copy path:line");
   await expect(dialog.getByRole("button", { name: "Open" })).toBeDisabled();
   expect(await opened()).toEqual([]);
-  await dialog.getByLabel("Relative paths lie here under").fill("/venv/lib/site-packages/");
+  await dialog.getByLabel("Folder of relative paths").fill("/venv/lib/site-packages/");
   await dialog.getByRole("button", { name: "Open" }).click();
   await dialog.getByRole("button", { name: "Close" }).click();
   await link.click();
   await expect(dialog).toHaveCount(0);
-  expect(await opened()).toEqual(Array(2).fill(`vscode://file/venv/lib/site-packages/${place}`));
+  expect(await opened()).toEqual(Array(2).fill(`vscode://file/venv/lib/site-packages/${frame}`));
 });
 
 test("a frame without a line cannot be sent", async ({ guarded: page }) => {

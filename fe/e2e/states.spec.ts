@@ -57,7 +57,7 @@ test("while a trace is read the page says how far", async ({ guarded: page, stan
     reading ? route.fulfill({ status: 202, json: { schema_version: 1, span } }) : route.continue(),
   );
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0`);
-  await expect(page.getByText("42 % of 40.00 MiB, 120 MB/s, 3 s left")).toBeVisible();
+  await expect(page.getByText("42 % of 40.0 MiB, 120 MB/s, 3 s left")).toBeVisible();
   await expect(page.getByRole("progressbar")).toHaveAttribute("aria-valuenow", "42");
   reading = false;
   await expect(page.locator('[data-fact="average_step_us"]')).toBeVisible();

@@ -9,7 +9,7 @@ import type { TimelineClocksAnswer, TimelineSearchAnswer, TimelineSlicePayload, 
 import { addressed, lengthOf, rested } from "./addressed";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
-import { ask, longestHit, settled } from "./timelines";
+import { getJson, longestHit, settled } from "./timelines";
 
 const OVERLAPPING = join(resolve(import.meta.dirname, "../.."), "tests/data/malformed_derived/overlap_kernels.json");
 const LANE_PX = 18;
@@ -24,7 +24,7 @@ const SAMPLES = [
 ];
 
 /** Where a slice is on the page when `at` fills the screen. */
-async function placeOf(page: Page, slice: TimelineSlicePayload, at: readonly [number, number]) {
+async function pointOf(page: Page, slice: TimelineSlicePayload, at: readonly [number, number]) {
   const stage = await page.locator(".tl-stage").boundingBox();
   const head = await page.locator(`[data-track="${slice.track}"]`).boundingBox();
   if (stage === null || head === null) throw new Error("not on the page");
@@ -49,14 +49,14 @@ for (const { run, name } of SAMPLES) {
     const panel = page.locator(".tl-panel");
     await expect(panel.getByRole("heading", { level: 2 })).toHaveAttribute("title", slice.name);
     await settled(page);
-    const place = await placeOf(page, slice, at);
+    const point = await pointOf(page, slice, at);
     const color = await page.evaluate(({ x, y }) => {
       const canvas = document.querySelector<HTMLCanvasElement>(".tl-rects");
       const box = canvas?.getBoundingClientRect();
       return Array.from(canvas?.getContext("2d")?.getImageData(x - (box?.x ?? 0), y - (box?.y ?? 0) + 6, 1, 1).data ?? []);
-    }, place);
+    }, point);
     expect(color.slice(0, 3), "the colour of the surface").not.toEqual([255, 255, 255]);
-    await page.mouse.move(place.x, place.y);
+    await page.mouse.move(point.x, point.y);
     await expect(page.locator(".tl-card")).toContainText(slice.name.slice(0, 60));
   });
 }
@@ -66,18 +66,18 @@ test("a click selects, arrows and brackets walk, links lead to the rows", async 
   const at = around(slice);
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline&at=${at[0]}-${at[1]}`);
   await settled(page);
-  const place = await placeOf(page, slice, at);
-  await page.mouse.click(place.x, place.y);
+  const point = await pointOf(page, slice, at);
+  await page.mouse.click(point.x, point.y);
   await expect(page).toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
   const panel = page.locator(".tl-panel");
   await expect(panel).toContainText("Launch delay");
   await expect(panel).toContainText("cudaLaunchKernel");
-  await expect(panel.getByRole("button", { name: /^Next of this name/ })).toBeEnabled();
+  await expect(panel.getByRole("button", { name: /^Next with this name/ })).toBeEnabled();
   await page.keyboard.press("]");
   await expect(page).not.toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
   await expect(panel.getByRole("heading", { level: 2 })).toHaveText("volta_sgemm_64x64_nt");
   await settled(page);
-  await expect(panel.getByRole("button", { name: /^Previous of this name/ })).toBeEnabled();
+  await expect(panel.getByRole("button", { name: /^Previous with this name/ })).toBeEnabled();
   await page.keyboard.press("[");
   await expect(page).toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
   await page.keyboard.press("ArrowRight");
@@ -95,7 +95,7 @@ test("a click selects, arrows and brackets walk, links lead to the rows", async 
 
 test("keys move: w zooms under the pointer, 0 shows everything, f fits the selected slice", async ({ guarded: page, standalone }) => {
   const run = "kineto_resnet50_nw0";
-  const { end_ns: endNs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  const { end_ns: endNs } = await getJson<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
   await page.goto(`${standalone.url}#run=${run}&view=timeline`);
   await settled(page);
   const stage = await page.locator(".tl-stage").boundingBox();
@@ -145,11 +145,11 @@ test("a dragged range is summed up and becomes the selection of every view", asy
   await expect(page).toHaveURL(/start_us=[\d.]+&end_us=[\d.]+/);
   await page.getByRole("link", { name: "Kernels" }).click();
   await expect(page).toHaveURL(/start_us=/);
-  await expect(page.locator(".chip")).toContainText("of time");
+  await expect(page.locator(".chip")).toContainText("range");
 });
 
 test("search counts, jumps and comes back by its address", async ({ guarded: page, standalone }) => {
-  const answer = await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&q=gemm`);
+  const answer = await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&q=gemm`);
   await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=timeline`);
   await settled(page);
   await page.keyboard.press("/");
@@ -172,7 +172,7 @@ test("search counts, jumps and comes back by its address", async ({ guarded: pag
 test("kernels that overlap on one stream are all there, and it is said", async ({ guarded: page }) => {
   const server = await serve(OVERLAPPING);
   try {
-    const tracks = await ask<TimelineTracksAnswer>(page, `${server.url}api/timeline/tracks`);
+    const tracks = await getJson<TimelineTracksAnswer>(page, `${server.url}api/timeline/tracks`);
     const raw = JSON.parse(readFileSync(OVERLAPPING, "utf8")) as { traceEvents: { cat?: string; ph?: string }[] };
     const kernels = raw.traceEvents.filter(({ cat, ph }) => ph === "X" && cat !== undefined && ["kernel", "gpu_memcpy", "gpu_memset"].includes(cat)).length;
     const streams = tracks.tracks.filter(({ kind }) => kind === "device_stream");
@@ -246,7 +246,7 @@ test("a kernel's row leads to its slices", async ({ guarded: page, standalone })
   await page.getByRole("button", { name: "Open row" }).first().click();
   await page.getByRole("link", { name: "Show on timeline" }).click();
   await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveText("volta_sgemm_64x64_nt");
-  const exact = await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=kineto_resnet50_nw0&q=${encodeURIComponent("=volta_sgemm_64x64_nt")}`);
+  const exact = await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=kineto_resnet50_nw0&q=${encodeURIComponent("=volta_sgemm_64x64_nt")}`);
   expect([exact.name_count, exact.names[0]?.name]).toEqual([1, "volta_sgemm_64x64_nt"]);
   await expect(page.locator(".tl-count")).toHaveText(`1 of ${exact.count}`);
 });
@@ -256,7 +256,7 @@ for (const { run, others, name } of [
   { run: "cpu_ddp4_gloo", others: ["rank1", "rank3"], name: "extra_collectives" },
 ]) {
   test(`${run}: ranks are stacked on one clock, and their slices told apart`, async ({ guarded: page, standalone }) => {
-    const { workers } = await ask<TimelineClocksAnswer>(page, `${standalone.url}api/timeline/clocks?run=${run}`);
+    const { workers } = await getJson<TimelineClocksAnswer>(page, `${standalone.url}api/timeline/clocks?run=${run}`);
     await page.goto(`${standalone.url}#run=${run}&view=timeline`);
     await settled(page);
     await page.getByRole("button", { name: "Stack ranks" }).click();
@@ -270,22 +270,22 @@ for (const { run, others, name } of [
     const offsetOf = (worker: string) => workers.find((each) => each.worker === worker)?.offset_ns ?? NaN;
     const worker = others[1] ?? "";
     const shiftNs = offsetOf(worker) - Math.min(0, ...others.map(offsetOf));
-    const found = await longestHit(page, standalone.url, run, name, worker);
-    const slice = { ...found, track: `${worker}/${found.track}`, start_ns: found.start_ns + shiftNs };
+    const hit = await longestHit(page, standalone.url, run, name, worker);
+    const slice = { ...hit, track: `${worker}/${hit.track}`, start_ns: hit.start_ns + shiftNs };
     const at = around(slice);
     await page.goto(`${standalone.url}#run=${run}&view=timeline&stack=${others.join(",")}&at=${at[0]}-${at[1]}`);
     await settled(page);
-    const place = await placeOf(page, slice, at);
-    await page.mouse.move(place.x, place.y);
+    const point = await pointOf(page, slice, at);
+    await page.mouse.move(point.x, point.y);
     await expect(page.locator(".tl-card")).toContainText(worker);
-    await expect(page.locator(".tl-card")).toContainText(found.name.slice(0, 40));
-    await page.mouse.click(place.x, place.y);
-    await expect(page).toHaveURL(new RegExp(`slice=${found.id}(&|$)`));
+    await expect(page.locator(".tl-card")).toContainText(hit.name.slice(0, 40));
+    await page.mouse.click(point.x, point.y);
+    await expect(page).toHaveURL(new RegExp(`slice=${hit.id}(&|$)`));
     await expect(page).toHaveURL(new RegExp(`on=${worker}(&|$)`));
-    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", found.name);
+    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", hit.name);
     await page.reload();
     await expect(heads).toHaveText([workers[0]?.worker ?? "", ...others]);
-    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", found.name);
+    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", hit.name);
   });
 }
 
@@ -303,8 +303,8 @@ test("a slice in a folded track of a stacked rank is uncovered, and help lists t
 
 test("what lies outside the selected steps is shaded", async ({ guarded: page, standalone }) => {
   const run = "cpu_ddp4_gloo";
-  const { end_ns: endNs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
-  const { hits } = await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=${run}&q==ProfilerStep%233`);
+  const { end_ns: endNs } = await getJson<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  const { hits } = await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=${run}&q==ProfilerStep%233`);
   const startNs = hits[0]?.start_ns ?? NaN;
   // A place before the step and one inside it, below the last track, on the layer of shades.
   const shades = () =>
@@ -328,7 +328,7 @@ test("what lies outside the selected steps is shaded", async ({ guarded: page, s
 test("the visible range is saved as Chrome JSON", async ({ guarded: page, standalone }) => {
   const run = "kineto_resnet50_nw0";
   const slice = await longestHit(page, standalone.url, run, "volta_sgemm_64x64_nt");
-  const { origin_us: originUs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  const { origin_us: originUs } = await getJson<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
   const at = around(slice);
   await page.goto(`${standalone.url}#run=${run}&view=timeline&at=${at[0]}-${at[1]}`);
   await settled(page);

@@ -9,12 +9,12 @@ import type { TimelineTracksAnswer } from "../src/generated/schema";
 import { addressed, lengthOf, rested } from "./addressed";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
-import { ask, longestHit, settled } from "./timelines";
+import { getJson, longestHit, settled } from "./timelines";
 
 const RUN = "kineto_resnet50_nw0";
 const KERNEL = "volta_sgemm_64x64_nt";
 
-const said = (page: Page) => page.locator(".tl-said[aria-live=polite]");
+const announcement = (page: Page) => page.locator(".tl-said[aria-live=polite]");
 
 test("the whole timeline by keyboard only", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=${RUN}&view=timeline`);
@@ -33,21 +33,21 @@ test("the whole timeline by keyboard only", async ({ guarded: page, standalone }
   expect(unfocused.equals(await edge()), "the tracks hide the mark of the focus").toBe(false);
   await page.keyboard.press("ArrowRight");
   await expect(page).toHaveURL(/slice=\d+/);
-  await expect(said(page)).toContainText(/, .*(s|ms|µs), .*starts at/);
+  await expect(announcement(page)).toContainText(/, .*(s|ms|µs), .*starts at/);
   const first = page.url();
   await page.keyboard.press("ArrowRight");
   await expect(page).not.toHaveURL(first);
   await page.keyboard.press("ArrowDown");
-  await expect(said(page)).toContainText("thread");
+  await expect(announcement(page)).toContainText("thread");
   const narrow = async (key: string) => {
     await page.keyboard.down(key);
     await page.waitForTimeout(400);
     await page.keyboard.up(key);
     return rested(page);
   };
-  const { tracks, end_ns: endNs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${RUN}`);
+  const { tracks, end_ns: endNs } = await getJson<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${RUN}`);
   expect(lengthOf(await narrow("w"))).toBeLessThan(endNs);
-  await expect(said(page)).toContainText("on screen");
+  await expect(announcement(page)).toContainText("on screen");
   await page.keyboard.press("f");
   await rested(page);
   await page.keyboard.press("p");
@@ -64,7 +64,7 @@ test("the whole timeline by keyboard only", async ({ guarded: page, standalone }
   await page.keyboard.press("/");
   await page.keyboard.type(KERNEL);
   await page.keyboard.press("Enter");
-  await expect(said(page)).toContainText(/sgemm/);
+  await expect(announcement(page)).toContainText(/sgemm/);
   await page.keyboard.press("Escape");
   await expect(stage).toBeFocused();
   // No trap: Tab goes on.
@@ -112,9 +112,9 @@ test("hits whose names are longer than tiles hold stand out; what is none is dim
     await page.goto(`${server.url}#view=timeline&at=0-140000&slice=2&find=${encodeURIComponent("long_last")}`);
     await settled(page);
     await expect.poll(async () => (await colors())[1]).not.toBe(other);
-    const found = await colors();
-    expect(found[2], "the hit keeps its colour").toBe(last);
-    expect(found[0], "another one of the same beginning does not").not.toBe(first);
+    const newColors = await colors();
+    expect(newColors[2], "the hit keeps its colour").toBe(last);
+    expect(newColors[0], "another one of the same beginning does not").not.toBe(first);
   } finally {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -129,8 +129,8 @@ test("a double click zooms to the slice, z and a double click beside slices go b
   const stage = await page.locator(".tl-stage").boundingBox();
   const head = await page.locator(`[data-track="${slice.track}"]`).boundingBox();
   if (stage === null || head === null) throw new Error("not on the page");
-  const place = { x: stage.x + stage.width / 2, y: head.y + 3 + slice.lane * 18 + 9 };
-  await page.mouse.dblclick(place.x, place.y);
+  const point = { x: stage.x + stage.width / 2, y: head.y + 3 + slice.lane * 18 + 9 };
+  await page.mouse.dblclick(point.x, point.y);
   await expect.poll(() => lengthOf(addressed(page))).toBeLessThan(1.5 * slice.dur_ns);
   const zoomed = await rested(page);
   await expect(page).toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
@@ -140,8 +140,8 @@ test("a double click zooms to the slice, z and a double click beside slices go b
   await expect.poll(() => lengthOf(addressed(page))).toBe(lengthOf(zoomed));
   // Beside the name of a group there are no slices.
   const groups = await page.locator(".tl-group").evaluateAll((heads) => heads.map((each) => each.getBoundingClientRect().y));
-  const beside = groups.find((y) => y > stage.y + 40 && y < stage.y + 300) ?? NaN;
-  await page.mouse.dblclick(stage.x + stage.width / 2, beside + 12);
+  const emptyY = groups.find((y) => y > stage.y + 40 && y < stage.y + 300) ?? NaN;
+  await page.mouse.dblclick(stage.x + stage.width / 2, emptyY + 12);
   await expect.poll(() => lengthOf(addressed(page))).toBe(at[1] - at[0]);
 });
 

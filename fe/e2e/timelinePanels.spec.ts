@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 
 import type { SliceArgumentsAnswer, TimelineGapsAnswer, TimelineNamesakesAnswer, TimelineSearchAnswer, TimelineTracksAnswer } from "../src/generated/schema";
 import { expect, test } from "./fixtures";
-import { ask, longestHit, settled } from "./timelines";
+import { getJson, longestHit, settled } from "./timelines";
 
 /** Pieces of text in the open panel that lie over each other or beside the panel. */
 async function collisions(page: Page): Promise<string[]> {
@@ -34,13 +34,13 @@ for (const { run, name } of [
 ]) {
   test(`${run}: nothing in the panels is printed over anything else`, async ({ guarded: page, standalone }) => {
     const { id } = await longestHit(page, standalone.url, run, name);
-    for (const [place, heading] of [[`slice=${id}`, name], ["range=1000000-3000000", "Range of"]] as const) {
-      await page.goto(`${standalone.url}#run=${run}&view=timeline&${place}`);
+    for (const [params, heading] of [[`slice=${id}`, name], ["range=1000000-3000000", "Range of"]] as const) {
+      await page.goto(`${standalone.url}#run=${run}&view=timeline&${params}`);
       await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", new RegExp(heading.replace(/[()]/g, "\\$&")));
       await settled(page);
       for (const width of [1024, 1280, 1440, 2560]) {
         await page.setViewportSize({ width, height: 900 });
-        expect(await collisions(page), `${place} at ${width} px`).toEqual([]);
+        expect(await collisions(page), `${params} at ${width} px`).toEqual([]);
       }
     }
   });
@@ -95,7 +95,7 @@ test("without a device nothing is said to have taken 0 µs there", async ({ guar
 test("hits of stacked ranks are walked through in the order of their clock", async ({ guarded: page, standalone }) => {
   const others = ["worker1_step_12", "worker7_step_12"];
   const counts = await Promise.all(
-    ["worker0_step_12", ...others].map(async (worker) => (await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&worker=${worker}&q=SendRecv`)).count),
+    ["worker0_step_12", ...others].map(async (worker) => (await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&worker=${worker}&q=SendRecv`)).count),
   );
   const total = counts.reduce((sum, count) => sum + count, 0);
   await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=timeline&stack=${others.join(",")}&find=SendRecv`);
@@ -121,9 +121,9 @@ test("the timeline is there again after many slices were looked at", async ({ gu
   await page.goto(`${standalone.url}${hash(0)}`);
   await settled(page);
   for (let slice = 1; slice <= 35; slice++) {
-    const told = page.waitForResponse((response) => response.url().includes(`/slice/${slice}?`));
+    const loaded = page.waitForResponse((response) => response.url().includes(`/slice/${slice}?`));
     await page.evaluate((next) => window.location.assign(next), hash(slice));
-    await told;
+    await loaded;
   }
   const rail = page.getByRole("navigation", { name: "Views" });
   await rail.getByRole("link", { name: "Overview" }).click();
@@ -135,19 +135,19 @@ test("the timeline is there again after many slices were looked at", async ({ gu
 test("a slice tells where it lies, every argument of the file, and where it stands among its namesakes", async ({ guarded: page, standalone }) => {
   const run = "h100_bert_small";
   const { id, name } = await longestHit(page, standalone.url, run, "sm90_xmma_gemm");
-  const told = await ask<SliceArgumentsAnswer>(page, `${standalone.url}api/slice/${id}/arguments?run=${run}`);
-  const namesakes = await ask<TimelineNamesakesAnswer>(page, `${standalone.url}api/timeline/namesakes?run=${run}&slice=${id}`);
+  const recorded = await getJson<SliceArgumentsAnswer>(page, `${standalone.url}api/slice/${id}/arguments?run=${run}`);
+  const namesakes = await getJson<TimelineNamesakesAnswer>(page, `${standalone.url}api/timeline/namesakes?run=${run}&slice=${id}`);
   await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${id}`);
   const panel = page.locator(".tl-panel");
   for (const fact of ["Start", "End", "Duration", "Step", "Device", "Stream", "Process"]) {
     await expect(panel.locator("dt", { hasText: new RegExp(`^${fact}$`) })).toHaveCount(1);
   }
-  const others = told.arguments.filter(({ in_model: isKnown }) => !isKnown);
+  const others = recorded.arguments.filter(({ in_model: isKnown }) => !isKnown);
   expect(others.length).toBeGreaterThan(0);
   const section = panel.getByRole("region", { name: "Arguments" });
   for (const { name: key, text } of others) await expect(section.locator("dt", { hasText: new RegExp(`^${key}$`) }).locator("+ dd")).toHaveText(text ?? "");
-  await section.getByRole("button", { name: `All ${told.count} as the file has them` }).click();
-  for (const { name: key } of told.arguments) await expect(section.getByText(key, { exact: true }).first()).toBeVisible();
+  await section.getByRole("button", { name: `All ${recorded.count} as in the file` }).click();
+  for (const { name: key } of recorded.arguments) await expect(section.getByText(key, { exact: true }).first()).toBeVisible();
   const histogram = panel.getByRole("figure");
   await expect(histogram).toHaveAttribute("aria-label", /this one is/);
   await expect(histogram.locator(".tl-bars > span")).toHaveCount(namesakes.namesakes.counts.length);
@@ -166,7 +166,7 @@ test("a slice tells where it lies, every argument of the file, and where it stan
 
 test("a range sums up the tracks it was dragged over, and all by one click", async ({ guarded: page, standalone }) => {
   const run = "h100_bert_small";
-  const { tracks } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  const { tracks } = await getJson<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
   await page.goto(`${standalone.url}#run=${run}&view=timeline`);
   await settled(page);
   const stage = await page.locator(".tl-stage").boundingBox();
@@ -180,14 +180,14 @@ test("a range sums up the tracks it was dragged over, and all by one click", asy
   const panel = page.locator(".tl-panel");
   await expect(panel).toContainText(`1 track of ${tracks.length}`);
   // The band lies over that track only.
-  const beside = stage.x + 450;
+  const outsideX = stage.x + 450;
   const shades = () => page.evaluate(
-    (places) => {
+    (points) => {
       const canvas = document.querySelector<HTMLCanvasElement>(".tl-stage canvas:last-of-type");
       const box = canvas?.getBoundingClientRect();
-      return places.map(([x = 0, y = 0]) => canvas?.getContext("2d")?.getImageData(x - (box?.x ?? 0), y - (box?.y ?? 0), 1, 1).data[3]);
+      return points.map(([x = 0, y = 0]) => canvas?.getContext("2d")?.getImageData(x - (box?.x ?? 0), y - (box?.y ?? 0), 1, 1).data[3]);
     },
-    [head.y + head.height - 4, head.y - 10].map((place) => [beside, place]),
+    [head.y + head.height - 4, head.y - 10].map((y) => [outsideX, y]),
   );
   await expect.poll(shades, "shaded, and not").toEqual([Math.round(0.12 * 255), 0]);
   await expect(panel).toContainText("Operators, largest first");
@@ -203,28 +203,28 @@ test("a range sums up the tracks it was dragged over, and all by one click", asy
   await page.goto("about:blank");
   await page.goto(address.replace(/(over=[^:]*:).*/, "$1steps"));
   await expect(panel).toContainText("1 track of");
-  await expect(panel).toContainText("Nothing is summed up here");
+  await expect(panel).toContainText("Nothing to sum up");
   await expect(panel).not.toContainText("Time by category");
 });
 
 test("idle gaps have a card of their own, sorted and walked by keyboard", async ({ guarded: page, standalone }) => {
   const run = "h100_bert_small";
-  const found = await ask<TimelineGapsAnswer>(page, `${standalone.url}api/timeline/gaps?run=${run}`);
-  const [longest] = found.gaps;
+  const answer = await getJson<TimelineGapsAnswer>(page, `${standalone.url}api/timeline/gaps?run=${run}`);
+  const [longest] = answer.gaps;
   if (longest === undefined) throw new Error("no gaps");
   await page.goto(`${standalone.url}#run=${run}&view=timeline`);
   await settled(page);
   await page.getByRole("button", { name: "Idle gaps" }).press("Enter");
   const panel = page.locator(".tl-panel");
-  await expect(panel.locator("caption")).toContainText(`${found.count} gaps`);
+  await expect(panel.locator("caption")).toContainText(`${answer.count} gaps`);
   const rows = panel.locator("tbody tr");
-  await expect(rows).toHaveCount(found.gaps.length);
+  await expect(rows).toHaveCount(answer.gaps.length);
   await expect(rows.first()).toContainText(longest.causes[0]?.cause ?? "?");
   await panel.getByRole("button", { name: "Start" }).press("Enter");
   await expect(panel.getByRole("columnheader", { name: "Start" })).toHaveAttribute("aria-sort", "ascending");
   await expect(rows.first()).toContainText("the recording begins");
   await panel.getByRole("button", { name: /^Length/ }).press("Enter");
-  await rows.first().getByRole("button", { name: /zoom to it$/ }).press("Enter");
+  await rows.first().getByRole("button", { name: /zoom to the gap$/ }).press("Enter");
   await expect.poll(() => {
     const [start, end] = /at=(-?\d+)-(-?\d+)/.exec(page.url())?.slice(1).map(Number) ?? [];
     return start !== undefined && end !== undefined && start <= longest.gap.start_ns && end >= longest.gap.end_ns && end - start < 3 * (longest.gap.end_ns - longest.gap.start_ns);
@@ -237,9 +237,9 @@ test("idle gaps have a card of their own, sorted and walked by keyboard", async 
   await slot.press("Escape");
   await expect(page.locator(".tl-stage")).toBeFocused();
   await page.keyboard.press("Escape");
-  await expect(rows).toHaveCount(found.gaps.length);
+  await expect(rows).toHaveCount(answer.gaps.length);
   await panel.getByRole("button", { name: "On screen" }).click();
-  await expect.poll(() => rows.count()).toBeLessThan(found.gaps.length);
+  await expect.poll(() => rows.count()).toBeLessThan(answer.gaps.length);
   await panel.getByRole("button", { name: "Close" }).click();
   await expect(panel).toHaveCount(0);
 });
@@ -253,10 +253,10 @@ const STAND_IN = `<!doctype html><title>stand-in</title><script>
 </script>`;
 
 for (const face of ["standalone", "board"] as const) {
-  test(`the cut is handed to Perfetto's own page after a click that says so (${face})`, async ({ page, standalone, board }) => {
-    const asked: string[] = [];
+  test(`a range is passed to Perfetto's own page after a click that says so (${face})`, async ({ page, standalone, board }) => {
+    const requests: string[] = [];
     await page.context().route("https://ui.perfetto.dev/**", (route) => {
-      asked.push(route.request().url());
+      requests.push(route.request().url());
       return route.fulfill({ contentType: "text/html", body: STAND_IN });
     });
     const hash = ["run=h100_bert_small", "view=timeline", "range=1000000-1500000"];
@@ -264,8 +264,8 @@ for (const face of ["standalone", "board"] as const) {
     await page.goto(face === "standalone" ? `${standalone.url}#${hash.join("&")}` : `${board.url}#pytorch_profiler&${framed.join("&")}`);
     const frame = face === "standalone" ? page.mainFrame() : page.frameLocator("iframe");
     await frame.getByRole("button", { name: "Perfetto" }).click();
-    await expect(frame.getByText("Nothing is uploaded by this tool")).toBeVisible();
-    expect(asked, "before the click that says so").toEqual([]);
+    await expect(frame.getByText("This tool uploads nothing")).toBeVisible();
+    expect(requests, "before the click that says so").toEqual([]);
     const opened = page.context().waitForEvent("page");
     await frame.getByRole("button", { name: "Open in Perfetto" }).click();
     const tab = await opened;
@@ -274,11 +274,11 @@ for (const face of ["standalone", "board"] as const) {
     expect(title).toContain("h100_bert_small");
     expect(fileName).toMatch(/_range\.json$/);
     expect((JSON.parse(text) as { traceEvents: unknown[] }).traceEvents.length).toBeGreaterThan(10);
-    await expect(frame.getByText("Perfetto has it")).toBeVisible();
+    await expect(frame.getByText("The range is open in Perfetto")).toBeVisible();
   });
 }
 
-test("where no tab opens, the cut can be downloaded", async ({ guarded: page, standalone }) => {
+test("where no tab opens, the range can be downloaded", async ({ guarded: page, standalone }) => {
   await page.addInitScript(() => {
     window.open = () => null;
   });
@@ -287,6 +287,6 @@ test("where no tab opens, the cut can be downloaded", async ({ guarded: page, st
   await page.getByRole("button", { name: "Open in Perfetto" }).click();
   await expect(page.getByText("The browser did not open a tab")).toBeVisible();
   const saved = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Download the cut" }).click();
+  await page.getByRole("button", { name: "Download the range" }).click();
   expect((await saved).suggestedFilename()).toMatch(/^h100_bert_small.*\.json$/);
 });

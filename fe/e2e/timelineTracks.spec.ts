@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 
 import type { TimelineTracksAnswer } from "../src/generated/schema";
 import { expect, test } from "./fixtures";
-import { ask, settled } from "./timelines";
+import { getJson, settled } from "./timelines";
 
 const RUN = "dlrm_8_ranks";
 
@@ -13,14 +13,14 @@ const rows = (page: Page) => page.locator("[data-row]").evaluateAll((heads) => h
 async function open(page: Page, base: string, more = ""): Promise<TimelineTracksAnswer> {
   await page.goto(`${base}#run=${RUN}&view=timeline${more}`);
   await settled(page);
-  return ask<TimelineTracksAnswer>(page, `${base}api/timeline/tracks?run=${RUN}`);
+  return getJson<TimelineTracksAnswer>(page, `${base}api/timeline/tracks?run=${RUN}`);
 }
 
 test("a pinned track stays on top while others scroll, and after a reload", async ({ guarded: page, standalone }) => {
   const { tracks } = await open(page, standalone.url);
   const stream = tracks.findLast(({ kind }) => kind === "device_stream")?.key ?? "";
   const head = page.locator(`[data-row="${stream}"]`);
-  await head.getByRole("button", { name: "Keep on top" }).focus();
+  await head.getByRole("button", { name: "Pin to the top" }).focus();
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(new RegExp(`pin=${stream}(&|$)`));
   expect((await rows(page))[0]).toBe(stream);
@@ -44,7 +44,7 @@ test("a pinned track stays on top while others scroll, and after a reload", asyn
     return "";
   };
   expect(await hovered()).toMatch(/slices|kernel|memcpy|memset|communication/i);
-  await head.getByRole("button", { name: "Keep on top" }).click();
+  await head.getByRole("button", { name: "Pin to the top" }).click();
   await expect(page).not.toHaveURL(/pin=/);
 });
 
@@ -85,7 +85,7 @@ test("a filter leaves what it names; all open and close at once", async ({ guard
   await settled(page);
   await expect(page.getByLabel("Only tracks with this in their names")).toHaveValue("stream");
   await page.getByLabel("Only tracks with this in their names").fill("no such track");
-  await expect(page.getByText("No track has that in its name.")).toBeVisible();
+  await expect(page.getByText("No track matches the filter.")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Open all tracks" }).click();
   await expect.poll(async () => (await rows(page)).length).toBeGreaterThan(closed.length);

@@ -11,7 +11,7 @@ import { serve } from "./servers";
 test("memory: curve, peak, composition, a range as selection", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
   await expect(await drawnChart(page, "Memory over time")).toBeVisible();
-  await expect(page.locator('[data-fact="peak_allocated_bytes"]')).toHaveText("1.657 MiB");
+  await expect(page.locator('[data-fact="peak_allocated_bytes"]')).toHaveText("1.66 MiB");
   for (const title of ["Memory by operator", "Memory events", "Peak memory", "Live allocations at the peak"]) {
     await expect(card(page, title)).toBeVisible();
   }
@@ -32,10 +32,10 @@ test("a selection beside the recording is said in every view, with a way back", 
     await expect(page.getByRole("alert")).toContainText(`This selection holds ${text}`);
     await expect(page.getByRole("img", { name: /^Chart:/ })).toHaveCount(0);
   }
-  await page.getByRole("button", { name: "Look at the whole trace" }).click();
+  await page.getByRole("button", { name: "Show the whole trace" }).click();
   await expect(page.locator(".chip")).toHaveCount(0);
   await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=distributed&start_us=1&end_us=2`);
-  await expect(page.getByRole("alert")).toContainText("This selection holds no communication");
+  await expect(page.getByRole("alert")).toContainText("No communication in this selection");
   await expect(page.getByRole("img", { name: /^Chart:/ })).toHaveCount(0);
 });
 
@@ -110,12 +110,12 @@ test("an open row of thousands of kernels holds them all, and the largest are of
   });
   writeFileSync(join(logdir, "w.pt.trace.json"), JSON.stringify({ schemaVersion: 1, traceEvents: events.flat() }));
   const server = await serve(logdir);
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
   await page.goto(`${server.url}#view=operators&by=host_self_us`);
   const table = card(page, "Operators");
   await expect(table.getByRole("status").first()).toHaveText(/^5.201 rows$/);
-  await expect.poll(() => asked.some((url) => url.includes("sort=-host_self_us&limit=10"))).toBe(true);
+  await expect.poll(() => requests.some((url) => url.includes("sort=-host_self_us&limit=10"))).toBe(true);
   await table.getByRole("row", { name: /aten::many/ }).getByRole("button", { name: "Open row" }).click();
   await expect(page.getByRole("group", { name: "Launched kernels", exact: true }).getByRole("status").first()).toHaveText(/^5.200 rows$/);
   await server.stop();

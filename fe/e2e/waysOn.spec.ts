@@ -80,18 +80,18 @@ test("of a thousand ranks those in sight are drawn, and the last is found", asyn
 });
 
 test("a trace that is deleted while it is shown leaves ways on", async ({ guarded: page }) => {
-  const folder = logdir({ kept: [TRACE, 1_700_000_000], deleted: [TRACE, 1_750_000_000] });
+  const folder = logdir({ remaining: [TRACE, 1_700_000_000], deleted: [TRACE, 1_750_000_000] });
   const server = await serve(folder);
   await page.goto(`${server.url}#run=deleted`);
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
   rmSync(join(folder, "deleted"), { recursive: true });
-  const gone = page.getByRole("alert");
-  await expect(gone).toContainText("There is no run “deleted” here", { timeout: 30_000 });
-  await gone.getByRole("button", { name: "Choose another" }).click();
+  const alert = page.getByRole("alert");
+  await expect(alert).toContainText("There is no run “deleted”.", { timeout: 30_000 });
+  await alert.getByRole("button", { name: "Choose another" }).click();
   await expect(page.getByRole("dialog", { name: "Choose a trace" })).toBeVisible();
   await page.keyboard.press("Escape");
-  await gone.getByRole("button", { name: "Go to the newest: kept" }).click();
-  await expect(page).toHaveURL(/run=kept/);
+  await alert.getByRole("button", { name: "Go to the newest: remaining" }).click();
+  await expect(page).toHaveURL(/run=remaining/);
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
   await server.stop();
 });
@@ -138,14 +138,14 @@ test("a network that is off leaves what was there, and says since when", async (
   const table = page.locator("[data-table=operators]");
   await expect(table.getByRole("row").nth(3)).toBeVisible();
   await page.context().setOffline(true);
-  const said = page.getByRole("status").filter({ hasText: "No answer from the server since" });
-  await expect(said).toContainText("Next try in");
+  const status = page.getByRole("status").filter({ hasText: "No answer from the server since" });
+  await expect(status).toContainText("Next try in");
   // A question that nobody answers meanwhile.
   await page.getByRole("button", { name: "Name + input shape", exact: true }).click();
   await expect(table).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
   await page.context().setOffline(false);
-  await expect(said).toBeHidden({ timeout: 40_000 });
+  await expect(status).toBeHidden({ timeout: 40_000 });
   await expect(table.getByRole("columnheader", { name: /^Input Shape/ })).toBeVisible();
 });
 

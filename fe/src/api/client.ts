@@ -1,7 +1,7 @@
-/** One request to the server. Every address is under one base, set once at the start (see `setApiBase`). */
+/** One request to the server. Every URL is below one base, set once at the start (see `setApiBase`). */
 import type { Failure, Pending, Span } from "./types";
 
-/** Why an answer is missing, in words for people. */
+/** Why there is no answer; the message is for people. */
 export class ApiError extends Error {
   constructor(
     readonly failure: Failure,
@@ -12,7 +12,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer yet: the trace is still being read, and this is how far. */
+/** No answer yet: the trace is still being read; `span` has the progress. */
 export class PendingError extends Error {
   constructor(readonly span: Span) {
     super(`${span.file} is still being read`);
@@ -20,9 +20,9 @@ export class PendingError extends Error {
   }
 }
 
-/** The server has too much to do, and says when to ask again: 503 with `Retry-After`. */
+/** The server is overloaded and names the time of a retry: 503 with `Retry-After`. */
 export class BusyError extends ApiError {
-  /** How often it was busy, one after the other. */
+  /** How often in a row the server was busy. */
   tries = 1;
 
   constructor(
@@ -35,17 +35,17 @@ export class BusyError extends ApiError {
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** The code of a failure that is none of the server's: there was no answer at all. */
+/** The code of the failure when the server did not answer at all. */
 export const NO_ANSWER = "no_answer";
 
 let base = new URL("api/", "http://localhost/");
 
-/** Where the server's routes are: beside TensorBoard's plugin module, or where the standalone page says. */
+/** Where the server's routes are: next to TensorBoard's plugin module, or where the standalone page declares. */
 export function setApiBase(url: URL): void {
   base = url;
 }
 
-/** The address of a route; parameters that are null or empty are left out. */
+/** The URL of a route; parameters that are null or empty are omitted. */
 export function apiUrl(route: string, query: Query = {}): string {
   const url = new URL(route, base);
   for (const [key, value] of Object.entries(query)) {
@@ -55,17 +55,17 @@ export function apiUrl(route: string, query: Query = {}): string {
 }
 
 /**
- * Asks once.
+ * Sends one request.
  *
- * @throws PendingError while the trace is being read, BusyError when the server has too much to do, ApiError
- *   when it answers with another error or not at all.
+ * @throws PendingError while the trace is being read, BusyError when the server is overloaded, ApiError when it
+ *   answers with another error or not at all.
  */
 export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   const response = await send(url, signal);
   return received(async () => (await response.json()) as T, signal);
 }
 
-/** As {@link fetchJson}, for answers that are no JSON. */
+/** As {@link fetchJson}, for binary answers. */
 export async function fetchBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer> {
   const response = await send(url, signal);
   return received(() => response.arrayBuffer(), signal);
@@ -87,7 +87,7 @@ async function received<T>(answer: () => Promise<T>, signal?: AbortSignal): Prom
   } catch (error) {
     if (signal?.aborted === true) throw error;
     if (error instanceof SyntaxError) throw unreadable();
-    const hint = "Is it still running? The page asks again by itself.";
+    const hint = "Is it still running? The page retries automatically.";
     throw new ApiError({ code: NO_ANSWER, message: "The server does not answer.", hint }, 0);
   }
 }
@@ -98,7 +98,7 @@ function pending(body: unknown): Error {
 }
 
 function unreadable(): ApiError {
-  const hint = "Something between the page and the server may have answered in its place, such as a proxy. Reload the page.";
+  const hint = "A proxy between the page and the server may have answered instead. Reload the page.";
   return new ApiError({ code: "unreadable", message: "The answer cannot be read.", hint }, 0);
 }
 

@@ -5,10 +5,10 @@ import { act, createElement, useEffect } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { makeAnswers } from "./answers";
 import { useAnswer } from "./hooks";
+import { createQueryClient } from "./queryClient";
 import type { Resource } from "./resource";
-import { useRuns, useRunsAfter } from "./runs";
+import { useRuns, useRefetchRuns } from "./runs";
 import type { Runs, Span } from "./types";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
@@ -19,9 +19,9 @@ const TRACE = { run: "r", worker: "w", span: "1" };
 let span: Span;
 /** By the last part of the path. */
 let served: (route: string) => Response;
-let asked: string[];
+let routes: string[];
 let root: Root;
-let client: ReturnType<typeof makeAnswers>;
+let client: ReturnType<typeof createQueryClient>;
 
 function json(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), { status });
@@ -30,14 +30,14 @@ function json(body: unknown, status = 200): Response {
 beforeEach(() => {
   vi.useFakeTimers();
   span = SPAN;
-  asked = [];
+  routes = [];
   served = (route) => json({ route });
-  client = makeAnswers();
+  client = createQueryClient();
   root = createRoot(document.createElement("div"));
   const answer = (url: string) => {
     const route = new URL(url).pathname.replace("/api/", "");
     if (route !== "runs") {
-      asked.push(route);
+      routes.push(route);
       return Promise.resolve(served(route));
     }
     const runs: Runs = { schema_version: 1, discovering: false, runs: [{ name: "r", workers: [{ name: "w", spans: [span] }] }], notes: [], problem: null, silent_places: [], left_out: [], left_out_counts: {} };
@@ -82,14 +82,14 @@ it("an answer is there again, however many others came since", async () => {
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
   for (let id = 0; id < 70; id++) await show(`slice/${id}`, 5);
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
-  expect(asked.filter((route) => route === "tracks")).toHaveLength(1);
+  expect(routes.filter((route) => route === "tracks")).toHaveLength(1);
 });
 
 it("an answer that was forgotten is asked for again", async () => {
   await show("tracks");
   await show("other", 6 * 60_000);
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
-  expect(asked.filter((route) => route === "tracks")).toHaveLength(2);
+  expect(routes.filter((route) => route === "tracks")).toHaveLength(2);
 });
 
 it("a file rewritten with equal size has another answer, without a reload", async () => {
@@ -98,7 +98,7 @@ it("a file rewritten with equal size has another answer, without a reload", asyn
   served = () => json("new");
   const page = show("overview", 6000);
   expect(await page).toEqual({ state: "ready", data: "new" });
-  expect(asked).toEqual(["overview", "overview"]);
+  expect(routes).toEqual(["overview", "overview"]);
 });
 
 it("a file that is read anew says how far that is", async () => {
@@ -114,7 +114,7 @@ it("a file that may be read the next time is asked for again then", async () => 
   span = { ...SPAN, state: "failed", retry_s: 4 };
   served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
   expect(await show("views", 3000)).toMatchObject({ state: "failed", failure: { code: "unreachable" } });
-  expect(asked).toHaveLength(1);
+  expect(routes).toHaveLength(1);
   served = () => json("back");
   expect(await show("views", 2000)).toEqual({ state: "ready", data: "back" });
 });
@@ -123,7 +123,7 @@ it("while that is asked again, its failure stays", async () => {
   span = { ...SPAN, state: "failed", retry_s: 1 };
   served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
   const states = (await watch("views", 5000, 500)).map(({ state }) => state);
-  expect(asked.length).toBeGreaterThan(3);
+  expect(routes.length).toBeGreaterThan(3);
   expect([...new Set(states.slice(states.indexOf("failed")))]).toEqual(["failed"]);
 });
 
@@ -131,16 +131,16 @@ it("a file that only another one can mend is not asked about any more", async ()
   span = { ...SPAN, state: "failed", retry_s: 1 };
   served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
   setTimeout(() => (span = { ...SPAN, state: "failed" }), 2000);
-  setTimeout(() => (asked = []), 8000);
+  setTimeout(() => (routes = []), 8000);
   const seen = await watch("views", 60_000, 240);
   expect(seen.at(-1)).toMatchObject({ state: "failed" });
-  expect(asked).toEqual([]);
+  expect(routes).toEqual([]);
 });
 
 it("the same answer again draws nothing anew", async () => {
   span = { ...SPAN, state: "failed", retry_s: 1 };
   const seen = await watch("tracks", 5000, 500);
-  expect(asked.length).toBeGreaterThan(3);
+  expect(routes.length).toBeGreaterThan(3);
   expect(seen.filter(({ state }) => state === "ready")).toHaveLength(1);
 });
 
@@ -170,10 +170,10 @@ it("what was there stays while the server is silent", async () => {
 it("an error is final, until the page is opened again", async () => {
   served = () => json({ error: { code: "bad", message: "no", hint: "" } }, 422);
   expect(await show("views", 60_000)).toMatchObject({ state: "failed" });
-  expect(asked).toHaveLength(1);
+  expect(routes).toHaveLength(1);
   await show("other");
   await show("views");
-  expect(asked).toHaveLength(3);
+  expect(routes).toHaveLength(3);
 });
 
 it("what one answer says of a broken file the runs are asked about at once", async () => {
@@ -186,7 +186,7 @@ it("what one answer says of a broken file the runs are asked about at once", asy
   served = () => json({ error: { code: "empty_file", message: "no", hint: "" } }, 422);
   function Page() {
     const { runs } = useRuns();
-    useRunsAfter(useAnswer(runs.state === "ready" ? "views" : null, TRACE).state === "failed");
+    useRefetchRuns(useAnswer(runs.state === "ready" ? "views" : null, TRACE).state === "failed");
     return null;
   }
   act(() => root.render(createElement(QueryClientProvider, { client }, createElement(Page))));

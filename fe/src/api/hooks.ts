@@ -1,60 +1,60 @@
-/** Answers of the server as React state: of the files as they are, never a stale mix. */
+/** Answers of the server as React state, always of the current state of the files. */
 import { keepPreviousData, queryOptions, skipToken, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { askOnce, isPassing, waitMs } from "./answers";
 import { ApiError, apiUrl, fetchJson, type Query } from "./client";
 import type { FileState } from "./fileState";
-import { resourceOf, type Resource } from "./resource";
+import { fetchCountingBusy, isTransient, retryDelayMs } from "./queryClient";
+import { toResource, type Resource } from "./resource";
 import { useFileState } from "./runs";
 import type { View } from "./types";
 
-/** What to ask: a route, and its parameters; they name the trace. */
-export interface Question {
+/** A route and its parameters, which name the trace. */
+export interface Request {
   readonly route: string;
   readonly query: Query;
 }
 
 /**
- * The answer of `route`; null asks nothing. While the next one is fetched, `last` is the one before.
+ * The answer of `route`; null sends no request. While the next answer is fetched, `last` is the previous one.
  *
- * @param about The traces the answer is about, where those are more than `query` names.
+ * @param about Names the traces that the answer depends on, where these are more than `query` names.
  */
 export function useAnswer<T>(route: string | null, query: Query, about: Query = query): Resource<T> {
   const files = useFileState(about);
   const { data, status, isPlaceholderData, error, failureReason } = useQuery(answerOptions(route === null ? null : { route, query }, files));
-  const isThere = status === "success" && !isPlaceholderData;
+  const hasData = status === "success" && !isPlaceholderData;
   const reason = error ?? failureReason;
-  return useMemo(() => resourceOf<T>(isThere, data, reason), [isThere, data, reason]);
+  return useMemo(() => toResource<T>(hasData, data, reason), [hasData, data, reason]);
 }
 
-/** Several answers about the same traces, in the order of the questions. */
-export function useAnswers<T>(questions: readonly Question[], about: Query): readonly Resource<T>[] {
+/** Several answers about the same traces, in the order of the requests. */
+export function useAnswers<T>(requests: readonly Request[], about: Query): readonly Resource<T>[] {
   const files = useFileState(about);
-  return useQueries({ queries: questions.map((question) => answerOptions(question, files)), combine: resourcesOf }) as readonly Resource<T>[];
+  return useQueries({ queries: requests.map((request) => answerOptions(request, files)), combine: toResources }) as readonly Resource<T>[];
 }
 
 export function useView(name: string | null, query: Query): Resource<View> {
   return useAnswer<View>(name === null ? null : `view/${name}`, query);
 }
 
-/** How an answer is asked for; the state of its files is part of its name. */
-function answerOptions(question: Question | null, files: FileState) {
-  const url = question === null ? null : apiUrl(question.route, question.query);
+/** Query options of one answer; the state of its files is part of the key. */
+function answerOptions(request: Request | null, files: FileState) {
+  const url = request === null ? null : apiUrl(request.route, request.query);
   const retryMs = files.retryS === null ? null : 1000 * Math.max(1, files.retryS);
   return queryOptions({
     queryKey: ["answer", url, files.key],
-    queryFn: url === null ? skipToken : (context) => askOnce(context, (signal) => fetchJson(url, signal)),
+    queryFn: url === null ? skipToken : (context) => fetchCountingBusy(context, (signal) => fetchJson(url, signal)),
     placeholderData: keepPreviousData,
-    // An answer without the failed files is asked for anew; of none, its failure is shown meanwhile.
+    // Failed files that may recover: the answer is fetched again; without an answer the failure shows meanwhile.
     refetchInterval: retryMs ?? false,
-    retry: (_, error) => isPassing(error) || (retryMs !== null && error instanceof ApiError),
-    retryDelay: (_, error) => (isPassing(error) ? waitMs(error) : (retryMs ?? 0)),
+    retry: (_, error) => isTransient(error) || (retryMs !== null && error instanceof ApiError),
+    retryDelay: (_, error) => (isTransient(error) ? retryDelayMs(error) : (retryMs ?? 0)),
   });
 }
 
-function resourcesOf(results: readonly UseQueryResult[]): readonly Resource<unknown>[] {
+function toResources(results: readonly UseQueryResult[]): readonly Resource<unknown>[] {
   return results.map(({ data, status, isPlaceholderData, error, failureReason }) =>
-    resourceOf(status === "success" && !isPlaceholderData, data, error ?? failureReason),
+    toResource(status === "success" && !isPlaceholderData, data, error ?? failureReason),
   );
 }

@@ -1,6 +1,6 @@
-/** An answer as React state: how far it is, and what there is meanwhile. */
-import { BUSY_TRIES } from "./answers";
+/** An answer of the server as a state: loading, pending, ready or failed. */
 import { ApiError, BusyError, NO_ANSWER, PendingError } from "./client";
+import { BUSY_TRIES } from "./queryClient";
 import type { Failure, Span } from "./types";
 
 export type Resource<T> =
@@ -10,17 +10,17 @@ export type Resource<T> =
   | { readonly state: "failed"; readonly failure: Failure };
 
 /**
- * @param isThere Whether `data` is the answer to this question, not to the one before.
- * @param reason Why there is none yet, or none at all.
+ * @param hasData Whether `data` is the answer to this request, not to the previous one.
+ * @param reason Why there is no answer, or not yet.
  */
-export function resourceOf<T>(isThere: boolean, data: unknown, reason: Error | null): Resource<T> {
-  if (isThere) return { state: "ready", data: data as T };
+export function toResource<T>(hasData: boolean, data: unknown, reason: Error | null): Resource<T> {
+  if (hasData) return { state: "ready", data: data as T };
   if (reason instanceof PendingError) return { state: "pending", span: reason.span };
   const isPatient = reason instanceof BusyError && reason.tries < BUSY_TRIES;
-  // What was there stays; that the server is silent is said above it.
+  // The last data stays; a banner says that the server does not answer.
   if (reason instanceof ApiError && reason.failure.code === NO_ANSWER && data !== undefined) return { state: "loading", last: data as T };
   if (reason instanceof ApiError && !isPatient) return { state: "failed", failure: reason.failure };
-  // Nothing the server said: a fault of the page.
+  // Not an error of the server: a bug of the page.
   if (reason !== null && !isPatient) throw reason;
   return { state: "loading", last: (data as T | undefined) ?? null };
 }

@@ -1,40 +1,40 @@
-/** The runs, kept up to date, with what does not answer. */
+/** The list of runs, polled, with the outages of its sources. */
 import { queryOptions, useQuery, useQueryClient, type QueryClient, type QueryFunctionContext } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
 
-import { answers } from "./answers";
 import { ApiError, apiUrl, fetchJson, NO_ANSWER, type Query } from "./client";
 import { fileState, type FileState } from "./fileState";
+import { serverOutage, outagesOf, type Outage } from "./outages";
+import { queryClient } from "./queryClient";
 import type { Resource } from "./resource";
-import { serverSilence, silencesOf, type Silence } from "./silences";
 import type { Failure, Runs } from "./types";
 
 const BUSY_MS = 600;
-const CALM_MS = 5000;
+const IDLE_MS = 5000;
 const FIRST_RETRY_MS = 3000;
 const LONGEST_RETRY_MS = 30_000;
-/** The server answers this question from what it knows; one that takes so long is none. */
-const ANSWER_MS = 20_000;
-/** A place is asked by then, and the next answer may be that it is back. */
-const AFTER_TRY_MS = 1000;
+/** The server answers from memory; an answer that takes longer counts as none. */
+const TIMEOUT_MS = 20_000;
+/** After this time a retried location may be available again. */
+const AFTER_RETRY_MS = 1000;
 
-/** The last answer of the server, and who does not answer since. */
+/** The last answer of the server, and what does not answer now. */
 export interface RunsState {
   readonly runs: Resource<Runs>;
-  readonly silences: readonly Silence[];
+  readonly outages: readonly Outage[];
 }
 
-/** An answer of the server, its silent places apart: their times differ each time. */
-interface Known {
+/** An answer of the server with its outages split off, as their times differ each time. */
+interface RunsData {
   readonly runs: Runs;
-  readonly silences: readonly Silence[];
+  readonly outages: readonly Outage[];
 }
 
-/** The server does not answer; `silence` says since when. */
-class SilentServer extends ApiError {
+/** The server does not answer; `outage` has the time since. */
+class ServerOutage extends ApiError {
   constructor(
     failure: Failure,
-    readonly silence: Silence,
+    readonly outage: Outage,
   ) {
     super(failure, 0);
   }
@@ -42,11 +42,11 @@ class SilentServer extends ApiError {
 
 const KEY = ["runs"];
 
-/** Asked again while something moves, and now and then for new files; not while the page is hidden. */
-const RUNS = queryOptions<Known>({
+/** Polled often while a file is parsed, and now and then for new files; not while the page is hidden. */
+const RUNS = queryOptions<RunsData>({
   queryKey: KEY,
-  queryFn: askRuns,
-  refetchInterval: ({ state }) => (state.data === undefined ? CALM_MS : untilNext(state.data)),
+  queryFn: fetchRuns,
+  refetchInterval: ({ state }) => (state.data === undefined ? IDLE_MS : refetchDelayMs(state.data)),
   refetchOnWindowFocus: "always",
   retry: true,
   retryDelay: retryMs,
@@ -55,46 +55,46 @@ const RUNS = queryOptions<Known>({
 
 export function useRuns(): RunsState {
   const { data, failureReason } = useQuery(RUNS);
-  return useMemo(() => stateOf(data ?? null, failureReason), [data, failureReason]);
+  return useMemo(() => toRunsState(data ?? null, failureReason), [data, failureReason]);
 }
 
-/** Now, and not at the next turn: something just became known. */
-export async function askRunsAgain(): Promise<void> {
-  await answers.refetchQueries({ queryKey: KEY });
+/** Fetches the runs now instead of at the next poll. */
+export async function refetchRuns(): Promise<void> {
+  await queryClient.refetchQueries({ queryKey: KEY });
 }
 
-/** What one answer says of a trace the runs tell too: the page may go on to the next that can be read. */
-export function useRunsAfter(hasFailed: boolean): void {
+/** A view that fails says something about its run: with a fresh list the page may go on to the next readable run. */
+export function useRefetchRuns(hasFailed: boolean): void {
   const client = useQueryClient();
   useEffect(() => {
     if (hasFailed) void client.refetchQueries({ queryKey: KEY });
   }, [client, hasFailed]);
 }
 
-const NOTHING_KNOWN: FileState = { key: "", retryS: null };
+const UNKNOWN: FileState = { key: "", retryS: null };
 
-/** What `/runs` says of the files that `query` is about. */
+/** The state of the files that `query` is about. */
 export function useFileState(query: Query): FileState {
   const named = JSON.stringify(query);
-  const select = useCallback(({ runs }: Known) => fileState(runs, JSON.parse(named) as Query), [named]);
-  // Only listens: the frame of the page asks.
+  const select = useCallback(({ runs }: RunsData) => fileState(runs, JSON.parse(named) as Query), [named]);
+  // A listener only: the frame of the page polls.
   const { data } = useQuery({ ...RUNS, enabled: false, refetchInterval: false, select });
-  return data ?? NOTHING_KNOWN;
+  return data ?? UNKNOWN;
 }
 
-/** What was known is still shown: a page that is being read must not go blank. */
-function stateOf(known: Known | null, reason: Error | null): RunsState {
-  const places = known?.silences ?? [];
-  if (reason !== null && !(reason instanceof SilentServer)) throw reason;
+/** The last answer is still shown when the server stops answering: the page must not go blank. */
+function toRunsState(data: RunsData | null, reason: Error | null): RunsState {
+  const sourceOutages = data?.outages ?? [];
+  if (reason !== null && !(reason instanceof ServerOutage)) throw reason;
   const runs: Resource<Runs> =
-    known !== null ? { state: "ready", data: known.runs } : reason !== null ? { state: "failed", failure: reason.failure } : { state: "loading", last: null };
-  return { runs, silences: reason === null ? places : [reason.silence, ...places] };
+    data !== null ? { state: "ready", data: data.runs } : reason !== null ? { state: "failed", failure: reason.failure } : { state: "loading", last: null };
+  return { runs, outages: reason === null ? sourceOutages : [reason.outage, ...sourceOutages] };
 }
 
-function untilNext({ runs, silences }: Known): number {
+function refetchDelayMs({ runs, outages }: RunsData): number {
   if (isBusy(runs)) return BUSY_MS;
-  const tries = silences.map(({ nextTryMs }) => Math.max(0, nextTryMs - Date.now()) + AFTER_TRY_MS);
-  return Math.min(CALM_MS, ...tries);
+  const tries = outages.map(({ nextTryMs }) => Math.max(0, nextTryMs - Date.now()) + AFTER_RETRY_MS);
+  return Math.min(IDLE_MS, ...tries);
 }
 
 function isBusy(runs: Runs): boolean {
@@ -104,28 +104,28 @@ function isBusy(runs: Runs): boolean {
   );
 }
 
-/** @param failures Before this one. */
+/** @param failures Number of failures before this one. */
 function retryMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
 }
 
-async function askRuns({ client, signal }: QueryFunctionContext): Promise<Known> {
-  const late = AbortSignal.timeout(ANSWER_MS);
+async function fetchRuns({ client, signal }: QueryFunctionContext): Promise<RunsData> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const answer = await fetchJson<Runs>(apiUrl("runs"), AbortSignal.any([signal, late]));
-    const silences = silencesOf(answer, Date.now(), client.getQueryData<Known>(KEY)?.silences ?? []);
-    return { runs: { ...answer, silent_places: [] }, silences };
+    const answer = await fetchJson<Runs>(apiUrl("runs"), AbortSignal.any([signal, timeout]));
+    const outages = outagesOf(answer, Date.now(), client.getQueryData<RunsData>(KEY)?.outages ?? []);
+    return { runs: { ...answer, silent_places: [] }, outages };
   } catch (error) {
     if (signal.aborted) throw error;
-    const hint = "The page asks again by itself.";
-    const failure = late.aborted ? { code: NO_ANSWER, message: `The server took longer than ${ANSWER_MS / 1000} s.`, hint } : (error as ApiError).failure;
-    throw silent(client, failure);
+    const hint = "The page retries automatically.";
+    const failure = timeout.aborted ? { code: NO_ANSWER, message: `The server took longer than ${TIMEOUT_MS / 1000} s.`, hint } : (error as ApiError).failure;
+    throw toServerOutage(client, failure);
   }
 }
 
-function silent(client: QueryClient, failure: Failure): SilentServer {
+function toServerOutage(client: QueryClient, failure: Failure): ServerOutage {
   const state = client.getQueryState(KEY);
   const before = state?.fetchFailureReason;
-  const old = before instanceof SilentServer ? before.silence : null;
-  return new SilentServer(failure, serverSilence(failure, Date.now(), retryMs(state?.fetchFailureCount ?? 0), old));
+  const old = before instanceof ServerOutage ? before.outage : null;
+  return new ServerOutage(failure, serverOutage(failure, Date.now(), retryMs(state?.fetchFailureCount ?? 0), old));
 }

@@ -1,19 +1,19 @@
-/** The frame: bar, rail, and the page of the view that the address names. */
+/** The frame: top bar, rail, and the page of the view named in the address. */
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 
 import type { Resource } from "../api/resource";
-import { useRuns, useRunsAfter } from "../api/runs";
+import { useRuns, useRefetchRuns } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { renderPage } from "../pages";
 import { resolveTarget, type Target } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
 import { Outline, Skeleton } from "../ui/Skeleton";
-import { FailureCard, NothingCard, PendingCard } from "../ui/stateCards";
+import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { EmptyLogdir } from "./EmptyLogdir";
-import { GoneCard } from "./GoneCard";
+import { MissingTraceCard } from "./MissingTraceCard";
+import { Outages } from "./Outages";
 import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
-import { Silences } from "./Silences";
 import { TopBar } from "./TopBar";
 import { useViews, viewList } from "./views";
 
@@ -21,14 +21,14 @@ const FIRST_VIEW = "overview";
 
 export function App() {
   const params = useParams();
-  const { runs, silences } = useRuns();
-  const known = runs.state === "ready" ? runs.data : null;
-  const target = useTarget(known);
-  const isThere = target !== null && target.unknown === null;
-  const hasViews = isThere && target.span.state !== "failed";
-  const views = useViews(isThere ? target : null);
-  useRunsAfter(views.state === "failed");
-  useNaming(known, target, views);
+  const { runs, outages: silences } = useRuns();
+  const knownRuns = runs.state === "ready" ? runs.data : null;
+  const target = useTarget(knownRuns);
+  const hasTrace = target !== null && target.unknown === null;
+  const hasViews = hasTrace && target.span.state !== "failed";
+  const views = useViews(hasTrace ? target : null);
+  useRefetchRuns(views.state === "failed");
+  useRunInAddress(knownRuns, target, views);
   const [isChoosing, setChoosing] = useState(false);
   const list = useMemo(() => viewList(views), [views]);
   const name = params["view"] ?? FIRST_VIEW;
@@ -45,30 +45,30 @@ export function App() {
           document.getElementById("content")?.focus();
         }}
       >
-        Skip to the page
+        Skip to content
       </a>
-      <TopBar runs={known} target={target} view={info} views={list} isChoosing={isChoosing} onChoose={setChoosing} />
+      <TopBar runs={knownRuns} target={target} view={info} views={list} isChoosing={isChoosing} onChoose={setChoosing} />
       {hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Views" />}
       <main className="main" id="content" tabIndex={-1}>
-        <Silences silences={silences} />
+        <Outages outages={silences} />
         <Content runs={runs} target={target} views={views} list={list} info={info} name={name} onChoose={() => setChoosing(true)} />
       </main>
     </div>
   );
 }
 
-/** A run that nobody named stays the one that is shown, until it turns out to be broken. */
+/** The target of the address. A run shown without being named stays the current one, unless it is broken. */
 function useTarget(runs: Runs | null): Target | null {
   const params = useParams();
-  const [kept, setKept] = useState<string | null>(null);
-  const target = useMemo(() => (runs === null ? null : resolveTarget(runs, params, kept)), [runs, params, kept]);
+  const [currentRun, setCurrentRun] = useState<string | null>(null);
+  const target = useMemo(() => (runs === null ? null : resolveTarget(runs, params, currentRun)), [runs, params, currentRun]);
   const shown = runs === null || runs.discovering ? null : (target?.run.name ?? null);
-  if (shown !== null && shown !== kept) setKept(shown);
+  if (shown !== null && shown !== currentRun) setCurrentRun(shown);
   return target;
 }
 
-/** A default that gave an answer goes into the address: the link then means the same when more runs have come. */
-function useNaming(runs: Runs | null, target: Target | null, views: Resource<Views>): void {
+/** Writes the default run into the address once it has answered: the link stays valid when more runs appear. */
+function useRunInAddress(runs: Runs | null, target: Target | null, views: Resource<Views>): void {
   const { run } = useParams();
   const isOne = runs === null || runs.discovering || runs.runs.length < 2;
   const name = run !== undefined || isOne || views.state !== "ready" ? null : (target?.run.name ?? null);
@@ -87,9 +87,9 @@ interface ContentProps {
   readonly onChoose: () => void;
 }
 
-/** Every page has a heading; a card that stands in its place gets one that is only heard. */
+/** Every page has a heading; a placeholder card gets one for screen readers only. */
 function Content(props: ContentProps) {
-  const card = cardInstead(props);
+  const card = placeholderCard(props);
   if (card !== null) {
     return (
       <div className="page">
@@ -107,14 +107,14 @@ function Content(props: ContentProps) {
   );
 }
 
-/** What is shown in place of the page, null where there is one. */
-function cardInstead({ runs, target, views, info, name, onChoose }: ContentProps): ReactNode {
+/** The card shown instead of the page; null when there is a page. */
+function placeholderCard({ runs, target, views, info, name, onChoose }: ContentProps): ReactNode {
   if (runs.state === "failed") return <FailureCard title="Cannot list the runs" failure={runs.failure} />;
-  if (runs.state !== "ready") return <Skeleton>Asking the server which runs there are …</Skeleton>;
+  if (runs.state !== "ready") return <Skeleton>Loading the list of runs …</Skeleton>;
   if (target === null) {
     return runs.data.discovering ? <Skeleton>Looking for traces …</Skeleton> : <EmptyLogdir runs={runs.data} />;
   }
-  if (target.unknown !== null) return <GoneCard runs={runs.data} unknown={target.unknown} onChoose={onChoose} />;
+  if (target.unknown !== null) return <MissingTraceCard runs={runs.data} unknown={target.unknown} onChoose={onChoose} />;
   const { span } = target;
   if (span.state === "failed" && span.error !== null && views.state !== "pending") {
     return <FailureCard title="This trace could not be read" file={span.file} failure={span.error} />;
@@ -137,7 +137,7 @@ function cardInstead({ runs, target, views, info, name, onChoose }: ContentProps
   }
   if (info === null) {
     const failure = { code: "unknown", message: `There is no view “${name}”.`, hint: "Choose one on the left." };
-    return <FailureCard title="This link leads to nothing" failure={failure} />;
+    return <FailureCard title="Unknown view" failure={failure} />;
   }
-  return info.available ? null : <NothingCard view={info} reason={info.reason ?? "Nothing to show."} />;
+  return info.available ? null : <NoDataCard view={info} reason={info.reason ?? "Nothing to show."} />;
 }

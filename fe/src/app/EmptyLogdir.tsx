@@ -1,4 +1,4 @@
-/** No trace found: what is looked for, and how to make one. */
+/** The page without any trace: which files are traces, and how to record one. */
 import { useAnswer } from "../api/hooks";
 import type { About, Runs } from "../api/types";
 import { visibleText } from "../lib/visibleText";
@@ -14,7 +14,7 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
     for batch in loader:
         train(batch); profiler.step()`;
 
-/** The problem of a folder that is simply empty is what the rest of the page is about. */
+/** An empty folder needs no error: the rest of the page is about it. */
 const JUST_EMPTY = "no_traces";
 
 export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
@@ -24,8 +24,8 @@ export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
   if (runs.problem !== null && runs.problem.code !== JUST_EMPTY) {
     return (
       <div className="page empty">
-        <FailureCard title="The place of the traces cannot be read" failure={runs.problem} />
-        <p className="soft">It is asked again by itself: what it holds appears here once it can be read.</p>
+        <FailureCard title="The trace location cannot be read" failure={runs.problem} />
+        <p className="soft">The location is retried automatically; its traces appear here as soon as it can be read.</p>
       </div>
     );
   }
@@ -38,22 +38,22 @@ export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
         <div className="body">
           {logdir !== null && (
             <p>
-              Looked in <span className="mono">{logdir}</span> and every folder below it.
+              Searched <span className="mono">{logdir}</span> and every folder below it.
             </p>
           )}
           <p>
-            Traces are told by what they hold, whatever their names: of torch.profiler (
+            Traces are recognized by their content, whatever their names: torch.profiler (
             <span className="mono">WORKER.STAMP.pt.trace.json.gz</span>, <span className="mono">trace.json</span>, <span className="mono">.pftrace</span> …), Nsight
-            Systems, Paddle, Ascend and MindSpore. Each folder that holds some is a run. New files appear here by themselves.
+            Systems, Paddle, Ascend and MindSpore. Each folder with traces is a run. New files appear here automatically.
           </p>
           <LeftOut runs={runs} />
           {runs.notes.map((note, index) => (
             <p key={index}>{visibleText(note)}</p>
           ))}
-          <p>These lines make one:</p>
+          <p>This code records one:</p>
           <pre className="code">{code}</pre>
           <p>
-            <CopyButton text={code} label="Copy these lines" className="button" />
+            <CopyButton text={code} label="Copy the code" className="button" />
           </p>
         </div>
       </section>

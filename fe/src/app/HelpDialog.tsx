@@ -1,4 +1,4 @@
-/** Keys, the grammar of filters, and the few settings. */
+/** Keys, the filter syntax, and the settings. */
 import { useEffect, useRef } from "react";
 
 import { EditorForm } from "../source/EditorForm";
@@ -21,12 +21,12 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 const FILTERS: readonly (readonly [string, string])[] = [
-  ["gemm", "text that contains it; capitals do not matter"],
+  ["gemm", "text that contains it, in upper or lower case"],
   ["!nccl", "text that does not contain it"],
   ["=aten::add", "exactly this text"],
-  ["=~^aten::(conv|mm)", "a regular expression; !=~ for what it does not find"],
+  ["=~^aten::(conv|mm)", "a regular expression; !=~ for text that does not match"],
   [">100   <=5", "numbers, in the unit of the header"],
-  [">2ms   >1GB", "numbers with a unit of their own"],
+  [">2ms   >1GB", "numbers with a unit"],
   ["10..20", "a range, both ends included"],
   ["-", "no value;  !- any value"],
 ];
@@ -68,8 +68,8 @@ export function HelpDialog({ open, onOpen, onClose }: Props) {
         </section>
       </div>
       <p>
-        Everything on screen stands in the address: a copied link shows a colleague the same. Each header says on hover what
-        its numbers mean; hover a number for its exact value, and a “–” for why there is none. “est.” marks estimates, † leads to a note on the quality of the number.
+        The address holds everything on screen: a copied link shows a colleague the same page. Hover a header for what its numbers mean, a
+        number for its exact value, and a “–” for why it is missing. “est.” marks estimates; † links to a note on the quality of the number.
       </p>
       <EditorForm />
     </dialog>

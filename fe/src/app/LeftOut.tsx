@@ -1,16 +1,16 @@
-/** Files that are no trace at first sight, or may not be read: which, why, and a way to open them all the same. */
+/** Files that were left out of the runs: which, why, and a button that opens them anyway. */
 import { useState } from "react";
 
-import { askFor } from "../api/answers";
 import { ApiError, apiUrl, fetchJson } from "../api/client";
-import { askRunsAgain } from "../api/runs";
+import { fetchUncached } from "../api/queryClient";
+import { refetchRuns } from "../api/runs";
 import type { LeftOutFile, Opened, Runs } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { NO_SELECTION } from "../state/selection";
 import { navigate } from "../state/urlStore";
 
-/** JSON of another kind lies about everywhere: it is listed, but not counted as missing. */
+/** Other JSON files are everywhere: they are listed, but not counted as missing. */
 const ORDINARY = "not_a_trace";
 
 interface Props {
@@ -26,8 +26,8 @@ export function LeftOut({ runs: { left_out: files, left_out_counts: counts }, on
   const open = async (name: string) => {
     setProblem(null);
     try {
-      const { run, worker, span } = await askFor(apiUrl("open", { name }), fetchJson<Opened>);
-      await askRunsAgain();
+      const { run, worker, span } = await fetchUncached(apiUrl("open", { name }), fetchJson<Opened>);
+      await refetchRuns();
       navigate({ run, worker, span, ...NO_SELECTION });
       onOpened?.();
     } catch (error) {
@@ -62,12 +62,12 @@ export function LeftOut({ runs: { left_out: files, left_out_counts: counts }, on
   );
 }
 
-/** What is said of a file behind its name: its sentence begins with that. */
+/** The reason without the file name with which its sentence begins. */
 export function restOf({ name, text }: LeftOutFile): string {
   return text.startsWith(`${name} `) ? text.slice(name.length + 1) : text;
 }
 
-/** "3 files were left out", or of what is no trace anyway "5 other JSON files". */
+/** "3 files were left out"; for files that are not traces anyway "5 other JSON files". */
 export function leftOutText(counts: Readonly<Record<string, number>>): string {
   const ordinary = counts[ORDINARY] ?? 0;
   const missing = Object.values(counts).reduce((sum, count) => sum + count, 0) - ordinary;

@@ -1,10 +1,10 @@
-/** Keeps the frame when a page breaks: a fault of ours, or a part of it that could not be fetched. */
+/** Keeps the frame usable when a page throws: a bug, or a chunk of code that could not be fetched. */
 import { Component, type ReactNode } from "react";
 
 import { FailureCard } from "../ui/stateCards";
 
 interface Props {
-  /** What the page is about: another one is tried anew. */
+  /** Identifies the page; the error is cleared when it changes. */
   readonly about: string;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** The views. One that has nothing to show is greyed and says why; never missing without a word. */
+/** The list of views. A view without data is greyed out, with the reason on hover. */
 import { Fragment } from "react";
 
 import type { ViewInfo } from "../api/types";

@@ -1,4 +1,4 @@
-/** Looks for a name in every view that lists names, and says how often it is there. */
+/** Searches a name in every view that lists names, and counts the matches. */
 import { useEffect, useRef, useState } from "react";
 
 import { useView } from "../api/hooks";
@@ -11,7 +11,7 @@ import { goToView, useParams } from "../state/urlStore";
 import { isTyping } from "../ui/isTyping";
 
 /** Views with a table of names: view → its table. */
-const SEARCHED: Readonly<Record<string, string>> = {
+const SEARCHED_TABLES: Readonly<Record<string, string>> = {
   operators: "operators",
   kernels: "kernels",
   modules: "modules",
@@ -26,11 +26,11 @@ interface Props {
 
 export function SearchBox({ target, views }: Props) {
   const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
+  const [query, setQuery] = useState("");
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(text.trim()), TYPING_MS);
+    const timer = setTimeout(() => setQuery(text.trim()), TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   useEffect(() => {
@@ -42,9 +42,9 @@ export function SearchBox({ target, views }: Props) {
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, []);
-  const searched = views.filter((view) => view.available && view.name in SEARCHED);
+  const searched = views.filter((view) => view.available && view.name in SEARCHED_TABLES);
   const go = (view: string) => {
-    goToView(view, { [`${SEARCHED[view] ?? view}.q`]: text.trim() });
+    goToView(view, { [`${SEARCHED_TABLES[view] ?? view}.q`]: text.trim() });
     setOpen(false);
   };
   return (
@@ -72,10 +72,10 @@ export function SearchBox({ target, views }: Props) {
           if (event.key === "Enter" && text.trim() !== "" && searched[0] !== undefined) go(searched[0].name);
         }}
       />
-      {open && asked !== "" && (
+      {open && query !== "" && (
         <div className="popover menu" style={{ right: 0, top: 32 }}>
           {searched.map((view) => (
-            <Hit key={view.name} view={view} text={asked} target={target} onGo={() => go(view.name)} />
+            <Hit key={view.name} view={view} text={query} target={target} onGo={() => go(view.name)} />
           ))}
         </div>
       )}
@@ -92,7 +92,7 @@ interface HitProps {
 
 function Hit({ view, text, target, onGo }: HitProps) {
   const params = useParams();
-  const table = SEARCHED[view.name] ?? view.name;
+  const table = SEARCHED_TABLES[view.name] ?? view.name;
   const answer = useView(view.name, {
     ...traceQuery(target),
     ...selectionQuery(params),

@@ -6,7 +6,7 @@ it("says what is selected", () => {
   expect(selectionText({})).toBeNull();
   expect(selectionText({ steps: "5" })).toBe("Step 5");
   expect(selectionText({ steps: "5:8" })).toBe("Steps 5:8");
-  expect(selectionText({ start_us: "1000", end_us: "3500" })).toBe("2.500 ms of time");
+  expect(selectionText({ start_us: "1000", end_us: "3500" })).toBe("2.50 ms range");
 });
 
 it("names the exact range", () => {

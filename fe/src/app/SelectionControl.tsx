@@ -1,38 +1,38 @@
-/** The part of the trace every view looks at, and what cuts it into iterations, as chips that can be taken away. */
+/** The selected part of the trace and the choice of iterations, as removable chips. */
 import { useRef, useState, type ReactNode } from "react";
 
 import { exactValue, formatValue } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
 import { visibleText } from "../lib/visibleText";
 import { KeyNodeDialog } from "../pages/iterationsBy/KeyNodeDialog";
-import { takeCut } from "../pages/iterationsBy/useKeyNodes";
+import { setIterationsBy } from "../pages/iterationsBy/useKeyNodes";
 import type { Params } from "../state/address";
-import { cutText } from "../state/iterationsBy";
-import { WHOLE } from "../state/selection";
+import { iterationsByText } from "../state/iterationsBy";
+import { NO_PART } from "../state/selection";
 import type { Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
 import { CloseIcon } from "../ui/icons";
 import { Popover } from "../ui/Popover";
 import { SelectionForm } from "./SelectionForm";
 
-/** Of a name in the bar; its title has all of it. */
-const MOST_CHARACTERS = 40;
+/** Length of a name in the bar; its title has the full name. */
+const MAX_CHARACTERS = 40;
 
 export function SelectionControl({ target }: { readonly target: Target }) {
   const params = useParams();
   const [isChoosing, setChoosing] = useState(false);
   const opener = useRef<HTMLSpanElement>(null);
   const text = selectionText(params);
-  const cut = cutText(params["iterations_by"]);
+  const iterations = iterationsByText(params["iterations_by"]);
   return (
     <>
-      {cut !== null && (
-        <Chip kind="cut" title={`Every view counts by these iterations.\n${visibleText(cut)}`} remove="Cut by the steps of the trace again" onRemove={() => takeCut()}>
-          {shortenMiddle(visibleText(cut), MOST_CHARACTERS)}
+      {iterations !== null && (
+        <Chip kind="cut" title={`Every view uses these iterations.\n${visibleText(iterations)}`} remove="Use the steps of the trace again" onRemove={() => setIterationsBy()}>
+          {shortenMiddle(visibleText(iterations), MAX_CHARACTERS)}
         </Chip>
       )}
       {text !== null && (
-        <Chip kind="part" title={selectionTitle(params)} remove="Remove the selection" onRemove={() => navigate(WHOLE)}>
+        <Chip kind="part" title={selectionTitle(params)} remove="Remove the selection" onRemove={() => navigate(NO_PART)}>
           {visibleText(text)}
         </Chip>
       )}
@@ -43,8 +43,8 @@ export function SelectionControl({ target }: { readonly target: Target }) {
               params={params}
               target={target}
               onDone={close}
-              onCut={() => {
-                // The dialog gives the keyboard back to what had it, which is still there then.
+              onChooseIterations={() => {
+                // The dialog returns the focus to the element that had it, so that must outlive the popover.
                 opener.current?.querySelector("button")?.focus();
                 close();
                 setChoosing(true);
@@ -78,22 +78,22 @@ function Chip({ kind, title, remove, onRemove, children }: ChipProps) {
   );
 }
 
-/** "Steps 5:8", "a range of 12.3 ms", or null for everything. */
+/** "Steps 5:8", "12.3 ms range", or null for everything. */
 export function selectionText(params: Params): string | null {
   const { steps, start_us: start, end_us: end, phase, domain } = params as Record<string, string | undefined>;
   const parts: string[] = [];
-  const one = cutText(params["iterations_by"]) === null ? "Step" : "Iteration";
+  const one = iterationsByText(params["iterations_by"]) === null ? "Step" : "Iteration";
   if (steps !== undefined) parts.push(`${one}${/[:,]/.test(steps) ? "s" : ""} ${steps}`);
-  if (start !== undefined && end !== undefined) parts.push(`${formatValue(Number(end) - Number(start), "us")} of time`);
-  else if (start !== undefined) parts.push("from a time on");
-  else if (end !== undefined) parts.push("until a time");
+  if (start !== undefined && end !== undefined) parts.push(`${formatValue(Number(end) - Number(start), "us")} range`);
+  else if (start !== undefined) parts.push("from a start time");
+  else if (end !== undefined) parts.push("up to an end time");
   if (phase !== undefined) parts.push(`phase ${phase}`);
   if (domain !== undefined) parts.push(`domain ${visibleText(domain)}`);
-  if (params["forward_start"] !== undefined || params["backward_end"] !== undefined) parts.push("phases with borders of its own");
+  if (params["forward_start"] !== undefined || params["backward_end"] !== undefined) parts.push("custom phase boundaries");
   return parts.length > 0 ? parts.join(", ") : null;
 }
 
-/** The exact range: trace time is counted from an arbitrary moment, so it is no text for the bar. */
+/** The exact range, for hovering: trace time counts from an arbitrary moment and would be unreadable in the bar. */
 export function selectionTitle(params: Params): string {
   const edge = (key: string) => (params[key] === undefined ? "open" : exactValue(Number(params[key]), "us"));
   const time = "start_us" in params || "end_us" in params ? `\nTrace time ${edge("start_us")} to ${edge("end_us")}` : "";

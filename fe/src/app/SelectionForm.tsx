@@ -1,12 +1,12 @@
-/** Steps or a time range as typed, with what there is to choose from. */
+/** A form for the selected steps or time range, with the available ones. */
 import { useState, type SyntheticEvent } from "react";
 
 import { useAnswer, useView } from "../api/hooks";
 import type { TimelineTracksAnswer } from "../generated/schema";
 import { visibleText } from "../lib/visibleText";
 import type { Params } from "../state/address";
-import { cutText } from "../state/iterationsBy";
-import { cutQuery } from "../state/selection";
+import { iterationsByText } from "../state/iterationsBy";
+import { iterationsByQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate } from "../state/urlStore";
 import { PAGE_ROWS } from "../table/useRows";
@@ -16,17 +16,17 @@ interface Props {
   readonly params: Params;
   readonly target: Target;
   readonly onDone: () => void;
-  /** Something else is to cut the trace. */
-  readonly onCut: () => void;
+  /** Opens the choice of iterations. */
+  readonly onChooseIterations: () => void;
 }
 
-export function SelectionForm({ params, target, onDone, onCut }: Props) {
+export function SelectionForm({ params, target, onDone, onChooseIterations }: Props) {
   const names = useSteps(target, params);
-  const cut = cutText(params["iterations_by"]);
-  const one = cut === null ? "step" : "iteration";
+  const iterations = iterationsByText(params["iterations_by"]);
+  const noun = iterations === null ? "step" : "iteration";
   const clock = useClock(target);
   const [steps, setSteps] = useState(params["steps"] ?? "");
-  // Null while untouched: what the address says stays exactly that.
+  // Null while untouched: then the value in the address stays exactly as it is.
   const [start, setStart] = useState<string | null>(null);
   const [end, setEnd] = useState<string | null>(null);
   const timeParam = (typed: string | null, key: string) => (typed === null || clock === null ? params[key] : parseTime(typed, clock));
@@ -39,19 +39,19 @@ export function SelectionForm({ params, target, onDone, onCut }: Props) {
   return (
     <form className="selection-form" onSubmit={apply}>
       <p className="soft">
-        {cut === null ? "Iterations are the steps of the trace." : `${visibleText(cut)}.`}{" "}
-        <button type="button" className="frame-link" onClick={onCut}>
-          Choose what cuts them …
+        {iterations === null ? "Iterations are the steps of the trace." : `${visibleText(iterations)}.`}{" "}
+        <button type="button" className="frame-link" onClick={onChooseIterations}>
+          Choose how they are split …
         </button>
       </p>
       <label>
-        {cut === null ? "Steps" : "Iterations"}
+        {iterations === null ? "Steps" : "Iterations"}
         <input className="field" autoFocus placeholder={stepsPlaceholder(names)} value={steps} onChange={(event) => setSteps(event.target.value)} />
       </label>
-      {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? one : `${one}s`} {stepsText(names)}.</p>}
+      {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? noun : `${noun}s`} {stepsText(names)}.</p>}
       <TimeField label="From" clock={clock} placeholder={clock?.lengthUs == null ? "the beginning" : "0"} value={time(start, "start_us")} onChange={setStart} />
       <TimeField label="To" clock={clock} placeholder={clock === null ? "" : endText(clock)} value={time(end, "end_us")} onChange={setEnd} />
-      <p className="soft">{clock === null ? "Asking how long the recording is …" : clockHelp(clock)}</p>
+      <p className="soft">{clock === null ? "Loading the length of the recording …" : clockHelp(clock)}</p>
       <button type="submit" className="button">
         Use as selection
       </button>
@@ -100,15 +100,15 @@ function stepsPlaceholder(names: readonly string[] | null): string {
   return first === last ? first : `${first} or ${first}:${last}`;
 }
 
-/** The names of the steps of the whole trace; null while they are not known. */
+/** The names of the steps of the whole trace; null until they are known. */
 function useSteps(target: Target, params: Params): readonly string[] | null {
-  const answer = useView("overview", { ...traceQuery(target), ...cutQuery(params), limit: PAGE_ROWS });
+  const answer = useView("overview", { ...traceQuery(target), ...iterationsByQuery(params), limit: PAGE_ROWS });
   const table = answer.state === "ready" ? answer.data.tables["steps"] : undefined;
-  const place = table?.columns.findIndex(({ key }) => key === "step") ?? -1;
-  return table === undefined || place < 0 ? null : table.rows.map((row) => String(row[place] ?? ""));
+  const index = table?.columns.findIndex(({ key }) => key === "step") ?? -1;
+  return table === undefined || index < 0 ? null : table.rows.map((row) => String(row[index] ?? ""));
 }
 
-/** Null while it is asked for. */
+/** The clock of the trace; null until it is known. */
 function useClock(target: Target): TraceClock | null {
   const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", traceQuery(target));
   if (answer.state === "ready") return clockOf(answer.data.origin_us, answer.data.end_ns);

@@ -1,8 +1,8 @@
-/** The trace itself: as it is, or the selection for other viewers. */
+/** Downloads: the trace file, or the selection for other viewers. */
 import { useState, type ReactNode } from "react";
 
-import { askFor } from "../api/answers";
 import { ApiError, apiUrl, fetchJson } from "../api/client";
+import { fetchUncached } from "../api/queryClient";
 import { saveUrl } from "../lib/download";
 import { selectionQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
@@ -23,15 +23,15 @@ export function TraceMenu({ target }: { readonly target: Target }) {
           <a className="button" href={apiUrl("download", trace)} download onClick={close}>
             Download the trace file
           </a>
-          <SaveCut url={apiUrl("perfetto", { ...trace, ...selectionQuery(params) })} whenOpen={apiUrl("views", trace)} onDone={close}>
+          <SaveForPerfetto url={apiUrl("perfetto", { ...trace, ...selectionQuery(params) })} whenOpen={apiUrl("views", trace)} onDone={close}>
             Save {selection === null ? "the whole trace" : lowerFirst(selection)} for Perfetto
-          </SaveCut>
+          </SaveForPerfetto>
           <a className="button" href={PERFETTO} target="_blank" rel="noreferrer">
             Open ui.perfetto.dev ↗
           </a>
           <small className="soft">
-            Save the file, then drag it onto Perfetto’s page (chrome://tracing takes it too). It is cut to the selection and has
-            counters of GPU utilization and estimated SM efficiency. Nothing is sent anywhere; Perfetto reads it in your browser.
+            Save the file, then drag it onto Perfetto’s page (chrome://tracing reads it too). It holds the selection only, with
+            counters of GPU utilization and estimated efficiency. Nothing is sent anywhere; Perfetto reads it in your browser.
           </small>
         </div>
       )}
@@ -39,7 +39,7 @@ export function TraceMenu({ target }: { readonly target: Target }) {
   );
 }
 
-interface SaveCutProps {
+interface SaveProps {
   readonly url: string;
   /** A route that answers once the trace is open. */
   readonly whenOpen: string;
@@ -47,14 +47,14 @@ interface SaveCutProps {
   readonly children: ReactNode;
 }
 
-/** While the trace is still read there is nothing to cut: what would be saved is the answer that says so. */
-function SaveCut({ url, whenOpen, onDone, children }: SaveCutProps) {
+/** Waits until the trace is read: before that the saved file would hold an error message. */
+function SaveForPerfetto({ url, whenOpen, onDone, children }: SaveProps) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const save = async () => {
     setBusy(true);
     try {
-      await askFor(whenOpen, fetchJson);
+      await fetchUncached(whenOpen, fetchJson);
       saveUrl("trace.json", url);
       onDone();
     } catch (error) {

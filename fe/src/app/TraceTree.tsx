@@ -1,4 +1,4 @@
-/** A search field over the tree of runs and their files. The field keeps the focus; arrow keys walk the tree. */
+/** A search field over the tree of runs and their files. The field keeps the focus; arrow keys move in the tree. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 
@@ -8,7 +8,7 @@ import { pickerRows, type PickerRow } from "./pickerRows";
 
 interface Props {
   readonly runs: Runs["runs"];
-  /** The line that is looked at now, by its run, worker and span. */
+  /** The current trace, by run, worker and span. */
   readonly current: Pick<PickerRow, "run" | "worker" | "span"> | null;
   readonly together: string | null;
   readonly onPick: (row: PickerRow) => void;
@@ -24,9 +24,9 @@ export function TraceTree({ runs, current, together, onPick }: Props) {
   const rows = pickerRows(runs, { search, open, together });
   const [chosen, setChosen] = useState<string | null>(null);
   const isCurrent = (row: PickerRow) => isSame(row, current);
-  // Of what is looked for the first that was found: the run of found files only holds them.
+  // Of a search, the first match: the run above matching files is only their heading.
   const proposed = search.trim() === "" ? rows.findIndex(isCurrent) : rows.findIndex(({ isOpen }) => isOpen !== true);
-  const active = firstPlace(rows.findIndex(({ key }) => key === chosen), proposed);
+  const active = firstIndex(rows.findIndex(({ key }) => key === chosen), proposed);
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8 });
   useEffect(() => {
@@ -88,7 +88,7 @@ export function TraceTree({ runs, current, together, onPick }: Props) {
                 className={`picker-row level-${row.level}${index === active ? " active" : ""}`}
                 role="treeitem"
                 aria-level={row.level}
-                aria-posinset={row.place}
+                aria-posinset={row.position}
                 aria-setsize={row.count}
                 aria-expanded={row.isOpen ?? undefined}
                 aria-selected={index === active}
@@ -134,15 +134,15 @@ const STEPS: Readonly<Record<string, number>> = {
   PageUp: -PAGE_ROWS,
 };
 
-function firstPlace(...places: readonly number[]): number {
-  return places.find((place) => place >= 0) ?? 0;
+function firstIndex(...indexes: readonly number[]): number {
+  return indexes.find((index) => index >= 0) ?? 0;
 }
 
 function isAtEnd({ selectionStart, value }: HTMLInputElement): boolean {
   return selectionStart === value.length;
 }
 
-/** The line of the file, or that of its run where this has no other. */
+/** Whether the row is that of the current file, or of its run when this has only one file. */
 function isSame(row: PickerRow, current: Props["current"]): boolean {
   if (current === null || row.run !== current.run) return false;
   return row.level === 1 ? row.isOpen === null : row.worker === current.worker && (row.span === null || row.span === current.span);

@@ -1,9 +1,9 @@
-/** Starts the application in the document it finds: the standalone page, or TensorBoard's plugin frame. */
+/** Starts the application in the current document: the standalone page, or TensorBoard's plugin frame. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";
 
-import { answers } from "../api/answers";
 import { setApiBase } from "../api/client";
+import { queryClient } from "../api/queryClient";
 import { startUrlStore } from "../state/urlStore";
 import { startTheme } from "../ui/theme";
 import { App } from "./App";
@@ -29,7 +29,7 @@ export function mount(apiBase: URL): void {
   root.style.height = "100%";
   document.body.append(root);
   createRoot(root).render(
-    <QueryClientProvider client={answers}>
+    <QueryClientProvider client={queryClient}>
       <App />
     </QueryClientProvider>,
   );

@@ -19,15 +19,15 @@ describe("the lines of the picker", () => {
   it("stand newest readable first, with date, size, file and state", () => {
     const rows = pickerRows(RUNS, NOTHING);
     expect(rows.map(({ title }) => title)).toEqual(["one", "eight", "broken"]);
-    expect(rows[0]?.details).toBe(`${dateText(7)} · 1.000 KiB · only.json · read`);
-    expect(rows[1]?.details).toBe(`${dateText(5)} · 3.000 KiB · 3 files · not read yet`);
+    expect(rows[0]?.details).toBe(`${dateText(7)} · 1.00 KiB · only.json · read`);
+    expect(rows[1]?.details).toBe(`${dateText(5)} · 3.00 KiB · 3 files · not read yet`);
     expect(rows.map(({ isOpen }) => isOpen)).toEqual([null, false, null]);
   });
 
   it("say who wrote the files of a run, each once", () => {
     const labelled = (label: string | null) => span(label ?? "none", { format_label: label });
     const mixed: Run[] = [{ name: "mixed", workers: [{ name: "w", spans: ["Paddle", "PyTorch", null, "Paddle"].map(labelled) }] }];
-    expect(pickerRows(mixed, NOTHING)[0]?.details).toBe("Paddle, PyTorch · 4.000 KiB · 4 files · not read yet");
+    expect(pickerRows(mixed, NOTHING)[0]?.details).toBe("Paddle, PyTorch · 4.00 KiB · 4 files · not read yet");
   });
 
   it("name the reason of what is broken", () => {
@@ -39,13 +39,13 @@ describe("the lines of the picker", () => {
   it("have the files of a run below it when it is open", () => {
     expect(titles("", ["eight"])).toEqual(["one", "eight", "rank0", "rank1", "rank2", "broken"]);
     const [, run, , second] = pickerRows(RUNS, { search: "", open: new Set(["eight"]) });
-    expect([run?.isOpen, second?.level, second?.place, second?.count, second?.worker]).toEqual([true, 2, 2, 3, "rank1"]);
+    expect([run?.isOpen, second?.level, second?.position, second?.count, second?.worker]).toEqual([true, 2, 2, 3, "rank1"]);
   });
 
   it("begin with all workers together where that leads somewhere", () => {
     const rows = pickerRows(RUNS, { search: "", open: new Set(["eight"]), together: "eight" });
     expect(rows.map(({ title }) => title)).toEqual(["one", "eight", "All 3 workers", "rank0", "rank1", "rank2", "broken"]);
-    expect([rows[2]?.count, rows[3]?.place]).toEqual([4, 2]);
+    expect([rows[2]?.count, rows[3]?.position]).toEqual([4, 2]);
   });
 
   it("are those that hold every word, wherever it stands", () => {

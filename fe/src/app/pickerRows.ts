@@ -1,4 +1,4 @@
-/** The runs as lines to choose from: a line per run, and below it one per file where it has several. */
+/** The rows of the trace picker: one per run, and below it one per file when it has several. */
 import type { Run, Runs, Span } from "../api/types";
 import { formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
@@ -10,49 +10,49 @@ export interface PickerRow {
   readonly title: string;
   /** Format, date, size, state, number of files. */
   readonly details: string;
-  /** Why it cannot be read; null where it can, or nobody tried. */
+  /** Why it cannot be read; null when it can, or was not tried yet. */
   readonly problem: string | null;
-  /** Where it leads; null for a part means the first that can be read. */
+  /** The trace it opens; a null part means the first readable one. */
   readonly run: string;
   readonly worker: string | null;
   readonly span: string | null;
-  /** Null: nothing below it. */
+  /** Null for a row without children. */
   readonly isOpen: boolean | null;
-  /** Its place among its like, from 1, and how many these are. */
-  readonly place: number;
+  /** Position among its siblings, from 1, and their number. */
+  readonly position: number;
   readonly count: number;
 }
 
 export interface PickerState {
   readonly search: string;
-  /** Runs whose files are shown though nothing is looked for. */
+  /** Runs whose files are shown without a search. */
   readonly open: ReadonlySet<string>;
   /** The run that has a view of all its workers. */
   readonly together?: string | null;
 }
 
-/** As the worker of a line that leads to all of them: names of workers come from file names, which hold no slash. */
+/** The worker of the row for all workers: real names come from file names, which have no slash. */
 export const ALL_WORKERS = "/all";
 
-/** @returns Lines from top to bottom, newest readable run first. */
+/** @returns Rows from top to bottom, newest readable run first. */
 export function pickerRows(runs: Runs["runs"], { search, open, together = null }: PickerState): PickerRow[] {
-  const words = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const terms = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const shown = newestFirst(runs).flatMap((run) => {
-    const ofRun = says(run.name, words);
-    const found = filesOf(run).filter((file) => words.length > 0 && says(`${run.name} ${file.text}`, words));
-    return ofRun || found.length > 0 ? [{ run, found: ofRun ? [] : found }] : [];
+    const runMatches = containsTerms(run.name, terms);
+    const matches = filesOf(run).filter((file) => terms.length > 0 && containsTerms(`${run.name} ${file.text}`, terms));
+    return runMatches || matches.length > 0 ? [{ run, matches: runMatches ? [] : matches }] : [];
   });
-  return shown.flatMap(({ run, found }, index) => {
+  return shown.flatMap(({ run, matches }, index) => {
     const files = filesOf(run);
-    const isOpen = files.length < 2 ? null : found.length > 0 || open.has(run.name);
-    const listed = isOpen === true ? (found.length > 0 ? found : files) : [];
-    const all = isOpen === true && found.length === 0 && together === run.name ? [allRow(run)] : [];
-    const below = [...all, ...listed.map((file) => fileRow(run, file))];
-    return [runRow(run, files, isOpen, index + 1, shown.length), ...below.map((row, place) => ({ ...row, place: place + 1, count: below.length }))];
+    const isOpen = files.length < 2 ? null : matches.length > 0 || open.has(run.name);
+    const listed = isOpen === true ? (matches.length > 0 ? matches : files) : [];
+    const all = isOpen === true && matches.length === 0 && together === run.name ? [allRow(run)] : [];
+    const children = [...all, ...listed.map((file) => fileRow(run, file))];
+    return [runRow(run, files, isOpen, index + 1, shown.length), ...children.map((row, position) => ({ ...row, position: position + 1, count: children.length }))];
   });
 }
 
-function allRow(run: Run): Omit<PickerRow, "place" | "count"> {
+function allRow(run: Run): Omit<PickerRow, "position" | "count"> {
   const names = { key: `all ${run.name}`, run: run.name, worker: ALL_WORKERS, span: null };
   return { ...names, level: 2, isOpen: null, problem: null, title: `All ${run.workers.length} workers`, details: "side by side" };
 }
@@ -60,9 +60,9 @@ function allRow(run: Run): Omit<PickerRow, "place" | "count"> {
 interface File {
   readonly worker: string;
   readonly span: Span;
-  /** Whether the worker has several spans, so that the name of this one tells it. */
+  /** Whether the worker has several spans, so that the title needs the name of this one. */
   readonly isOneOfSeveral: boolean;
-  /** What is searched. */
+  /** The searched text. */
   readonly text: string;
 }
 
@@ -72,36 +72,36 @@ function filesOf(run: Run): File[] {
   );
 }
 
-function says(text: string, words: readonly string[]): boolean {
+function containsTerms(text: string, terms: readonly string[]): boolean {
   const lower = text.toLowerCase();
-  return words.every((word) => lower.includes(word));
+  return terms.every((word) => lower.includes(word));
 }
 
-function runRow(run: Run, files: readonly File[], isOpen: boolean | null, place: number, count: number): PickerRow {
+function runRow(run: Run, files: readonly File[], isOpen: boolean | null, position: number, count: number): PickerRow {
   const [only] = files.length === 1 ? files : [];
   const spans = spansOf(run);
   const failed = spans.filter(({ state }) => state === "failed");
   const size = formatValue(spans.reduce((sum, span) => sum + span.size_bytes, 0), "bytes");
-  const many = only === undefined ? `${files.length} files` : visibleText(only.span.file);
+  const fileText = only === undefined ? `${files.length} files` : visibleText(only.span.file);
   const problem = failed.length === spans.length ? reasonOf(failed[0]) : failed.length > 0 ? `${failed.length} of ${spans.length} files cannot be read` : null;
   return {
-    ...{ key: `run ${run.name}`, level: 1, run: run.name, worker: null, span: null, isOpen, place, count, problem },
+    ...{ key: `run ${run.name}`, level: 1, run: run.name, worker: null, span: null, isOpen, position, count, problem },
     title: runTitle(run),
-    details: joined([formatsText(spans), dateText(runDate(run)), size, many, failed.length === spans.length ? "" : standing(spans)]),
+    details: joined([formatsText(spans), dateText(runDate(run)), size, fileText, failed.length === spans.length ? "" : readState(spans)]),
   };
 }
 
-function fileRow(run: Run, { worker, span, isOneOfSeveral }: File): Omit<PickerRow, "place" | "count"> {
+function fileRow(run: Run, { worker, span, isOneOfSeveral }: File): Omit<PickerRow, "position" | "count"> {
   const name = visibleText(worker === "" ? "(no name)" : worker);
   return {
     ...{ key: `file ${run.name}\n${worker}\n${span.name}`, level: 2, run: run.name, worker, span: span.name, isOpen: null },
     title: isOneOfSeveral ? `${name} ▸ ${spanTitle(span)}` : name,
     problem: span.state === "failed" ? reasonOf(span) : null,
-    details: joined([formatsText([span]), dateText(dateOf(span)), formatValue(span.size_bytes, "bytes"), visibleText(span.file), span.state === "failed" ? "" : standing([span])]),
+    details: joined([formatsText([span]), dateText(dateOf(span)), formatValue(span.size_bytes, "bytes"), visibleText(span.file), span.state === "failed" ? "" : readState([span])]),
   };
 }
 
-/** The folder that is served itself has no name: its only file is what tells it. */
+/** The served folder itself has no name: then its first file gives the title. */
 export function runTitle(run: Run): string {
   const [first] = spansOf(run);
   return visibleText(run.name !== "" ? run.name : (first?.file ?? "(no name)"));
@@ -115,13 +115,13 @@ function reasonOf(span: Span | undefined): string {
   return visibleText(span?.error?.message ?? "Cannot be read.");
 }
 
-/** Who wrote the files, as far as it is known without reading them: "PyTorch, Nsight Systems". */
+/** The formats of the files, as far as they are known without reading them: "PyTorch, Nsight Systems". */
 function formatsText(spans: readonly Span[]): string {
   return [...new Set(spans.map((span) => span.format_label ?? ""))].filter((label) => label !== "").join(", ");
 }
 
-/** What happened to the files so far; nothing to say of those that are only listed. */
-function standing(spans: readonly Span[]): string {
+/** How many of the files are read so far. */
+function readState(spans: readonly Span[]): string {
   const parsing = spans.filter(({ state }) => state === "parsing");
   if (parsing.length > 0) return `being read, ${Math.round((100 * parsing.reduce((sum, span) => sum + span.progress, 0)) / parsing.length)} %`;
   const ready = spans.filter(({ state }) => state === "ready").length;
@@ -129,7 +129,7 @@ function standing(spans: readonly Span[]): string {
   return ready === spans.length ? "read" : `${ready} of ${spans.length} read`;
 }
 
-/** "2026-03-09 14:05", by the clock of this machine. */
+/** "2026-03-09 14:05", in the time zone of the browser. */
 export function dateText(seconds: number | null): string {
   if (seconds === null) return "";
   const date = new Date(1000 * seconds);

@@ -1,8 +1,8 @@
-/** Views under headings, so that who is new finds them: what a person asks first stands first. */
+/** Views grouped under headings, most general first. */
 import type { ViewInfo } from "../api/types";
 
 export interface RailGroup {
-  /** Null for the first, which needs none. */
+  /** Null for the first group. */
   readonly title: string | null;
   readonly views: readonly ViewInfo[];
 }
@@ -18,9 +18,9 @@ const GROUPS: readonly (readonly [string | null, readonly string[]])[] = [
 const OTHERS = "More";
 
 export function railGroups(views: readonly ViewInfo[]): RailGroup[] {
-  const of = new Map(views.map((view) => [view.name, view]));
-  const grouped = GROUPS.map(([title, names]) => ({ title, views: names.flatMap((name) => of.get(name) ?? []) }));
-  const placed = new Set(GROUPS.flatMap(([, names]) => names));
-  const others = { title: OTHERS, views: views.filter(({ name }) => !placed.has(name)) };
+  const byName = new Map(views.map((view) => [view.name, view]));
+  const grouped = GROUPS.map(([title, names]) => ({ title, views: names.flatMap((name) => byName.get(name) ?? []) }));
+  const groupedNames = new Set(GROUPS.flatMap(([, names]) => names));
+  const others = { title: OTHERS, views: views.filter(({ name }) => !groupedNames.has(name)) };
   return [...grouped, others].filter((group) => group.views.length > 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Times as a person types them, counted from the beginning of the recording as the timeline and the memory
- * curve count, and as the address holds them: trace time, in µs, counted from whatever the recorder chose.
+ * Converts between times in a field, which count from the beginning of the recording like the timeline and the
+ * memory curve, and times in the address: trace time in µs, which counts from an arbitrary moment.
  */
 import { formatNumber } from "../lib/format";
 import { parseQuantity, roundNoise } from "../lib/quantity";
@@ -9,9 +9,9 @@ import { scaleFor, type Scale } from "../lib/units";
 export interface TraceClock {
   /** Trace time of the beginning. */
   readonly originUs: number;
-  /** Null where nothing tells it. */
+  /** Length of the recording; null when it is unknown. */
   readonly lengthUs: number | null;
-  /** What a number without a unit counts in. */
+  /** The scale of a number without a unit. */
   readonly scale: Scale;
 }
 
@@ -19,7 +19,7 @@ export function clockOf(originUs: number, endNs: number): TraceClock {
   return { originUs, lengthUs: endNs / 1000, scale: scaleFor("us", endNs / 1000) };
 }
 
-/** Where the beginning is not known, times are those of the trace. */
+/** The clock when the beginning is unknown: times are trace times. */
 export const RAW_CLOCK: TraceClock = { originUs: 0, lengthUs: null, scale: scaleFor("us", 1) };
 
 const DECIMALS = 3;
@@ -32,7 +32,7 @@ export function shownTime(traceUs: string | undefined, { originUs, scale }: Trac
   return String(roundNoise(us / scale.divisor));
 }
 
-/** The reverse, as the address writes it: "" for none, null when it is no time. */
+/** The reverse, in the format of the address: "" for none, null when the text is not a time. */
 export function parseTime(text: string, { originUs, scale }: TraceClock): string | null {
   if (text.trim() === "") return "";
   const us = parseQuantity(text, "us", scale);
@@ -44,7 +44,7 @@ export function endText({ lengthUs, scale }: TraceClock): string {
   return lengthUs === null ? "the end" : formatNumber(lengthUs / scale.divisor, DECIMALS);
 }
 
-/** Names of steps, runs of numbers as one: "0, 3 to 7, warmup". */
+/** Names of steps, consecutive numbers as a range: "0, 3 to 7, warmup". */
 export function stepsText(names: readonly string[]): string {
   const runs: [string, string][] = [];
   for (const name of names) {

@@ -1,14 +1,14 @@
-/** A chart with its title, legend and tools. ECharts arrives with the first one that is shown. */
+/** A chart with its title, legend and tools. ECharts is loaded with the first chart. */
 import type { ECharts, EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
 import { deepEqual } from "../lib/deepEqual";
 import { saveUrl } from "../lib/download";
 import { useTheme } from "../ui/theme";
+import { noDataText } from "./chartData";
 import { chartColors } from "./colors";
 import { chartCsv } from "./csv";
 import { Legend } from "./Legend";
-import { nothingText } from "./nothing";
 import { chartOptions, zoomable } from "./options";
 import { SaveMenu } from "./SaveMenu";
 import { isCurve, type ChartData, type ChartRange } from "./types";
@@ -19,20 +19,20 @@ interface Props {
   readonly chart: ChartData;
   readonly fileName: string;
   readonly height: number;
-  /** "Use this range as selection"; without it a zoom is only a zoom. */
+  /** Adds the button "Use this range as selection" while zoomed. */
   readonly onSelect?: (range: ChartRange) => void;
-  /** A click on a bar, by its place among the categories. */
+  /** A click on a bar, by its index among the categories. */
   readonly onPick?: (index: number) => void;
   /** A click on a curve, by the value of x. */
   readonly onPickX?: (x: number) => void;
   readonly extra?: ReactNode;
-  /** Why there may be no value, where the server says it. */
+  /** Why values may be missing, if the server has a reason. */
   readonly nullReason?: string | undefined;
 }
 
 export function Chart({ nullReason, ...props }: Props) {
-  const nothing = nothingText(props.chart, nullReason);
-  if (nothing === null) return <DrawnChart {...props} />;
+  const noData = noDataText(props.chart, nullReason);
+  if (noData === null) return <DrawnChart {...props} />;
   const { title, help, extra } = props;
   return (
     <figure className="card chart" aria-label={title}>
@@ -40,15 +40,15 @@ export function Chart({ nullReason, ...props }: Props) {
         <h2 title={help}>{title}</h2>
         {extra}
       </header>
-      <p className="chart-nothing">{nothing}</p>
+      <p className="chart-nothing">{noData}</p>
     </figure>
   );
 }
 
-function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onPick, onPickX, extra }: Omit<Props, "nullReason">) {
-  // Pages make the data anew whenever they draw; only data that says something else is drawn again.
-  const [chart, setChart] = useState(given);
-  if (chart !== given && !deepEqual(chart, given)) setChart(given);
+function DrawnChart({ title, help, chart: chartProp, fileName, height, onSelect, onPick, onPickX, extra }: Omit<Props, "nullReason">) {
+  // Pages rebuild the data on every render; only changed data is drawn again.
+  const [chart, setChart] = useState(chartProp);
+  if (chart !== chartProp && !deepEqual(chart, chartProp)) setChart(chartProp);
   const theme = useTheme();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [zoomed, setZoomed] = useState<{ options: unknown; range: ChartRange | null }>({ options: null, range: null });
@@ -77,7 +77,7 @@ function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onP
 
   useEffect(() => {
     if (instance === null) return;
-    // Where dragging zooms, the bars themselves hear no click; and the whole band is easier to hit.
+    // Where dragging zooms, bars receive no clicks; and the whole band is easier to hit.
     const onClick = ({ offsetX, offsetY }: { offsetX: number; offsetY: number }) => {
       const index = clickedCategory(instance, chart, offsetX, offsetY);
       if (index !== null) pick.current?.(index);
@@ -94,7 +94,7 @@ function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onP
     if (instance !== null && options !== null) draw(instance, options, chart);
     setZoomed({ options: null, range: null });
   };
-  // Drawing anew shows everything again.
+  // A redraw resets the zoom.
   const range = zoomed.options === options ? zoomed.range : null;
   return (
     <figure className="card chart" aria-label={title}>
@@ -131,7 +131,7 @@ function savePicture(instance: ECharts, fileName: string): void {
   saveUrl(`${fileName}.png`, instance.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: background }));
 }
 
-/** Draws all of it, and lets dragging zoom. */
+/** Draws the whole chart, and activates zooming by dragging. */
 function draw(instance: ECharts, options: EChartsCoreOption, chart: ChartData): void {
   instance.setOption(options, { notMerge: true });
   if (!zoomable(chart)) return;
@@ -140,8 +140,8 @@ function draw(instance: ECharts, options: EChartsCoreOption, chart: ChartData): 
 
 function clickedCategory(instance: ECharts, chart: ChartData, x: number, y: number): number | null {
   if (isCurve(chart) || !instance.containPixel("grid", [x, y])) return null;
-  const place = instance.convertFromPixel("grid", [x, y])[chart.horizontal ? 1 : 0];
-  return place !== undefined && place >= 0 && place < chart.categories.length ? place : null;
+  const index = instance.convertFromPixel("grid", [x, y])[chart.horizontal ? 1 : 0];
+  return index !== undefined && index >= 0 && index < chart.categories.length ? index : null;
 }
 
 function clickedX(instance: ECharts, chart: ChartData, x: number, y: number): number | null {
@@ -149,7 +149,7 @@ function clickedX(instance: ECharts, chart: ChartData, x: number, y: number): nu
   return instance.convertFromPixel("grid", [x, y])[0] ?? null;
 }
 
-/** The part that was dragged over, or null when the event names none. */
+/** The zoomed range, or null when the event has none. */
 function zoomedRange(event: unknown, chart: ChartData): ChartRange | null {
   const { batch } = event as { batch?: { startValue?: number; endValue?: number }[] };
   const { startValue: start, endValue: end } = batch?.[0] ?? {};
@@ -158,7 +158,7 @@ function zoomedRange(event: unknown, chart: ChartData): ChartRange | null {
   return { start: Math.max(0, start), end: Math.min(chart.categories.length - 1, end) };
 }
 
-const LOAD_AGAIN_MS = 3000;
+const RETRY_MS = 3000;
 
 /** An instance in an element, resized with it and disposed of with it. */
 function useECharts() {
@@ -166,27 +166,27 @@ function useECharts() {
   const [instance, setInstance] = useState<ECharts | null>(null);
   useEffect(() => {
     let created: ECharts | null = null;
-    let gone = false;
+    let isUnmounted = false;
     const observer = new ResizeObserver(() => created?.resize());
-    let again = 0;
+    let retryTimer = 0;
     const load = () => {
       void import("./echarts").then(
         ({ init }) => {
-          if (gone || element.current === null) return;
+          if (isUnmounted || element.current === null) return;
           created = init(element.current, null, { renderer: "canvas" });
           observer.observe(element.current);
           setInstance(created);
         },
-        // A network that is off just now; what is on the page stays.
+        // The network may be down for now; the page stays.
         () => {
-          if (!gone) again = window.setTimeout(load, LOAD_AGAIN_MS);
+          if (!isUnmounted) retryTimer = window.setTimeout(load, RETRY_MS);
         },
       );
     };
     load();
     return () => {
-      gone = true;
-      clearTimeout(again);
+      isUnmounted = true;
+      clearTimeout(retryTimer);
       observer.disconnect();
       created?.dispose();
       setInstance(null);

@@ -1,4 +1,4 @@
-/** Names and colours of the lines; each is a switch. */
+/** Names and colours of the lines; a click shows or hides one. */
 import { visibleText } from "../lib/visibleText";
 import { lineColor } from "./options";
 import type { ChartData } from "./types";

@@ -1,4 +1,4 @@
-/** The menu every chart has: its picture, and its data. */
+/** The menu of every chart: save the picture or the data. */
 import { saveFile } from "../lib/download";
 import { Popover } from "../ui/Popover";
 

@@ -1,4 +1,4 @@
-/** Parts of a whole: one bar, and below it each part with its amount and share. */
+/** Parts of a whole: one stacked bar, and below it each part with its amount and share. */
 import type { ReactNode } from "react";
 
 import { PLAIN_COLUMN } from "../lib/columns";
@@ -11,7 +11,7 @@ import { SaveMenu } from "./SaveMenu";
 
 export interface SharePart {
   readonly name: string;
-  /** Microseconds; null where it cannot be known. */
+  /** Microseconds; null when unknown. */
   readonly us: number | null;
   readonly pct: number | null;
   /** The CSS variable of its colour. */
@@ -28,14 +28,14 @@ interface Props {
   /** Why an amount is null. */
   readonly nullReason: string;
   readonly fileName: string;
-  /** What is said below the parts. */
+  /** Content below the parts. */
   readonly note?: ReactNode;
 }
 
 export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, note }: Props) {
-  const most = Math.max(0, ...parts.map((part) => part.us ?? 0));
-  const scale = scaleFor("us", most);
-  const text = (us: number | null) => amountText(us, scale, digitsFor(most / scale.divisor, false));
+  const largestUs = Math.max(0, ...parts.map((part) => part.us ?? 0));
+  const scale = scaleFor("us", largestUs);
+  const text = (us: number | null) => amountText(us, scale, digitsFor(largestUs / scale.divisor, false));
   const picture = () => savePicture(fileName, sharePicture(title, parts, text));
   return (
     <section className="card" aria-label={title}>
@@ -77,13 +77,13 @@ export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, n
   );
 }
 
-/** Nothing is 0, not "0.00"; what is too small for the digits is not nothing. */
+/** Zero is "0", not "0.00"; a value too small for its digits is "<0.01", not zero. */
 export function amountText(us: number | null, scale: Scale, digits: number): string {
   if (us === null) return NO_VALUE;
   if (us === 0) return `0 ${scale.label}`;
   const shown = us / scale.divisor;
-  const least = 10 ** -digits;
-  return shown < least / 2 ? `<${formatNumber(least, digits)} ${scale.label}` : `${formatNumber(shown, digits)} ${scale.label}`;
+  const smallest = 10 ** -digits;
+  return shown < smallest / 2 ? `<${formatNumber(smallest, digits)} ${scale.label}` : `${formatNumber(shown, digits)} ${scale.label}`;
 }
 
 function shareText(pct: number | null): string {
@@ -104,19 +104,19 @@ const SWATCH_PX = 10;
 
 function sharePicture(title: string, parts: readonly SharePart[], text: (us: number | null) => string): Picture {
   const colors = chartColors();
-  const starts = parts.map((_, place) => parts.slice(0, place).reduce((sum, part) => sum + (part.pct ?? 0), 0));
-  const bar = parts.map((part, place): PictureBox => ({
-    x: ((starts[place] ?? 0) / 100) * PICTURE_WIDTH_PX,
+  const starts = parts.map((_, index) => parts.slice(0, index).reduce((sum, part) => sum + (part.pct ?? 0), 0));
+  const bar = parts.map((part, index): PictureBox => ({
+    x: ((starts[index] ?? 0) / 100) * PICTURE_WIDTH_PX,
     y: 0,
     width: ((part.pct ?? 0) / 100) * PICTURE_WIDTH_PX,
     height: BAR_PX,
-    fill: colors.of(part.color),
+    fill: colors.color(part.color),
   }));
-  const rows = parts.flatMap((part, place): PictureBox[] => {
-    const y = BAR_PX + 8 + place * ROW_PX;
+  const rows = parts.flatMap((part, index): PictureBox[] => {
+    const y = BAR_PX + 8 + index * ROW_PX;
     const line = { y, height: ROW_PX, fill: colors.surface };
     return [
-      { x: 0, y: y + (ROW_PX - SWATCH_PX) / 2, width: SWATCH_PX, height: SWATCH_PX, fill: colors.of(part.color) },
+      { x: 0, y: y + (ROW_PX - SWATCH_PX) / 2, width: SWATCH_PX, height: SWATCH_PX, fill: colors.color(part.color) },
       { ...line, x: 16, width: 240, text: part.name },
       { ...line, x: 260, width: 110, text: text(part.us) },
       { ...line, x: 380, width: 100, text: shareText(part.pct) },

@@ -1,4 +1,4 @@
-/** The colours of the theme in force, as the canvas needs them. */
+/** The colours of the current theme, for canvases. */
 export interface ChartColors {
   readonly text: string;
   readonly soft: string;
@@ -6,18 +6,18 @@ export interface ChartColors {
   readonly surface: string;
   readonly accent: string;
   /** The value of any other CSS variable. */
-  of: (variable: string) => string;
+  color: (variable: string) => string;
 }
 
 export function chartColors(): ChartColors {
   const style = getComputedStyle(document.documentElement);
-  const of = (variable: string) => style.getPropertyValue(variable).trim();
+  const color = (variable: string) => style.getPropertyValue(variable).trim();
   return {
-    text: of("--text"),
-    soft: of("--text-soft"),
-    line: of("--line"),
-    surface: of("--surface"),
-    accent: of("--accent"),
-    of,
+    text: color("--text"),
+    soft: color("--text-soft"),
+    line: color("--line"),
+    surface: color("--surface"),
+    accent: color("--accent"),
+    color,
   };
 }

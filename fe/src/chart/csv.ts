@@ -14,7 +14,7 @@ export function chartCsv(chart: ChartData): string {
   return toCsv(columns, rows);
 }
 
-/** As in the tables of the server: the unit stands in the key. */
+/** As in the tables of the server, the key has the unit. */
 function column(title: string, unit: Unit | null): Column {
   const suffix = unit === null || unit === "count" || unit === "ratio" ? "" : `_${unit}`;
   const key = title.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_") + suffix;

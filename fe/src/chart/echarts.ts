@@ -1,4 +1,4 @@
-/** The parts of ECharts that are used, in a chunk of their own: loaded with the first chart. */
+/** The used parts of ECharts, a separate chunk that the first chart loads. */
 import { BarChart, LineChart } from "echarts/charts";
 import { DataZoomComponent, GridComponent, MarkLineComponent, MarkPointComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
 import { init, use as register } from "echarts/core";

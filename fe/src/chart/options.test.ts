@@ -4,7 +4,7 @@ import type { ChartColors } from "./colors";
 import { chartOptions } from "./options";
 import type { CurveChart } from "./types";
 
-const COLORS = { of: () => "", text: "", soft: "", surface: "", line: "" } as unknown as ChartColors;
+const COLORS = { color: ()  => "", text: "", soft: "", surface: "", line: "" } as unknown as ChartColors;
 
 function xAxis(x: readonly number[], unit: CurveChart["x"]["unit"]) {
   const chart: CurveChart = { kind: "line", x: { title: "Step", unit }, y: { title: "Time", unit: "us" }, lines: [{ name: "Forward", x, y: x }], marks: [] };
@@ -23,7 +23,7 @@ it("marks any time", () => {
 
 it("draws what stands alone as a dot", () => {
   const data = (y: readonly (number | null)[]) => {
-    const chart: CurveChart = { kind: "stair", x: { title: "Batch", unit: null }, y: { title: "Batches", unit: "count" }, lines: [{ name: "Host queue", x: y.map((_, place) => place), y }], marks: [] };
+    const chart: CurveChart = { kind: "stair", x: { title: "Batch", unit: null }, y: { title: "Batches", unit: "count" }, lines: [{ name: "Host queue", x: y.map((_, index) => index), y }], marks: [] };
     return (chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 })["series"] as { data: unknown[] }[])[0]?.data;
   };
   const dot = { symbol: "circle", symbolSize: 6 };
@@ -33,13 +33,13 @@ it("draws what stands alone as a dot", () => {
 
 it("marks moments over the whole height, with names where there is room", () => {
   const line = (count: number) => {
-    const verticals = Array.from({ length: count }, (_, place) => ({ x: place, label: `Step ${place}` }));
+    const verticals = Array.from({ length: count }, (_, index) => ({ x: index, label: `Step ${index}` }));
     const range = { start: 0, end: count };
     const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, 1], y: [1, 2] }], marks: [], verticals, range };
     const options = chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 });
     return (options["series"] as { markLine?: { data: { label: { show: boolean; align: string } }[] } }[])[0]?.markLine?.data;
   };
-  const named = (count: number) => line(count)?.flatMap(({ label }, place) => (label.show ? [place] : []));
+  const named = (count: number) => line(count)?.flatMap(({ label }, index) => (label.show ? [index] : []));
   expect(line(0)).toBeUndefined();
   expect(named(3), "none that would stand before the axis").toEqual([1, 2]);
   expect(line(50)).toHaveLength(50);

@@ -1,8 +1,8 @@
-/** From {@link ChartData} to what ECharts draws. */
+/** Converts {@link ChartData} into options of ECharts. */
 import type { EChartsCoreOption } from "echarts/core";
 
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
-import { shortenApart, shortenMiddle } from "../lib/shorten";
+import { shortenDistinct, shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
 import type { ChartColors } from "./colors";
@@ -13,14 +13,14 @@ import { isCurve, type Axis, type CategoryChart, type ChartData, type CurveChart
 const FONT_PX = 12;
 const CHARACTER_PX = 7;
 const NAME_SHARE = 0.4;
-const LEAST_NAME_CHARACTERS = 24;
-/** Characters of a full name that hovering shows. */
-const MOST_HOVERED = 500;
+const MIN_NAME_CHARACTERS = 24;
+/** Characters of a full name in a tooltip. */
+const MAX_HOVER_CHARACTERS = 500;
 
 export interface DrawContext {
   readonly hidden: ReadonlySet<string>;
   readonly colors: ChartColors;
-  /** Width of the chart; names get a part of it. */
+  /** Width of the chart, of which names get a part. */
   readonly widthPx: number;
 }
 
@@ -28,18 +28,18 @@ export function chartOptions(chart: ChartData, { hidden, colors, widthPx }: Draw
   return {
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", fontSize: FONT_PX, color: colors.text },
-    // Out of sight, but what makes dragging zoom.
+    // Invisible, but required for zooming by dragging.
     toolbox: { top: -100, feature: zoomable(chart) ? { dataZoom: { yAxisIndex: "none", filterMode: "none" } } : {} },
     ...(isCurve(chart) ? curveOptions(chart, hidden, colors, widthPx) : categoryOptions(chart, hidden, colors, nameCharacters(widthPx))),
   };
 }
 
-/** Whether a range of it means something: not for a list of the largest. */
+/** Whether a range is meaningful: not for a list of the largest. */
 export function zoomable(chart: ChartData): boolean {
   return isCurve(chart) || !chart.horizontal;
 }
 
-/** The colour of a line keeps its place when others are hidden. */
+/** The colour of a line, which stays when others are hidden. */
 export function lineColor(chart: ChartData, name: string): string {
   const names = chart.lines.map((line) => line.name);
   return colorVariables(names)[names.indexOf(name)] ?? "--cat-other";
@@ -48,7 +48,7 @@ export function lineColor(chart: ChartData, name: string): string {
 function tooltipBase(colors: ChartColors) {
   return {
     backgroundColor: colors.surface,
-    borderColor: colors.of("--line-strong"),
+    borderColor: colors.color("--line-strong"),
     padding: 8,
     textStyle: { color: colors.text, fontSize: FONT_PX },
     confine: true,
@@ -61,8 +61,8 @@ function axisBase(title: string, colors: ChartColors) {
     name: title,
     nameLocation: "middle",
     nameTextStyle: { color: colors.soft },
-    axisLine: { lineStyle: { color: colors.of("--line-strong") } },
-    axisTick: { lineStyle: { color: colors.of("--line-strong") } },
+    axisLine: { lineStyle: { color: colors.color("--line-strong") } },
+    axisTick: { lineStyle: { color: colors.color("--line-strong") } },
     axisLabel: { color: colors.soft },
     splitLine: { lineStyle: { color: colors.line } },
   };
@@ -72,15 +72,15 @@ function titled(axis: Axis, scale: Scale): string {
   return scale.label === "" ? axis.title : `${axis.title} (${scale.label})`;
 }
 
-/** Values are drawn in the unit of the axis, so that its ticks are round: 512 KiB, not 524 288 B. */
+/** Values in the unit of the axis, so that its ticks are round: 512 KiB, not 524 288 B. */
 function scaled(values: readonly (number | null)[], { divisor }: Scale): (number | null)[] {
   return divisor === 1 ? [...values] : values.map((value) => (value === null ? null : value / divisor));
 }
 
-/** Labels of an axis; `divisor` when its ticks lie in another unit than its title. */
+/** Labels of an axis; `divisor` when its ticks are in another unit than its title. */
 function tickLabel(divisor = 1): (value: number) => string {
   return (value) => {
-    // Ticks are round numbers; what follows the sixth digit is noise of the division.
+    // Ticks are round numbers; digits after the sixth are noise.
     const shown = Number((value / divisor).toPrecision(6));
     const decimals = String(shown).split(".")[1] ?? "";
     return formatNumber(shown, Math.min(6, decimals.length));
@@ -88,7 +88,7 @@ function tickLabel(divisor = 1): (value: number) => string {
 }
 
 function nameCharacters(widthPx: number): number {
-  return Math.max(LEAST_NAME_CHARACTERS, Math.floor((widthPx * NAME_SHARE) / CHARACTER_PX));
+  return Math.max(MIN_NAME_CHARACTERS, Math.floor((widthPx * NAME_SHARE) / CHARACTER_PX));
 }
 
 function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colors: ChartColors, characters: number): EChartsCoreOption {
@@ -122,7 +122,7 @@ function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colo
     tooltip: {
       ...tooltipBase(colors),
       trigger: "axis",
-      axisPointer: { type: "shadow", shadowStyle: { color: colors.of("--hover"), opacity: 0.7 } },
+      axisPointer: { type: "shadow", shadowStyle: { color: colors.color("--hover"), opacity: 0.7 } },
       formatter: (params: unknown) => categoryTooltip(chart, hidden, colors, firstIndex(params)),
     },
     series: lines.map((line) => ({
@@ -132,7 +132,7 @@ function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colo
       ...(stacked ? { stack: "all" } : {}),
       barMaxWidth: chart.horizontal ? 16 : 48,
       barCategoryGap: chart.horizontal ? "25%" : "20%",
-      itemStyle: { color: colors.of(lineColor(chart, line.name)) },
+      itemStyle: { color: colors.color(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
     })),
   };
@@ -142,15 +142,15 @@ const SLANT_FROM_CHARACTERS = 90;
 const SLANT_TO_COUNT = 24;
 const SLANTED_CHARACTERS = 20;
 
-/** Few names that do not fit side by side are all shown, slanted; of many, some are left out. */
+/** Few names that do not fit in one line are slanted; of many names ECharts omits some. */
 function needSlant(names: readonly string[]): boolean {
   return names.length <= SLANT_TO_COUNT && names.join(" ").length > SLANT_FROM_CHARACTERS;
 }
 
-/** By name what of it is shown. */
+/** The short label of every name. */
 function shortLabels(names: readonly string[], characters: number): ReadonlyMap<string, string> {
-  const short = shortenApart(names.map(visibleText), characters);
-  return new Map(names.map((name, place) => [name, short[place] ?? name]));
+  const short = shortenDistinct(names.map(visibleText), characters);
+  return new Map(names.map((name, index) => [name, short[index] ?? name]));
 }
 
 function tallest(lines: CategoryChart["lines"], stacked: boolean): number {
@@ -179,20 +179,20 @@ function categoryTooltip(chart: CategoryChart, hidden: ReadonlySet<string>, colo
     if (stacked && value === 0) return [];
     const share = stacked && value !== null && value !== total ? `  ${formatNumber((100 * value) / total, 1)} %` : "";
     const text = value === null ? "–" : withUnit(value, scale, chart.value.unit);
-    return [{ color: colors.of(lineColor(chart, line.name)), name: line.name, value: text + share }];
+    return [{ color: colors.color(lineColor(chart, line.name)), name: line.name, value: text + share }];
   });
   const title = chart.horizontal ? name : `${chart.categoryTitle} ${name}`;
   const full = chart.fullNames?.[index];
-  return tooltipElement(full === undefined || full === name ? [title] : [title, ...full.split("\n").map((each) => shortenMiddle(each, MOST_HOVERED))], rows, stacked && rows.length > 1 ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
+  return tooltipElement(full === undefined || full === name ? [title] : [title, ...full.split("\n").map((each) => shortenMiddle(each, MAX_HOVER_CHARACTERS))], rows, stacked && rows.length > 1 ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
 }
 
 function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: ChartColors, widthPx: number): EChartsCoreOption {
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
   const shown = shownRange(chart);
   const xScale = scaleFor(chart.x.unit, Math.max(Math.abs(shown.start), Math.abs(shown.end)));
-  const yScale = scaleFor(chart.y.unit, Math.max(stackedMost(chart, lines), ...lines.map((line) => largest(line.y))));
-  // Numbers of steps: every tick is one of them.
-  const isCounted = lines.every((line) => line.x.every(Number.isInteger)) && chart.x.unit === null;
+  const yScale = scaleFor(chart.y.unit, Math.max(stackedMax(chart, lines), ...lines.map((line) => largest(line.y))));
+  // Indexes such as step numbers: every tick is an integer.
+  const isIndex = lines.every((line) => line.x.every(Number.isInteger)) && chart.x.unit === null;
   const axis = (title: string, gap: number, divisor: number) => ({
     type: "value",
     ...axisBase(title, colors),
@@ -201,8 +201,8 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
   });
   return {
     grid: { left: GRID_LEFT_PX, right: GRID_RIGHT_PX, top: 24, bottom: 44 },
-    // x stays in its base unit: a zoomed range is read off it exactly.
-    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: chart.range?.start ?? "dataMin", max: chart.range?.end ?? "dataMax", splitLine: { show: false }, ...(isCounted ? counted(colors) : {}) },
+    // x stays in its base unit, so that a zoomed range is exact.
+    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: chart.range?.start ?? "dataMin", max: chart.range?.end ?? "dataMax", splitLine: { show: false }, ...(isIndex ? indexAxis(colors) : {}) },
     yAxis: { ...axis(titled(chart.y, yScale), 52, 1), axisLabel: { color: colors.soft, formatter: tickLabel() } },
     tooltip: {
       ...tooltipBase(colors),
@@ -210,24 +210,24 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       axisPointer: { type: "line", lineStyle: { color: colors.soft } },
       formatter: (params: unknown) => curveTooltip(chart, colors, yScale, params),
     },
-    series: lines.map((line, place) => ({
+    series: lines.map((line, index) => ({
       type: "line",
       name: line.name,
       data: points(line.x, scaled(line.y, yScale)),
       step: chart.kind === "stair" ? "end" : false,
       symbol: "none",
       ...(chart.stacked?.includes(line.name) === true ? { stack: "all", areaStyle: { opacity: 0.7 }, lineStyle: { width: 0.5 } } : { lineStyle: { width: 1.5, type: chart.dashed?.includes(line.name) === true ? "dashed" : "solid" } }),
-      itemStyle: { color: colors.of(lineColor(chart, line.name)) },
+      itemStyle: { color: colors.color(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
-      ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
-      ...(place === 0 ? verticals(chart, colors, widthPx) : {}),
+      ...(index === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
+      ...(index === 0 ? verticals(chart, colors, widthPx) : {}),
     })),
   };
 }
 
 type Point = readonly [number, number | null];
 
-/** Points of a line; those that stand alone are dots, for a line of one point is nothing to see. */
+/** Points of a line; isolated ones get a symbol, as a line of one point is invisible. */
 function points(x: readonly number[], y: readonly (number | null)[]): (Point | { value: Point; symbol: string; symbolSize: number })[] {
   return y.map((each, index) => {
     const value: Point = [x[index] ?? 0, each];
@@ -236,18 +236,18 @@ function points(x: readonly number[], y: readonly (number | null)[]): (Point | {
   });
 }
 
-function counted(colors: ChartColors) {
+function indexAxis(colors: ChartColors) {
   return { minInterval: 1, axisLabel: { color: colors.soft, formatter: tickLabel(), hideOverlap: true } };
 }
 
 function largest(values: readonly (number | null)[]): number {
-  let most = 0;
-  for (const value of values) if (value !== null && Math.abs(value) > most) most = Math.abs(value);
-  return most;
+  let max = 0;
+  for (const value of values) if (value !== null && Math.abs(value) > max) max = Math.abs(value);
+  return max;
 }
 
-/** Most of all levels together. */
-function stackedMost({ stacked = [] }: CurveChart, lines: CurveChart["lines"]): number {
+/** The largest sum of the stacked lines. */
+function stackedMax({ stacked = [] }: CurveChart, lines: CurveChart["lines"]): number {
   const levels = lines.filter(({ name }) => stacked.includes(name));
   return Math.max(0, ...(levels[0]?.y ?? []).map((_, index) => levels.reduce((sum, { y }) => sum + (y[index] ?? 0), 0)));
 }
@@ -258,7 +258,7 @@ function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
   return {
     symbol: "circle",
     symbolSize: 8,
-    itemStyle: { color: colors.of("--bad") },
+    itemStyle: { color: colors.color("--bad") },
     label: { color: colors.text, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
     data: chart.marks.map((mark) => ({
       name: mark.label,
@@ -271,10 +271,10 @@ function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
 const GRID_LEFT_PX = 72;
 const GRID_RIGHT_PX = 24;
 const LABEL_GAP_PX = 8;
-/** So many lines over the curves are drawn paler. */
+/** More vertical lines than this are drawn paler. */
 const MANY_MARKS = 20;
 
-/** What of x is on screen. */
+/** The visible range of x. */
 function shownRange({ range, lines }: CurveChart): { readonly start: number; readonly end: number } {
   if (range !== undefined) return range;
   const starts = lines.map((line) => line.x[0] ?? 0);
@@ -282,7 +282,7 @@ function shownRange({ range, lines }: CurveChart): { readonly start: number; rea
   return { start: Math.min(0, ...starts), end: Math.max(0, ...ends) };
 }
 
-/** Thin lines over the whole height; names of those that have room for them. */
+/** Thin vertical lines over the whole height, with labels where there is room. */
 function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
   const at = chart.verticals ?? [];
   if (at.length === 0) return {};
@@ -293,7 +293,7 @@ function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
   const label = ({ x, label: text }: Vertical) => {
     const width = visibleText(text).length * CHARACTER_PX;
     const middle = (x - start) * pxPerUnit;
-    // At the right edge a name stands left of its line.
+    // At the right edge the label is left of its line.
     const isLast = middle + width / 2 > roomPx + GRID_RIGHT_PX;
     const from = isLast ? middle - width : middle - width / 2;
     const show = from >= freeFromPx;
@@ -316,7 +316,7 @@ function curveTooltip(chart: CurveChart, colors: ChartColors, yScale: Scale, par
   const points = (Array.isArray(params) ? params : [params]) as { seriesName: string; value: [number, number | null] }[];
   const x = points[0]?.value[0] ?? 0;
   const rows = points.map(({ seriesName, value }) => ({
-    color: colors.of(lineColor(chart, seriesName)),
+    color: colors.color(lineColor(chart, seriesName)),
     name: seriesName,
     value: value[1] === null ? "–" : formatValue(value[1] * yScale.divisor, chart.y.unit),
   }));

@@ -1,6 +1,6 @@
 /** One colour per category, everywhere; other names get colours in a fixed order. */
 
-/** Category as the server names it → variable of `theme.css`. */
+/** Category key of the server → variable of `theme.css`. */
 const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   kernel: "--cat-kernel",
   memcpy: "--cat-memcpy",
@@ -10,32 +10,32 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   dataloader: "--cat-dataloader",
   cpu_exec: "--cat-cpu-exec",
   other: "--cat-other",
-  // Resources: each moment belongs to the first of them that works.
+  // Resources of the overview, by priority.
   tensor_core: "--cat-tensor-core",
   other_kernels: "--cat-kernel",
   memory: "--cat-memcpy",
   cpu: "--cat-cpu-exec",
-  // What these are made of elsewhere keeps the colour it has in the steps.
+  // Categories of other views have the colours of the related ones above.
   computation: "--cat-kernel",
-  // Both of them at once: between their colours, and of neither’s lightness.
+  // Both at once: a hue between the two, with a lightness of its own.
   overlap: "--mark-overlap",
   transfer: "--cat-communication",
-  // Nothing is done meanwhile; what is called other is something.
+  // Waiting, unlike "other", is no work.
   wait: "--mark-wait",
-  // Phases of a step, and the parts of its trace that are of them.
+  // Phases of a step, and the parts of the step trace.
   forward: "--cat-kernel",
   backward: "--mark-strong",
   optimizer: "--cat-cpu-exec",
   interval: "--cat-dataloader",
   tail: "--cat-cpu-exec",
-  // Files tell some of them together, or by other names.
+  // Some formats merge phases or name them differently.
   forward_and_backward: "--cat-kernel",
   computing: "--cat-kernel",
   free: "--mark-wait",
   communication_hidden: "--mark-overlap",
   communication_exposed: "--cat-communication",
   communication_tail: "--cat-communication",
-  // Why a GPU runs nothing, beside the time in which it does.
+  // Causes of idle time, and the busy time.
   busy: "--cat-kernel",
   "launch_bound_(host)": "--cat-cpu-exec",
   synchronization: "--cat-runtime",
@@ -69,15 +69,15 @@ export function categoryKey(name: string): string {
     .replace(/_(us|ns|bytes|pct)$/, "");
 }
 
-/** The CSS variable of a name; `index` decides for names that are no category. */
+/** The CSS variable of a name; `index` chooses the colour of a name without a category. */
 export function colorVariable(name: string, index = 0): string {
   return CATEGORY_VARIABLES[categoryKey(name)] ?? ORDER[index % ORDER.length] ?? "--cat-other";
 }
 
-/** The CSS variables of names that are drawn together: those that are no category get colours that no category of them has. */
+/** The CSS variables of names in one chart: names without a category get colours that its categories do not use. */
 export function colorVariables(names: readonly string[]): string[] {
-  const own = names.map((name) => CATEGORY_VARIABLES[categoryKey(name)]);
-  const free = ORDER.filter((color) => !own.includes(color));
+  const known = names.map((name) => CATEGORY_VARIABLES[categoryKey(name)]);
+  const unused = ORDER.filter((color) => !known.includes(color));
   let others = 0;
-  return own.map((color) => color ?? free[others++ % free.length] ?? "--cat-other");
+  return known.map((color) => color ?? unused[others++ % unused.length] ?? "--cat-other");
 }

@@ -1,4 +1,4 @@
-/** Pictures of charts that are drawn as elements of the page: named boxes on one ground, as PNG. */
+/** Saves charts that consist of page elements as PNG: labelled boxes on a background. */
 import { saveUrl } from "../lib/download";
 import { shortenMiddle } from "../lib/shorten";
 import { chartColors } from "./colors";
@@ -9,7 +9,7 @@ export interface PictureBox {
   readonly width: number;
   readonly height: number;
   readonly fill: string;
-  /** Written into the box as far as it fits. */
+  /** Label of the box, shortened to fit. */
   readonly text?: string;
   readonly textColor?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * What hovering a chart shows. Built as elements with text content: names come from traces and are
- * hostile, and ECharts would read a string as markup.
+ * The tooltip of a chart, built from elements with text content: names come from traces and may be hostile, and
+ * ECharts would interpret a string as markup.
  */
 import { visibleText } from "../lib/visibleText";
 
@@ -10,7 +10,7 @@ export interface TooltipRow {
   readonly value: string;
 }
 
-/** @param titles What is hovered; what follows the first is set small: its full names. */
+/** @param titles The title, and its full names in small print. */
 export function tooltipElement([title = "", ...full]: readonly string[], rows: readonly TooltipRow[], footer: string | null): HTMLElement {
   const box = document.createElement("div");
   box.className = "chart-tip";

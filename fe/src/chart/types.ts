@@ -1,4 +1,4 @@
-/** What a chart shows, apart from how it is drawn. Values are in the unit the server counts in. */
+/** The data of a chart, independent of its drawing. Values are in the base unit of the server. */
 import type { Unit } from "../api/types";
 
 export interface Axis {
@@ -16,7 +16,7 @@ export interface CategoryChart {
   readonly kind: "bar" | "stacked_bar";
   readonly horizontal: boolean;
   readonly categories: readonly string[];
-  /** What hovering says of each, beside its name. */
+  /** Further text in the tooltip of each category. */
   readonly fullNames?: readonly string[];
   readonly lines: readonly CategoryLine[];
   readonly categoryTitle: string;
@@ -35,7 +35,7 @@ export interface Mark {
   readonly label: string;
 }
 
-/** A moment that is marked over the whole height. */
+/** A vertical line at a value of x. */
 export interface Vertical {
   readonly x: number;
   readonly label: string;
@@ -49,17 +49,17 @@ export interface CurveChart {
   readonly y: Axis;
   readonly marks: readonly Mark[];
   readonly verticals?: readonly Vertical[];
-  /** Names of lines that are levels of one whole: areas, each upon the one before it. */
+  /** Names of lines that are stacked as areas. */
   readonly stacked?: readonly string[];
-  /** Names of lines that are no course but a limit: they are dashed. */
+  /** Names of lines that are limits and drawn dashed. */
   readonly dashed?: readonly string[];
-  /** What of x is shown, where charts below each other show the same; else all there is. */
+  /** The visible range of x, shared by charts below each other; all of x by default. */
   readonly range?: ChartRange;
 }
 
 export type ChartData = CategoryChart | CurveChart;
 
-/** A zoomed part: places among the categories, or values of x; both ends included. */
+/** A zoomed range: category indexes, or values of x; both ends included. */
 export interface ChartRange {
   readonly start: number;
   readonly end: number;

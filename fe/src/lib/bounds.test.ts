@@ -20,10 +20,10 @@ const KEYS = ["gpu", "tensor_core_time_pct", "tensor_core_time_min_pct", "tensor
 it("finds the bounds of a share beside it", () => {
   const known = table(KEYS, [0, null, 11.48, 87.71]);
   const bounds = boundsOf(known, known.rows[0] ?? [], "tensor_core_time_pct");
-  expect(bounds).toEqual({ least: 11.48, most: 87.71 });
-  expect(boundsText({ least: 11.48, most: 87.71 })).toBe("11.5–87.7");
-  expect(boundsTitle({ least: 0, most: 92.4 })).toBe("At least 0.0 %, at most 92.4 %: of the rest it is not known.");
-  expect(boundKeys("x_pct")).toEqual({ least: "x_min_pct", most: "x_max_pct" });
+  expect(bounds).toEqual({ min: 11.48, max: 87.71 });
+  expect(boundsText({ min: 11.48, max: 87.71 })).toBe("11.5–87.7");
+  expect(boundsTitle({ min: 0, max: 92.4 })).toBe("At least 0.0 %, at most 92.4 %; the rest is unknown.");
+  expect(boundKeys("x_pct")).toEqual({ min: "x_min_pct", max: "x_max_pct" });
 });
 
 it("tells none where there are none", () => {

@@ -1,49 +1,49 @@
 /**
- * Shares that are known as bounds only: where `x_pct` is null, `x_min_pct` and `x_max_pct` of the same row
- * may tell between which values it lies. A bound is not a value, so it is shown as "11.5–87.7".
+ * Percentages that are known within bounds only: where `x_pct` is null, `x_min_pct` and `x_max_pct` of the same
+ * row may bound it. Bounds are shown as "11.5–87.7".
  */
 import type { Row, Table } from "../api/types";
 import { formatNumber } from "./format";
 
 export interface Bounds {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 const SHARE = /_pct$/;
 const BOUND = /_(?:min|max)_pct$/;
 const DIGITS = 1;
 
-/** The keys of the bounds of a share. */
-export function boundKeys(key: string): { readonly least: string; readonly most: string } {
-  return { least: key.replace(SHARE, "_min_pct"), most: key.replace(SHARE, "_max_pct") };
+/** The keys of the bounds of a percentage. */
+export function boundKeys(key: string): { readonly min: string; readonly max: string } {
+  return { min: key.replace(SHARE, "_min_pct"), max: key.replace(SHARE, "_max_pct") };
 }
 
-/** The bounds that a row tells of a share; null where it tells none. */
+/** The bounds of a percentage in a row; null when the row has none. */
 export function boundsOf(table: Table, row: Row, key: string): Bounds | null {
   if (!SHARE.test(key) || BOUND.test(key)) return null;
   const keys = boundKeys(key);
-  const [least, most] = [keys.least, keys.most].map((bound) => row[table.columns.findIndex((column) => column.key === bound)]);
-  return typeof least === "number" && typeof most === "number" ? { least, most } : null;
+  const [min, max] = [keys.min, keys.max].map((bound) => row[table.columns.findIndex((column) => column.key === bound)]);
+  return typeof min === "number" && typeof max === "number" ? { min, max } : null;
 }
 
-/** The key of the share that `key` bounds; null where it is no bound. */
+/** The key of the percentage that `key` bounds; null when `key` is not a bound. */
 export function boundedKey(key: string): string | null {
   return BOUND.test(key) ? key.replace(BOUND, "_pct") : null;
 }
 
-/** Whether a column only bounds another one of its table. */
+/** Whether a column is only the bound of another column of its table. */
 export function isBound(table: Table, key: string): boolean {
   const bounded = boundedKey(key);
   return bounded !== null && table.columns.some((column) => column.key === bounded);
 }
 
 /** Without the unit. */
-export function boundsText({ least, most }: Bounds): string {
-  return `${formatNumber(least, DIGITS)}–${formatNumber(most, DIGITS)}`;
+export function boundsText({ min, max }: Bounds): string {
+  return `${formatNumber(min, DIGITS)}–${formatNumber(max, DIGITS)}`;
 }
 
 /** For hovering. */
-export function boundsTitle({ least, most }: Bounds): string {
-  return `At least ${formatNumber(least, DIGITS)} %, at most ${formatNumber(most, DIGITS)} %: of the rest it is not known.`;
+export function boundsTitle({ min, max }: Bounds): string {
+  return `At least ${formatNumber(min, DIGITS)} %, at most ${formatNumber(max, DIGITS)} %; the rest is unknown.`;
 }

@@ -12,8 +12,8 @@ const BYTES = column("integer", "bytes");
 const TEXT = column("string", null);
 const MS = scaleFor("us", 5000);
 
-function filter(of: Column, scale: typeof MS, text: string): string {
-  const parsed = parseColumnFilter(of, scale, text);
+function filter(column: Column, scale: typeof MS, text: string): string {
+  const parsed = parseColumnFilter(column, scale, text);
   return "problem" in parsed ? `problem: ${parsed.problem}` : formatFilter(parsed.clauses);
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a person types into the filter of one column, in the unit the column shows, and the clauses
- * of the grammar it stands for, in the unit the server counts in.
+ * Translates the text in the filter field of a column, in the unit that the column shows, into clauses of the
+ * filter grammar, in the base unit of the server, and back.
  *
  *     number column shown in ms:  ">100" → device_self_us>100000      "10..20" → >=10000, <=20000
  *     text column:                "gemm" → name~gemm      "!nccl" → name!~nccl      "=add" → name=add
@@ -58,7 +58,7 @@ function parseNumber(column: Column, scale: Scale, typed: string): Parsed {
   return { clauses: [clause(column, operator as Operator, value)] };
 }
 
-/** The number in the base unit, as text, or null when it is none. */
+/** The number in the base unit, as text; null when `typed` is not a number. */
 function baseNumber(column: Column, scale: Scale, typed: string): string | null {
   const number = parseQuantity(typed, column.unit, scale);
   return number === null ? null : String(number);
@@ -66,7 +66,7 @@ function baseNumber(column: Column, scale: Scale, typed: string): string | null 
 
 /** The text to show for the clauses of one column, the reverse of {@link parseColumnFilter}. */
 export function formatColumnFilter(column: Column, scale: Scale, clauses: readonly Clause[]): string {
-  // What is no number was not typed here: it is shown as the address says it.
+  // A value that is not a number came from the address and is shown as it is there.
   const shown = (value: string) => (Number.isNaN(Number(value)) ? value : String(roundNoise(Number(value) / scale.divisor)));
   const [first, second] = clauses;
   if (first === undefined) return "";
@@ -75,7 +75,7 @@ export function formatColumnFilter(column: Column, scale: Scale, clauses: readon
   if (column.type === "boolean") return first.value;
   if (column.type === "string") {
     const prefix = { "~": "", "!~": "!", "=": "=", "!=": "!=", "=~": "=~", "!=~": "!=~" }[first.operator as string] ?? "";
-    // A blank keeps "= ~x" from being an expression.
+    // The blank keeps "= ~x" from being read as a regular expression.
     return `${prefix}${prefix.endsWith("=") && first.value.startsWith("~") ? " " : ""}${first.value}`;
   }
   if (first.operator === ">=" && second?.operator === "<=") return `${shown(first.value)}..${shown(second.value)}`;

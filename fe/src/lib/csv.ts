@@ -1,4 +1,4 @@
-/** Exports of what a table shows: exact values, nulls empty, keys as headers (RFC 4180). */
+/** Exports the rows that a table shows: exact values, nulls empty, keys as headers (RFC 4180). */
 import type { Column, Row, Scalar } from "../api/types";
 
 export function toCsv(columns: readonly Column[], rows: readonly Row[]): string {

@@ -1,4 +1,4 @@
-/** Whether two JSON-like values say the same. Numbers compare as numbers: a NaN is the same as a NaN. */
+/** Whether two JSON-like values are equal; NaN equals NaN. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -18,12 +18,12 @@ export function saveUrl(name: string, url: string): void {
   link.remove();
 }
 
-const MOST_CHARACTERS = 120;
+const MAX_CHARACTERS = 120;
 const EXTENSION = /\.[a-z0-9]{1,8}$/i;
 
 /**
- * A file name that every system and shell takes as it is: letters, digits, `.`, `_` and `-` only; the extension
- * stays when it is cut.
+ * A file name that is safe on every system and in every shell: letters, digits, `.`, `_` and `-` only; truncation
+ * keeps the extension.
  */
 export function safeFileName(name: string): string {
   const [extension = ""] = EXTENSION.exec(name) ?? [];
@@ -31,7 +31,7 @@ export function safeFileName(name: string): string {
     .slice(0, name.length - extension.length)
     .replace(/[^A-Za-z0-9._-]+/g, "_")
     .replace(/^[_.-]+|[_.]+$/g, "");
-  return (stem.slice(0, MOST_CHARACTERS - extension.length) || "export") + extension;
+  return (stem.slice(0, MAX_CHARACTERS - extension.length) || "export") + extension;
 }
 
 /** Puts `text` on the clipboard; false when the browser refuses. */
@@ -44,7 +44,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Inside a frame without clipboard permission the old way still works. */
+/** The fallback inside a frame without clipboard permission. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;

@@ -32,7 +32,7 @@ it("reads all of it", () => {
       links: ["https://pytorch.org/docs", "javascript:alert(1)"],
     }),
   );
-  expect(evidence).toMatchObject({ title: "Data loading", measured: 33.4, unit: "pct", threshold: 5, thresholdIsOurs: true, gainUsPerStep: 59261.8 });
+  expect(evidence).toMatchObject({ title: "Data loading", measured: 33.4, unit: "pct", threshold: 5, isRuleOfThumb: true, gainUsPerStep: 59261.8 });
   expect(evidence.links).toEqual(["https://pytorch.org/docs"]);
   expect(evidence.source).toEqual({
     view: "operators",

@@ -1,17 +1,17 @@
-/** What a piece of advice carries besides its text (`torch_tb_profiler/evidence/finding.py`), read with care. */
+/** The structured evidence of a finding, validated: any property may be missing or of another type. */
 import type { Column, Note, Scalar, Table, Unit } from "../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
 
-/** A stretch of time, ns since the first event, and the slice that it is about. */
-export interface TimelineSpot {
+/** A time range, in ns since the first event, and the slice that it is about. */
+export interface TimelineRange {
   readonly startNs: number;
   readonly endNs: number;
   readonly slice: number | null;
-  /** Whose timeline; null where the finding is about one trace. */
+  /** The worker whose timeline is meant; null where the finding is about one trace. */
   readonly worker: string | null;
 }
 
-export interface SameTime {
+export interface SameTimeFinding {
   readonly title: string | null;
   readonly text: string;
 }
@@ -20,17 +20,17 @@ export interface Evidence {
   readonly title: string | null;
   readonly measured: number | null;
   readonly threshold: number | null;
-  /** False where somebody else published the threshold. */
-  readonly thresholdIsOurs: boolean;
+  /** Whether the threshold is a rule of thumb of this project; false where others published it. */
+  readonly isRuleOfThumb: boolean;
   readonly unit: Unit | null;
   readonly gainUsPerStep: number | null;
   readonly gainPctOfStep: number | null;
   readonly architecture: string | null;
-  /** Where on the timeline the worst of it is. */
-  readonly timeline: TimelineSpot | null;
-  /** What else was found that means the same time. */
-  readonly sameTime: readonly SameTime[];
-  /** Where the rows are that it speaks of. */
+  /** Where on the timeline the worst occurrence is. */
+  readonly timeline: TimelineRange | null;
+  /** Other findings about the same time. */
+  readonly sameTime: readonly SameTimeFinding[];
+  /** The view with the rows in question. */
   readonly source: { readonly view: string; readonly params: Readonly<Record<string, string>> } | null;
   readonly links: readonly string[];
   readonly rows: Table | null;
@@ -42,12 +42,12 @@ export function readEvidence(note: Note): Evidence {
     title: textOf(evidence["title"]),
     measured: numberOf(evidence["measured"]),
     threshold: numberOf(evidence["threshold"]),
-    thresholdIsOurs: evidence["threshold_is_ours"] === true,
+    isRuleOfThumb: evidence["threshold_is_ours"] === true,
     unit: textOf(evidence["unit"]) as Unit | null,
     gainUsPerStep: numberOf(evidence["estimated_gain_us_per_step"]),
     gainPctOfStep: numberOf(evidence["estimated_gain_pct_of_step"]),
     architecture: textOf(evidence["architecture"]),
-    timeline: spotOf(evidence["timeline"]),
+    timeline: timelineRangeOf(evidence["timeline"]),
     sameTime: Array.isArray(evidence["same_time"]) ? evidence["same_time"].flatMap(sameTimeOf) : [],
     source: sourceOf(evidence["source"]),
     links: Array.isArray(evidence["links"]) ? evidence["links"].map(String).filter((link) => link.startsWith("https://")) : [],
@@ -63,8 +63,8 @@ function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 
-/** Null where it is no stretch of time. */
-function spotOf(value: unknown): TimelineSpot | null {
+/** Null when the value is not a time range. */
+function timelineRangeOf(value: unknown): TimelineRange | null {
   if (typeof value !== "object" || value === null) return null;
   const { start_ns, end_ns, slice, worker } = value as Record<string, unknown>;
   const [startNs, endNs] = [numberOf(start_ns), numberOf(end_ns)];
@@ -72,22 +72,22 @@ function spotOf(value: unknown): TimelineSpot | null {
   return { startNs, endNs, slice: numberOf(slice), worker: textOf(worker) };
 }
 
-function sameTimeOf(value: unknown): SameTime[] {
+function sameTimeOf(value: unknown): SameTimeFinding[] {
   if (typeof value !== "object" || value === null) return [];
   const { title, text } = value as Record<string, unknown>;
-  const said = textOf(text);
-  return said === null ? [] : [{ title: textOf(title), text: said }];
+  const content = textOf(text);
+  return content === null ? [] : [{ title: textOf(title), text: content }];
 }
 
-/** View, its table, and the state of that table in the address. */
+/** The view, and the address parameters of its table. */
 function sourceOf(value: unknown): Evidence["source"] {
   if (typeof value !== "object" || value === null) return null;
   const source = value as Record<string, unknown>;
   const view = textOf(source["view"]);
   if (view === null) return null;
-  const named = textOf(source["table"]);
-  const table = named ?? view;
-  const params: Record<string, string> = named === null ? {} : { table: named };
+  const tableName = textOf(source["table"]);
+  const table = tableName ?? view;
+  const params: Record<string, string> = tableName === null ? {} : { table: tableName };
   const groupBy = textOf(source["group_by"]);
   if (groupBy !== null) params["group_by"] = groupBy;
   for (const name of ["filter", "sort"]) {
@@ -97,7 +97,7 @@ function sourceOf(value: unknown): Evidence["source"] {
   return { view, params };
 }
 
-/** The rows as the table they are declared to be; null when there are none or nobody declared them. */
+/** The rows as a table with the declared columns; null when there are no rows or no declaration. */
 function evidenceTable(declared: unknown, value: unknown): Table | null {
   if (typeof declared !== "object" || declared === null || !Array.isArray(value) || value.length === 0) return null;
   const table = declared as Record<string, unknown>;
@@ -118,7 +118,7 @@ function evidenceTable(declared: unknown, value: unknown): Table | null {
 
 const TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"] satisfies readonly Column["type"][];
 
-/** None where it has no key or a type nobody knows; a unit nobody knows is shown as it is. */
+/** Empty without a key or with an unknown type; an unknown unit is shown as it is. */
 function columnOf(value: unknown): Column[] {
   if (typeof value !== "object" || value === null) return [];
   const { key, title, type, unit, help, estimated, family } = value as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Where the boxes of a flame graph lie when one of them fills the width. */
+/** Layout of a flame graph in which one box fills the width. */
 export interface FlameNode {
   readonly id: string;
   readonly parent: string | null;
@@ -15,10 +15,10 @@ export interface FlameBox {
   readonly widthPct: number;
 }
 
-/** Narrower boxes cannot be seen or hit; zooming in brings them. */
+/** Narrower boxes cannot be seen or clicked; zooming in shows them. */
 const MIN_WIDTH_PCT = 0.05;
 
-/** The boxes in sight when `focus` (or, with null, everything) fills the width. */
+/** The visible boxes when `focus` (or, with null, everything) fills the width. */
 export function flameBoxes(nodes: readonly FlameNode[], focus: string | null): FlameBox[] {
   const focused = focus === null ? undefined : nodes.find((node) => node.id === focus);
   const end = Math.max(0, ...nodes.map((node) => node.left + node.width));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { digitsOfSmall, digitsToTellApart, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
+import { digitsOfSmall, distinguishingDigits, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
 
 const thin = (text: string) => text.replaceAll("_", THIN_SPACE);
 
@@ -22,8 +22,8 @@ describe("formatValue", () => {
   it.each([
     [null, "us", "–"],
     [true, null, "Yes"],
-    [1500, "us", "1.500 ms"],
-    [177_592.17, "us", "177.59 ms"],
+    [1500, "us", "1.50 ms"],
+    [177_592.17, "us", "178 ms"],
     [55.514, "pct", "55.5 %"],
     [0, "pct", "0 %"],
     [0.037, "pct", "<0.1 %"],
@@ -33,7 +33,11 @@ describe("formatValue", () => {
     [99.99999999999999, "pct", ">99.9 %"],
     [6, "count", "6"],
     [44_666, "count", "44_666"],
-    [34_084_028_416, "bytes", "31.74 GiB"],
+    [99.96, "us", "100 µs"],
+    [12.345, "us", "12.3 µs"],
+    [1_234_567_890, "us", "1_235 s"],
+    [0.01234, "gb_per_s", "0.012 GB/s"],
+    [34_084_028_416, "bytes", "31.7 GiB"],
     ["7.0", null, "7.0"],
     ["a\u202eb", null, "a⟨U+202E⟩b"],
   ] as const)("%s in %s is %s", (value, unit, text) => {
@@ -73,7 +77,7 @@ describe("times of day", () => {
     [[5, 5], 1, 0],
     [[], 1, 0],
   ])("%j in %d", (values, divisor, digits) => {
-    expect(digitsToTellApart(values, "us", divisor)).toBe(digits);
+    expect(distinguishingDigits(values, "us", divisor)).toBe(digits);
   });
 });
 

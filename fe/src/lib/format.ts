@@ -1,5 +1,5 @@
 /**
- * Numbers as people read them: thousands by a thin space, as many digits as tell something.
+ * Numbers as text: thousands grouped by a thin space, as many digits as are significant.
  *
  *     formatNumber(1204)      → "1 204"        formatNumber(12.3456, 3) → "12.346"
  */
@@ -7,7 +7,7 @@ import type { Scalar, Unit } from "../api/types";
 import { baseLabel, scaleFor, type Scale } from "./units";
 import { visibleText } from "./visibleText";
 
-/** Narrow no-break space: groups digits without letting a line break there. */
+/** Narrow no-break space: groups digits without a line break. */
 export const THIN_SPACE = "\u202f";
 export const NO_VALUE = "–";
 
@@ -41,7 +41,15 @@ export function digitsOfSmall(largestShown: number, unit: Unit | null, { divisor
   return Math.max(0, Math.min(3 - Math.floor(Math.log10(size)), Math.ceil(-Math.log10(finest / divisor))));
 }
 
-/** A single value outside a table, with its own best unit: `formatValue(1500, "us")` → "1.500 ms". */
+/** Decimals of a single shown value in a sentence or headline: three significant digits, more only for whole parts. */
+export function significantDigits(shown: number): number {
+  const size = Math.abs(Number(shown.toPrecision(3)));
+  if (size >= 100) return 0;
+  if (size >= 10) return 1;
+  return size >= 1 ? 2 : 3;
+}
+
+/** A single value outside a table, with its own best unit: `formatValue(1500, "us")` → "1.50 ms". */
 export function formatValue(value: Scalar, unit: Unit | null): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "Yes" : "No";
@@ -49,7 +57,7 @@ export function formatValue(value: Scalar, unit: Unit | null): string {
   return withUnit(value, scaleFor(unit, Math.abs(value)), unit);
 }
 
-/** A moment in whole ns: in its unit, with every digit, as neighbours late in a recording differ in the last. */
+/** A moment in whole ns, with every digit: neighbours late in a recording differ in the last one. */
 export function formatMoment(ns: number): string {
   const scale = scaleFor("ns", Math.abs(ns));
   const digits = Math.round(Math.log10(scale.divisor));
@@ -60,38 +68,38 @@ export function formatMoment(ns: number): string {
 export function withUnit(value: number, scale: Scale, unit: Unit | null): string {
   const shown = value / scale.divisor;
   const whole = value === 0 || (scale.divisor === 1 && Number.isInteger(value) && unit !== "pct");
-  const digits = unit === "pct" && !whole ? 1 : digitsFor(shown, whole);
+  const digits = whole ? 0 : unit === "pct" ? 1 : significantDigits(shown);
   const text = nearlyNone(shown, digits) ?? nearlyAll(shown, digits, unit) ?? formatNumber(shown, digits);
   return scale.label === "" ? text : `${text} ${scale.label}`;
 }
 
-/** `<0.1` for what would round to 0, else null: something too small for its digits is not nothing. */
+/** `<0.1` for a value that would round to 0, else null: a small value must not read as none. */
 export function nearlyNone(shown: number, digits: number): string | null {
   if (shown === 0 || Number(shown.toFixed(digits)) !== 0) return null;
   return `${shown < 0 ? ">−" : "<"}${formatNumber(10 ** -digits, digits)}`;
 }
 
-/** `>99.9` for a percentage below 100 that would round to it, else null: what is nearly all is not all. */
+/** `>99.9` for a percentage below 100 that would round to 100, else null: nearly all must not read as all. */
 export function nearlyAll(percentage: number, digits: number, unit: Unit | null): string | null {
   if (unit !== "pct" || percentage >= 100 || Number(percentage.toFixed(digits)) < 100) return null;
   return `>${formatNumber(100 - 10 ** -digits, digits)}`;
 }
 
-/** Whether a column holds times of day, whose last digits tell rows apart, as in `views/scales.py`. */
+/** Whether a column holds moments, where the last digits distinguish rows, as in `views/scales.py`. */
 export function isMoment(key: string): boolean {
   return /(?:^|_)(?:start|end|at|allocation|release|peak|origin)_(?:us|ns)$/.test(key);
 }
 
 /**
- * The decimals with which different values, shown in multiples of `divisor`, differ; no more than a whole ns
- * needs, 0 where no two values differ.
+ * The decimals that different values, shown in multiples of `divisor`, need to look different; no more than a
+ * whole ns needs, 0 when no two values differ.
  */
-export function digitsToTellApart(values: readonly Scalar[], unit: Unit | null, divisor: number): number {
+export function distinguishingDigits(values: readonly Scalar[], unit: Unit | null, divisor: number): number {
   const nanosecond = unit === "us" ? 1e-3 : unit === "ns" ? 1 : null;
   const sorted = values.filter((value): value is number => typeof value === "number").sort((a, b) => a - b);
   let gap = Infinity;
-  sorted.forEach((value, place) => {
-    const distance = value - (sorted[place - 1] ?? value);
+  sorted.forEach((value, index) => {
+    const distance = value - (sorted[index - 1] ?? value);
     if (distance > 0 && distance < gap) gap = distance;
   });
   if (nanosecond === null || gap === Infinity) return 0;
@@ -100,7 +108,7 @@ export function digitsToTellApart(values: readonly Scalar[], unit: Unit | null, 
   return Math.min(Math.max(needed, 0), Math.round(-Math.log10(nanosecond / divisor)));
 }
 
-/** The value as the server sent it, with the unit it counts in: for hover and copy. */
+/** The exact value as the server sent it, in its base unit: for hover and copy. */
 export function exactValue(value: Scalar, unit: Unit | null): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "Yes" : "No";
@@ -112,7 +120,7 @@ export function exactValue(value: Scalar, unit: Unit | null): string {
   return label === "" ? text : `${text} ${label}`;
 }
 
-/** Seconds as people say them: "4 s", "2 min 10 s". */
+/** A duration: "4 s", "2 min 10 s". */
 export function formatSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;

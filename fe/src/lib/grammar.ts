@@ -1,6 +1,6 @@
 /**
- * The sort and filter grammar of the server (`docs/internals.md`), read and written here too: addresses
- * and requests speak it. What a text means is in `rowQuery.ts`.
+ * Parses and formats the sort and filter grammar of the server (`docs/internals.md`), used in addresses and
+ * requests. `rowQuery.ts` evaluates it.
  *
  *     parseFilter("name~gemm;calls>=10;conv;stack=~/train.*\\.py/")
  */
@@ -25,14 +25,14 @@ const SEARCHED_EXPRESSION = /^[^\S\ufeff]*(!?=)(~\/[^]*)$/;
 const EXPRESSION = /^[^\S\ufeff]*~\/([^]*)\/[^\S\ufeff]*$/;
 const CLAUSES = /((?:\\[^]|[^;\\]|\\$)*)(?:;|$)/g;
 const ESCAPED = /\\([;\\~!=<>])/g;
-/** White space to the server too. */
+/** White space as the server defines it. */
 const AROUND = /^[^\S\ufeff]+|[^\S\ufeff]+$/g;
 
 function stripped(text: string): string {
   return text.replace(AROUND, "");
 }
 
-/** `text` so that the grammar takes every character literally. */
+/** Escapes `text` so that the grammar reads every character literally. */
 function escapeValue(text: string): string {
   return text.replace(/[;\\]/g, "\\$&");
 }
@@ -60,7 +60,7 @@ function parseSearch(part: string): Clause {
   return { key: null, ...(expressionOf(operator, value) ?? { operator: "~", value: unescaped(part) }) };
 }
 
-/** Operator and value of a regular expression; null where none stands there. */
+/** Operator and value of a regular expression; null when `value` is none. */
 function expressionOf(operator: string, value: string): Pick<Clause, "operator" | "value"> | null {
   const [, expression] = EXPRESSION.exec(value) ?? [];
   if (expression === undefined || (operator !== "=" && operator !== "!=")) return null;
@@ -81,13 +81,13 @@ export function formatFilter(clauses: readonly Clause[]): string {
     .map((clause) => {
       const { key, operator, value } = clause;
       if (isExpression(clause)) return `${key ?? ""}${operator}/${escapeValue(value)}/`;
-      // What begins like an expression is meant as it stands.
+      // A value that begins like an expression is meant literally.
       return key === null ? escapeSearch(value) : `${key}${operator}${escapeValue(value).replace(/^~/, "\\~")}`;
     })
     .join(";");
 }
 
-/** A key that is missing is "": the server refuses it. */
+/** A missing key is "": the server rejects it. */
 export function parseSort(text: string): SortKey[] {
   if (text === "") return [];
   return text.split(",").map((part) => {

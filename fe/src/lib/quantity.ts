@@ -1,5 +1,5 @@
 /**
- * A number a person types, with or without a unit.
+ * Parses a typed number with or without a unit.
  *
  *     parseQuantity("1.5", "us", ms) → 1500        parseQuantity("2 s", "us", ms) → 2000000
  */
@@ -9,9 +9,9 @@ import { unitAliases, type Scale } from "./units";
 const NUMBER = /^([+-]?(?:\d[\d\s\u202f_,]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµ%/]*)$/i;
 
 /**
- * The number in the base unit, or null when it is none.
+ * The number in the base unit; null when the text is not a number.
  *
- * @param scale What a number without a unit counts in.
+ * @param scale The scale of a number without a unit.
  */
 export function parseQuantity(text: string, unit: Unit | null, scale: Scale): number | null {
   const match = NUMBER.exec(text.trim());
@@ -22,7 +22,7 @@ export function parseQuantity(text: string, unit: Unit | null, scale: Scale): nu
   return Number.isNaN(number) || divisor === undefined ? null : roundNoise(number * divisor);
 }
 
-/** 0.29 × 100 is 28.999999999999996; nobody typed that. */
+/** Removes floating-point noise: 0.29 × 100 is 28.999999999999996. */
 export function roundNoise(value: number): number {
   return Number(value.toPrecision(15));
 }

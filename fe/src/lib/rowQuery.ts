@@ -1,6 +1,6 @@
 /**
- * What filters and sort keys do to rows that are all here, as the server does it (`views/querying.py`);
- * `tests/data/filter_grammar.json` holds both to the same.
+ * Evaluates filters and sort keys on a table whose rows are all loaded, exactly as the server does
+ * (`views/querying.py`); `tests/data/filter_grammar.json` tests both.
  */
 import type { Column, Row, Scalar } from "../api/types";
 import { isExpression, type Clause, type Operator, type SortKey } from "./grammar";
@@ -13,16 +13,16 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ["no", false],
   ["false", false],
 ]);
-/** Decimal, with an exponent, with single underscores between digits; infinity bounds nothing. */
+/** Decimal, optionally with an exponent and single underscores between digits; infinity is allowed. */
 const NUMBER = /^[+-]?(?:(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?|inf(?:inity)?)$/i;
 
-/** Columns that clauses or sort keys name and that are not there. */
+/** Columns named by clauses or sort keys that do not exist. */
 export function unknownColumns(columns: readonly Column[], named: readonly { readonly key: string | null }[]): string[] {
   const keys = named.flatMap(({ key }) => (key === null || columns.some((column) => column.key === key) ? [] : [key]));
   return [...new Set(keys)];
 }
 
-/** Why the server would refuse these clauses; null when it would not. */
+/** Why the server would reject these clauses; null when it would not. */
 export function filterProblem(columns: readonly Column[], clauses: readonly Clause[]): string | null {
   for (const clause of clauses) {
     const problem = clauseProblem(columns, clause);
@@ -33,9 +33,9 @@ export function filterProblem(columns: readonly Column[], clauses: readonly Clau
 
 function clauseProblem(columns: readonly Column[], clause: Clause): string | null {
   const { key, operator, value } = clause;
-  if (key === null) return columns.some(({ type }) => type === "string") ? null : `“${value}” has no key, and this table has no text column`;
+  if (key === null) return columns.some(({ type }) => type === "string") ? null : `“${value}” names no column, and this table has no text column`;
   const column = columns.find((each) => each.key === key);
-  if (column === undefined) return `no column “${key}” here`;
+  if (column === undefined) return `this table has no column “${key}”`;
   const isEquality = operator === "=" || operator === "!=";
   if (column.type === "string" || (value === NULL_VALUE && isEquality)) return null;
   if (operator === "~" || operator === "!~" || isExpression(clause)) return `${key} is not a text column; compare it with = != > >= < or <=`;
@@ -46,8 +46,8 @@ function clauseProblem(columns: readonly Column[], clause: Clause): string | nul
 type Test = (row: Row) => boolean;
 
 /**
- * One test for all clauses; those that {@link filterProblem} speaks of pass nothing or everything. Regular
- * expressions pass nothing: the server matches them, in bounded time and by one syntax.
+ * One predicate for all clauses; clauses that {@link filterProblem} reports pass nothing or everything. Regular
+ * expressions pass nothing: the server matches them, in bounded time and with one syntax.
  */
 export function compileFilter(columns: readonly Column[], clauses: readonly Clause[]): Test {
   const tests = clauses.map((clause) => clauseTest(columns, clause));
@@ -75,12 +75,12 @@ function clauseTest(columns: readonly Column[], clause: Clause): Test {
   };
 }
 
-/** What is looked for inside a kernel's name is looked for in its other names too. */
+/** A search in the name of a kernel covers its other names too. */
 function namesOf(key: string): readonly string[] {
   return key === NAME_KEY ? [NAME_KEY, SHORT_KEY, DEMANGLED_KEY] : [key];
 }
 
-/** What a text without a key is looked for in: a hidden column would find rows in which nobody sees why. */
+/** The columns that a text without a key searches; not hidden ones, whose matches nobody could see. */
 function searchedKeys(columns: readonly Column[]): readonly string[] {
   const names = [SHORT_KEY, DEMANGLED_KEY];
   return columns.filter(({ type, hidden, key }) => type === "string" && (!hidden || names.includes(key))).map(({ key }) => key);
@@ -118,7 +118,7 @@ function numberOf(text: string): number {
   return Number(text.replaceAll("_", "").replace(/inf(inity)?$/i, "Infinity"));
 }
 
-/** @param order Of the cell against the value: negative, 0 or positive. */
+/** @param order Sign of cell − value. */
 function isOrdered(order: number, operator: Operator): boolean {
   switch (operator) {
     case ">":
@@ -134,11 +134,11 @@ function isOrdered(order: number, operator: Operator): boolean {
   }
 }
 
-/** By code points; JavaScript's own order is that of UTF-16, where those beyond U+FFFF stand before U+E000. */
+/** By code points; JavaScript compares UTF-16 units, where characters beyond U+FFFF precede U+E000. */
 function compareTexts(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
-  for (let place = 0; place < length; place++) {
-    const [a, b] = [left.charCodeAt(place), right.charCodeAt(place)];
+  for (let index = 0; index < length; index++) {
+    const [a, b] = [left.charCodeAt(index), right.charCodeAt(index)];
     if (a !== b) return rankOf(a) - rankOf(b);
   }
   return left.length - right.length;
@@ -148,17 +148,17 @@ function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }
 
-/** Orders two rows by `keys`; nulls come last in either direction, as on the server. */
+/** A comparison of rows by `keys`; nulls come last in either direction, as on the server. */
 export function compileSort(
   columns: readonly Column[],
   keys: readonly SortKey[],
 ): (left: Row, right: Row) => number {
-  const places = keys.flatMap(({ key, descending }) => {
+  const sortColumns = keys.flatMap(({ key, descending }) => {
     const index = columns.findIndex((column) => column.key === key);
     return index < 0 ? [] : [{ index, sign: descending ? -1 : 1 }];
   });
   return (left, right) => {
-    for (const { index, sign } of places) {
+    for (const { index, sign } of sortColumns) {
       const order = compareCells(left[index] ?? null, right[index] ?? null, sign);
       if (order !== 0) return order;
     }

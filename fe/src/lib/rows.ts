@@ -1,4 +1,4 @@
-/** Reading rows by column key. */
+/** Reads cells by column key. */
 import type { Row, Scalar, Table } from "../api/types";
 
 export function cellOf(table: Table, row: Row, key: string): Scalar {
@@ -11,7 +11,7 @@ export function textOf(table: Table, row: Row, key: string): string {
   return cell === null ? "" : String(cell);
 }
 
-/** Null where there is no number. */
+/** Null when the cell is not a number. */
 export function numberOf(table: Table, row: Row, key: string): number | null {
   const cell = cellOf(table, row, key);
   return typeof cell === "number" ? cell : null;
@@ -21,12 +21,12 @@ export function hasColumn(table: Table, key: string): boolean {
   return table.columns.some((column) => column.key === key);
 }
 
-/** Whether all rows are of one kind: then the column that tells it says nothing. */
+/** Whether all rows have the kind `kind`: then the column is redundant. */
 export function allOfKind(table: Table, kind: string): boolean {
   return hasColumn(table, "kind") && table.rows.every((row) => textOf(table, row, "kind") === kind);
 }
 
-/** The rows with the most of `key`, and how much that is; nulls and zeros are none of them. */
+/** The rows with the largest positive values of `key`, largest first. */
 export function topRows(table: Table, key: string, count: number): { row: Row; value: number }[] {
   return table.rows
     .flatMap((row) => {

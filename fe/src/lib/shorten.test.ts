@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { shortenApart, shortenMiddle, shortenPath } from "./shorten";
+import { shortenDistinct, shortenMiddle, shortenPath } from "./shorten";
 
 it("keeps both ends and exactly the length", () => {
   const name = "void at::native::elementwise_kernel<128, 4>(int)";
@@ -56,29 +56,29 @@ describe("several names", () => {
   const names = [functor("AddFunctor"), functor("MulFunctor"), functor("CUDAFunctor_add"), functor("CUDAFunctor_sub"), "aten::mm", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)"];
 
   it.each([24, 30, 40, 60, 90])("are told apart in %d letters", (length) => {
-    const short = shortenApart(names, length);
+    const short = shortenDistinct(names, length);
     expect(new Set(short).size).toBe(names.length);
-    for (const [place, text] of short.entries()) {
+    for (const [index, text] of short.entries()) {
       expect(Array.from(text).length).toBeLessThanOrEqual(length);
       // Every piece stands in the name, in this order.
       const pattern = text.split("…").map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-      expect(names[place]).toMatch(new RegExp(`^${pattern.join(".*")}$`));
+      expect(names[index]).toMatch(new RegExp(`^${pattern.join(".*")}$`));
     }
   });
 
   it("shows the words in which they differ", () => {
-    const [add, mul] = shortenApart(names, 40);
+    const [add, mul] = shortenDistinct(names, 40);
     expect(add).toContain("AddFunctor");
     expect(mul).toContain("MulFunctor");
   });
 
   it("are as before where their ends tell them apart", () => {
-    expect(shortenApart(["aten::mm", "aten::addmm"], 30)).toEqual(["aten::mm", "aten::addmm"]);
-    expect(shortenApart([functor("AddFunctor"), "aten::mm"], 40)[0]).toBe(shortenMiddle(functor("AddFunctor"), 40));
+    expect(shortenDistinct(["aten::mm", "aten::addmm"], 30)).toEqual(["aten::mm", "aten::addmm"]);
+    expect(shortenDistinct([functor("AddFunctor"), "aten::mm"], 40)[0]).toBe(shortenMiddle(functor("AddFunctor"), 40));
   });
 
   it("that are the same stay the same", () => {
     const name = functor("AddFunctor");
-    expect(shortenApart([name, name], 30)).toEqual([shortenMiddle(name, 30), shortenMiddle(name, 30)]);
+    expect(shortenDistinct([name, name], 30)).toEqual([shortenMiddle(name, 30), shortenMiddle(name, 30)]);
   });
 });

@@ -7,7 +7,7 @@
 import type { Unit } from "../api/types";
 
 export interface Scale {
-  /** What stands in the header; empty when numbers are plain. */
+  /** The unit in the header; empty for plain numbers. */
   readonly label: string;
   /** Base value ÷ divisor = shown value. */
   readonly divisor: number;
@@ -15,7 +15,7 @@ export interface Scale {
 
 const PLAIN: Scale = { label: "", divisor: 1 };
 
-/** Largest first; the first one that the value reaches is taken, else the last. */
+/** Largest first: the first scale that the value reaches applies, else the last. */
 const SCALES: Readonly<Record<Unit, readonly Scale[]>> = {
   us: [
     { label: "s", divisor: 1e6 },
@@ -50,8 +50,8 @@ const SCALES: Readonly<Record<Unit, readonly Scale[]>> = {
 };
 
 /**
- * The scale for values whose largest magnitude is `largest` (in the base unit): the same for a column, a
- * chart and a single number, so that one amount reads alike wherever it stands on a page.
+ * The scale for values whose largest magnitude is `largest` (in the base unit): the same for a column, a chart and
+ * a single number, so that one amount reads the same everywhere on a page.
  */
 export function scaleFor(unit: Unit | null, largest: number): Scale {
   if (unit === null) return PLAIN;
@@ -61,13 +61,13 @@ export function scaleFor(unit: Unit | null, largest: number): Scale {
   return scales.find((scale) => largest >= scale.divisor) ?? scales.at(-1) ?? base;
 }
 
-/** The label of the unit the server counts in, for exact values and exports. */
+/** The label of the base unit, for exact values and exports. */
 export function baseLabel(unit: Unit | null): string {
   if (unit === null) return "";
   return SCALES[unit].find((scale) => scale.divisor === 1)?.label ?? "";
 }
 
-/** Every unit a person may type after a number in a filter of this column, by lower-case label. */
+/** The units that may follow a number in a filter field, by lower-case label. */
 export function unitAliases(unit: Unit | null): ReadonlyMap<string, number> {
   const aliases = new Map<string, number>();
   if (unit === null) return aliases;

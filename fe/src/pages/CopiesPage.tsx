@@ -1,7 +1,7 @@
-/** Copies: what they cost, how near to the limit of their links they come, by kind and by size. */
+/** Copies: their cost and bandwidth compared with the limit of their links, by kind and by size. */
 import { Chart } from "../chart/Chart";
 import { DataTable } from "../table/DataTable";
-import { rateChart } from "./copies/rate";
+import { rateChart } from "./copies/rateChart";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
@@ -21,7 +21,7 @@ export function CopiesPage(props: PageProps) {
             {rate !== undefined && rate.lines.length > 0 && (
               <Chart
                 title={rate.title}
-                help="Bytes copied per time. Dashed: what the link carries in one direction at most, by its vendor."
+                help="Bandwidth of copies. Dashed: the limit of the link in one direction, according to its vendor."
                 chart={rateChart(rate, view.tables["copies_by_kind"])}
                 fileName={fileName("rate")}
                 height={280}

@@ -1,16 +1,16 @@
-/** What the step waited for at each moment; and what it would be if something were faster. */
+/** The critical path of a step, and an estimate of the step time if something were faster. */
 import { textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { Segmented } from "../ui/Segmented";
-import { parseWhatIf, formatWhatIf, WAYS, WAY_TITLES, type WhatIf } from "./criticalPath/whatIf";
+import { EFFECTS, EFFECT_TITLES, effectOf, formatWhatIf, parseWhatIf, type WhatIf } from "./criticalPath/whatIf";
 import { BigFacts } from "./Facts";
-import { GenericBody } from "./GenericBody";
+import { GenericBody } from "./GenericPage";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
-/** Of the address: the change that is asked for. */
+/** Parameter of the address with the change to estimate. */
 const KEY = "what_if";
-const MOST_NAMES = 100;
-const CLOSEST = "what_if_";
+const MAX_NAMES = 100;
+const WHAT_IF_FACTS = "what_if_";
 
 export function CriticalPathPage(props: PageProps) {
   const text = useParams()[KEY];
@@ -18,18 +18,18 @@ export function CriticalPathPage(props: PageProps) {
     <ViewFrame {...props} extra={{ [KEY]: text }}>
       {(context) => (
         <>
-          <WhatIfCard context={context} asked={parseWhatIf(text)} />
-          <GenericBody {...context} view={{ ...context.view, facts: context.view.facts.filter(({ key }) => !key.startsWith(CLOSEST)) }} />
+          <WhatIfCard context={context} change={parseWhatIf(text)} />
+          <GenericBody {...context} view={{ ...context.view, facts: context.view.facts.filter(({ key }) => !key.startsWith(WHAT_IF_FACTS)) }} />
         </>
       )}
     </ViewFrame>
   );
 }
 
-function WhatIfCard({ context: { view }, asked }: { readonly context: ViewContext; readonly asked: WhatIf | null }) {
+function WhatIfCard({ context: { view }, change }: { readonly context: ViewContext; readonly change: WhatIf | null }) {
   const table = view.tables["operators"];
-  const names = [...new Set((table?.rows ?? []).slice(0, MOST_NAMES).map((row) => (table === undefined ? "" : textOf(table, row, "name"))))];
-  const all = asked === null || names.includes(asked.name) ? names : [asked.name, ...names];
+  const names = [...new Set((table?.rows ?? []).slice(0, MAX_NAMES).map((row) => (table === undefined ? "" : textOf(table, row, "name"))))];
+  const all = change === null || names.includes(change.name) ? names : [change.name, ...names];
   if (all.length === 0) return null;
   const choose = (change: WhatIf | null) => adjust({ [KEY]: change === null ? null : formatWhatIf(change) });
   return (
@@ -40,8 +40,8 @@ function WhatIfCard({ context: { view }, asked }: { readonly context: ViewContex
           className="field no-print"
           aria-label="Operator or kernel"
           style={{ maxWidth: "min(420px, 100%)" }}
-          value={asked?.name ?? ""}
-          onChange={({ target }) => choose(target.value === "" ? null : { name: target.value, way: asked?.way ?? "halve" })}
+          value={change?.name ?? ""}
+          onChange={({ target }) => choose(target.value === "" ? null : { name: target.value, effect: change?.effect ?? "halve" })}
         >
           <option value="">choose an operator or kernel …</option>
           {all.map((name) => (
@@ -50,11 +50,11 @@ function WhatIfCard({ context: { view }, asked }: { readonly context: ViewContex
             </option>
           ))}
         </select>
-        {asked !== null && <Segmented label="Change" values={WAYS} value={asked.way} onPick={(way) => choose({ name: asked.name, way: WAYS.find((each) => each === way) ?? "halve" })} title={(way) => WAY_TITLES[WAYS.find((each) => each === way) ?? "halve"]} />}
+        {change !== null && <Segmented label="Change" values={EFFECTS} value={change.effect} onPick={(effect) => choose({ name: change.name, effect: effectOf(effect) })} title={(effect) => EFFECT_TITLES[effectOf(effect)]} />}
       </header>
-      {asked !== null && (
+      {change !== null && (
         <div className="body">
-          <BigFacts facts={view.facts.filter(({ key }) => key.startsWith(CLOSEST))} notes={[]} />
+          <BigFacts facts={view.facts.filter(({ key }) => key.startsWith(WHAT_IF_FACTS))} notes={[]} />
         </div>
       )}
     </section>

@@ -1,4 +1,4 @@
-/** How data was loaded: what waited, the pipeline as a picture, its queues over the batches. */
+/** Data loading: what waited, the pipeline as a diagram, its queues over the batches. */
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
 import { DataTable } from "../table/DataTable";
@@ -19,7 +19,7 @@ export function DataPage(props: PageProps) {
         return (
           <>
             <Findings notes={view.notes} always={false} />
-            <FactList facts={view.facts} title="Numbers" />
+            <FactList facts={view.facts} title="Summary" />
             {pipeline !== undefined && last.length > 0 && <PipelineDiagram title={pipeline.title} help={pipeline.help} last={last} />}
             {Object.entries(view.series).map(([name, series]) => (
               <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={240} />

@@ -1,4 +1,4 @@
-/** Whether the workers compute, communicate or wait, who holds them up, and with which collectives. */
+/** Whether workers compute, communicate or wait, which worker delays the others, and in which collectives. */
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
@@ -14,9 +14,9 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"];
 const WAIT = ["transfer_us", "wait_us"];
-/** What the server calls the sum over the steps. */
+/** The name of the row over all steps. */
 const ALL_STEPS = "all";
-/** Shown above as charts, and below as tables to look things up. */
+/** The tables below the charts. */
 const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", "recorded_collectives", "links"];
 
 export function DistributedPage(props: PageProps) {
@@ -27,7 +27,7 @@ export function DistributedPage(props: PageProps) {
         const { overlap, wait } = view.tables;
         const steps = overlap === undefined ? [] : [...new Set(overlap.rows.map((row) => textOf(overlap, row, "step")))];
         const step = steps.find((each) => each === params["step"]) ?? steps[0] ?? ALL_STEPS;
-        // Both charts are of this step: beside the title of one it would seem to be of that alone.
+        // Above both charts, as it applies to both.
         const stepSwitch = steps.length > 1 && (
           <div>
             <Segmented
@@ -43,7 +43,7 @@ export function DistributedPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {overlap?.row_count === 0 && <EmptySelection what="communication" />}
+            {overlap?.row_count === 0 && <EmptySelection noun="communication" />}
             {stepSwitch}
             <div className="chart-row even">
               {overlap !== undefined && overlap.row_count > 0 && (
@@ -89,7 +89,7 @@ function rowsOfStep(table: Table, step: string): readonly Row[] {
   return table.rows.filter((row) => textOf(table, row, "step") === step);
 }
 
-/** Why a chart of these columns may show nothing. */
+/** Why a chart of these columns may be empty. */
 function firstReason(table: Table, keys: readonly string[]): string | undefined {
   if (table.why_empty !== null) return table.why_empty;
   return keys.map((key) => table.null_reasons[key]).find((reason) => reason !== undefined);

@@ -1,4 +1,4 @@
-/** How close operators and the model come to what the device can reach: an answer, the roofline, and the rows. */
+/** How close operators and the model come to the peaks of the device: a summary, the roofline, and the rows. */
 import { useEffect, useState, type ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
@@ -16,69 +16,69 @@ import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { QualityNotes } from "./QualityNotes";
-import { askToReveal } from "./reveal";
+import { requestReveal } from "./reveal";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const POINTS = "roofline_points";
 const LEADING: ReadonlySet<string> = new Set(["mfu_pct", "model_flops_per_step", "recoverable_us", "peak_tflops"]);
-/** Of the address: the row that is chosen, in the plot and in the table. */
+/** Parameter of the address with the row chosen in the plot and in the table. */
 const CHOSEN_KEY = "row";
 
 export function EfficiencyPage(props: PageProps) {
   const params = useParams();
   const run = { run: props.target.run.name };
-  // What is stored is read again when it changed: the address may be the same.
-  const [, setGiven] = useState(0);
-  const kept = params[PEAK_KEY] === undefined ? storedPeaks(run) : null;
-  const peak = params[PEAK_KEY] ?? kept;
-  // A link that is copied from here says them too.
+  // Reads the stored peaks again when they changed, as the address may stay the same.
+  const [, setVersion] = useState(0);
+  const runPeaks = params[PEAK_KEY] === undefined ? storedPeaks(run) : null;
+  const peak = params[PEAK_KEY] ?? runPeaks;
+  // Into the address, so that a copied link has them.
   useEffect(() => {
-    if (kept !== null) adjust({ [PEAK_KEY]: kept });
-  }, [kept]);
+    if (runPeaks !== null) adjust({ [PEAK_KEY]: runPeaks });
+  }, [runPeaks]);
   const form = (isUnknown: boolean, devices: string | null) => (
     <PeakForm
-      given={parsePeaks(peak)}
+      peaks={parsePeaks(peak)}
       isUnknown={isUnknown}
-      onGive={(text) => {
+      onChange={(text) => {
         if (devices !== null) storePeaks({ devices }, text);
         storePeaks(run, text);
-        setGiven((count) => count + 1);
+        setVersion((count) => count + 1);
         navigate({ [PEAK_KEY]: text });
       }}
     />
   );
   return (
     <ViewFrame {...props} extra={{ [PEAK_KEY]: peak }} head={<GroupBySwitch info={props.info} />}>
-      {(context) => <EfficiencyBody {...context} form={form} isGiven={peak !== null} onFound={(text) => adjust({ [PEAK_KEY]: text })} chosen={params[CHOSEN_KEY] ?? null} />}
+      {(context) => <EfficiencyBody {...context} form={form} hasPeaks={peak !== null} onStoredPeaks={(text) => adjust({ [PEAK_KEY]: text })} chosen={params[CHOSEN_KEY] ?? null} />}
     </ViewFrame>
   );
 }
 
 interface BodyProps extends ViewContext {
   readonly form: (isUnknown: boolean, devices: string | null) => ReactNode;
-  readonly isGiven: boolean;
-  /** Peaks that were given for the same device in another run. */
-  readonly onFound: (text: string) => void;
+  readonly hasPeaks: boolean;
+  /** Called with peaks that the user entered for the same device in another run. */
+  readonly onStoredPeaks: (text: string) => void;
   readonly chosen: string | null;
 }
 
-function EfficiencyBody({ view, target, source, fileName, form, isGiven, onFound, chosen }: BodyProps) {
-  // What is still shown of the trace before tells nothing of the devices of this one.
+function EfficiencyBody({ view, target, source, fileName, form, hasPeaks, onStoredPeaks, chosen }: BodyProps) {
+  // The view may still be that of the previous trace, with other devices.
   const devices = view.trace.run === target.run.name && view.trace.worker === target.worker.name ? devicesOf(view.facts) : null;
-  const found = isGiven || devices === null ? null : storedPeaks({ devices });
+  const devicePeaks = hasPeaks || devices === null ? null : storedPeaks({ devices });
   useEffect(() => {
-    if (found !== null) onFound(found);
-  }, [found, onFound]);
+    if (devicePeaks !== null) onStoredPeaks(devicePeaks);
+  }, [devicePeaks, onStoredPeaks]);
   const sentences = answer(view);
   const known = view.facts.filter((fact) => fact.value !== null);
   const { roofline } = view.series;
   const points = view.tables[POINTS];
   const tables = Object.entries(view.tables).filter(([name, table]) => name !== POINTS && (table.row_count > 0 || name === "operators"));
   const choose = (id: string) => navigate({ [CHOSEN_KEY]: id });
-  const isCounted = points !== undefined;
+  const hasPoints = points !== undefined;
   const operators = view.tables["operators"];
-  // Without time on a device there is nothing that a peak could be compared with.
-  const isTimed = operators?.rows.some((row) => numberOf(operators, row, "device_time_us") !== null) ?? false;
+  // Without device time there is nothing to compare with a peak.
+  const hasDeviceTime = operators?.rows.some((row) => numberOf(operators, row, "device_time_us") !== null) ?? false;
   return (
     <>
       {sentences.length > 0 && (
@@ -88,7 +88,7 @@ function EfficiencyBody({ view, target, source, fileName, form, isGiven, onFound
       )}
       <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />
       <Findings notes={view.notes} always={false} />
-      {isCounted && isTimed && form(roofline === undefined, devices)}
+      {hasPoints && hasDeviceTime && form(roofline === undefined, devices)}
       {roofline !== undefined && points !== undefined && points.row_count > 0 && (
         <RooflineCard
           series={roofline}
@@ -96,7 +96,7 @@ function EfficiencyBody({ view, target, source, fileName, form, isGiven, onFound
           chosen={chosen}
           onChoose={(id) => {
             navigate({ [CHOSEN_KEY]: id, table: "operators" });
-            askToReveal();
+            requestReveal();
           }}
         />
       )}
@@ -110,10 +110,10 @@ function EfficiencyBody({ view, target, source, fileName, form, isGiven, onFound
           fileName={fileName(name)}
           notes={view.notes}
           maxHeight="560px"
-          {...(name === "operators" && isCounted ? { rowId: idOf(table), choice: { id: chosen, onChoose: (row: Row) => choose(idOf(table)(row)) } } : {})}
+          {...(name === "operators" && hasPoints ? { rowId: idOf(table), choice: { id: chosen, onChoose: (row: Row) => choose(idOf(table)(row)) } } : {})}
         />
       ))}
-      <FactList facts={view.facts.filter(({ key }) => !LEADING.has(key))} title="What was counted" />
+      <FactList facts={view.facts.filter(({ key }) => !LEADING.has(key))} title="Counted work" />
       <QualityNotes notes={view.notes} always={false} />
     </>
   );

@@ -1,14 +1,14 @@
-/** A selection beside what a view shows must not look like a run in which nothing happened. */
-import { isSelected, WHOLE } from "../state/selection";
+/** Says that the selection has no rows of some kind, so that it does not look like an idle run. */
+import { isSelected, NO_PART } from "../state/selection";
 import { navigate, useParams } from "../state/urlStore";
 
 interface Props {
-  /** What there is none of: "kernel". */
-  readonly what: string;
+  /** What is missing, in the singular: "kernel". */
+  readonly noun: string;
   readonly consequence?: string;
 }
 
-export function EmptySelection({ what, consequence = "" }: Props) {
+export function EmptySelection({ noun, consequence = "" }: Props) {
   const params = useParams();
   const selected = isSelected(params);
   return (
@@ -16,12 +16,12 @@ export function EmptySelection({ what, consequence = "" }: Props) {
       <div className="body">
         <p>
           <b>
-            {selected ? "This selection" : "This trace"} holds no {what}.
+            No {noun} in this {selected ? "selection" : "trace"}.
           </b>{" "}
           {consequence}{" "}
           {selected && (
-            <button type="button" className="button" onClick={() => navigate(WHOLE)}>
-              Look at the whole trace
+            <button type="button" className="button" onClick={() => navigate(NO_PART)}>
+              Show the whole trace
             </button>
           )}
         </p>

@@ -1,30 +1,30 @@
-/** Single numbers with their meaning. */
+/** Single numbers with titles and helps. */
 import type { Fact, Note } from "../api/types";
 import { exactValue, formatValue } from "../lib/format";
-import { NoteMark, notedKeys } from "../ui/noteMarks";
+import { NoteMark, notesByKey } from "../ui/noteMarks";
 import { shownFacts, type ShownFact } from "./shownFacts";
 
 interface BigProps {
   readonly facts?: readonly Fact[];
-  /** Instead of `facts`, where a page knows better how they are shown. */
+  /** Instead of `facts`, when the page prepares their texts. */
   readonly shown?: readonly ShownFact[];
   readonly notes: readonly Note[];
 }
 
-/** The few that come first, large. */
+/** The most important facts, in large type. */
 export function BigFacts({ facts = [], shown = shownFacts(facts), notes }: BigProps) {
   if (shown.length === 0) return null;
-  const noted = notedKeys(notes);
+  const noteByKey = notesByKey(notes);
   return (
     <div className="big-facts">
-      {shown.map(({ fact, between }) => (
+      {shown.map(({ fact, bounds: between }) => (
         <div key={`${fact.key} ${fact.scope ?? ""}`} title={factTitle(fact, between)}>
           <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
             {factValue(fact, between)}
           </b>
           <small>
             {scopedTitle(fact)}
-            <Mark note={noted.get(fact.key)} about={fact.title} />
+            <Mark note={noteByKey.get(fact.key)} about={fact.title} />
           </small>
         </div>
       ))}
@@ -45,7 +45,7 @@ export function FactList({ facts, title }: { readonly facts: readonly Fact[]; re
       </header>
       <div className="body">
         <dl className="facts">
-          {shownFacts(facts).map(({ fact, between }) => (
+          {shownFacts(facts).map(({ fact, bounds: between }) => (
             <div key={`${fact.key} ${fact.scope ?? ""}`} style={{ display: "contents" }} title={factTitle(fact, between)}>
               <dt>{scopedTitle(fact)}</dt>
               <dd>{factValue(fact, between)}</dd>
@@ -61,15 +61,15 @@ function scopedTitle({ title, scope }: Fact): string {
   return scope === null || title.includes(scope) ? title : `${title}, ${scope}`;
 }
 
-/** A change carries its sign. */
-function factValue({ key, value, unit }: Fact, between: ShownFact["between"]): string {
+/** The text of a fact; a change has a sign. */
+function factValue({ key, value, unit }: Fact, between: ShownFact["bounds"]): string {
   if (between !== null) return between.text;
   const sign = key.startsWith("delta_") && typeof value === "number" && value > 0 ? "+" : "";
   return sign + formatValue(value, unit);
 }
 
-function factTitle(fact: Fact, between: ShownFact["between"]): string {
+function factTitle(fact: Fact, between: ShownFact["bounds"]): string {
   if (between !== null) return `${between.title}\n${fact.help}`;
-  const exact = fact.value === null ? (fact.reason ?? "Not known.") : exactValue(fact.value, fact.unit);
+  const exact = fact.value === null ? (fact.reason ?? "Unknown.") : exactValue(fact.value, fact.unit);
   return `${exact}\n${fact.help}`;
 }

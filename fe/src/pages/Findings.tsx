@@ -1,4 +1,4 @@
-/** What to change, worst first: each with its number, its gain, its evidence and a way to the rows. */
+/** The findings, worst first: each with its number, gain, evidence and a link to the rows. */
 import { useMemo, useState } from "react";
 
 import type { Note, Table } from "../api/types";
@@ -6,20 +6,20 @@ import { readEvidence, type Evidence } from "../lib/evidence";
 import { formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
-import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
+import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
 import { ViewLink } from "../ui/ViewLink";
-import { Checked } from "./Checked";
+import { Checks } from "./Checks";
 import { worstFirst } from "./QualityNotes";
-import { askToReveal } from "./reveal";
+import { requestReveal } from "./reveal";
 
-/** As many as one reads; the others on demand. */
-const FIRST = 5;
+/** Findings shown at once; the others on demand. */
+const SHOWN_FINDINGS = 5;
 
 interface Props {
   readonly notes: readonly Note[];
-  /** Whether it is said that there is nothing. */
+  /** Whether the card is shown without findings too. */
   readonly always: boolean;
-  /** What was looked for; of views that do not tell, nothing. */
+  /** The table of all checks, if the view has it. */
   readonly checked?: Table | undefined;
 }
 
@@ -32,41 +32,41 @@ export function Findings({ notes, always, checked }: Props) {
       <header>
         <h2>Findings</h2>
         {advice.length > 1 && (
-          <span className="soft" title="By estimated gain; where none can be estimated, by the time it is about. Damage of the recording comes before all.">
+          <span className="soft" title="Sorted by estimated gain, or by the time involved where no gain can be estimated. File problems come first.">
             largest first
           </span>
         )}
         <span style={{ flex: 1 }} />
-        {advice.length > FIRST && (
+        {advice.length > SHOWN_FINDINGS && (
           <button type="button" className="button" onClick={() => setAll(!all)}>
-            {all ? `Only the first ${FIRST}` : `All ${advice.length}`}
+            {all ? `Only the first ${SHOWN_FINDINGS}` : `All ${advice.length}`}
           </button>
         )}
       </header>
       {advice.length === 0 ? (
         <p className="body soft">
-          No rule found anything to change in this selection.
-          {checked !== undefined && " Below stand the operators and kernels with most time."}
+          No check found an issue in this selection.
+          {checked !== undefined && " The operators and kernels with the most time are below."}
         </p>
       ) : (
         <ol className="findings">
-          {(all ? advice : advice.slice(0, FIRST)).map((note, index) => (
-            <Finding key={`${note.code} ${index}`} note={note} place={index + 1} />
+          {(all ? advice : advice.slice(0, SHOWN_FINDINGS)).map((note, index) => (
+            <Finding key={`${note.code} ${index}`} note={note} rank={index + 1} />
           ))}
         </ol>
       )}
-      {checked !== undefined && <Checked table={checked} />}
+      {checked !== undefined && <Checks table={checked} />}
     </section>
   );
 }
 
-function Finding({ note, place }: { readonly note: Note; readonly place: number }) {
+function Finding({ note, rank }: { readonly note: Note; readonly rank: number }) {
   const evidence = useMemo(() => readEvidence(note), [note]);
   const [open, setOpen] = useState(false);
   return (
     <li>
       <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Worth acting on" : "Worth knowing"}>
-        {place}
+        {rank}
       </span>
       <div>
         <p className="finding-text">
@@ -85,12 +85,12 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
           )}
           {evidence.timeline !== null && (
             <span>
-              <SpotOnTimeline spot={evidence.timeline} />
+              <ShowRangeOnTimeline range={evidence.timeline} />
             </span>
           )}
           {evidence.source !== null && (
             <span>
-              <ViewLink view={evidence.source.view} params={evidence.source.params} onGo={askToReveal}>
+              <ViewLink view={evidence.source.view} params={evidence.source.params} onGo={requestReveal}>
                 Show the rows
               </ViewLink>
             </span>
@@ -105,7 +105,7 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
         </p>
         {evidence.sameTime.map(({ title, text }) => (
           <p key={`${title ?? ""} ${text}`} className="finding-text same-time">
-            Also of this time: {title !== null && <b>{title}. </b>}
+            Same time, seen another way: {title !== null && <b>{title}. </b>}
             {visibleText(text)}
           </p>
         ))}
@@ -123,7 +123,7 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
 function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidence: Evidence }) {
   if (gainUsPerStep === null || gainUsPerStep <= 0) return <span />;
   return (
-    <p className="finding-gain" title="Estimated: what the step would be shorter by, at most">
+    <p className="finding-gain" title="Estimated upper bound of the time saved per step">
       <b>{formatValue(gainUsPerStep, "us")}</b>
       <br />
       <small>{gainPctOfStep === null ? "per step" : `${formatValue(gainPctOfStep, "pct")} of the step`}, est. gain</small>
@@ -131,7 +131,10 @@ function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidenc
   );
 }
 
-function measuredText({ measured, threshold, thresholdIsOurs, unit }: Evidence): string {
+/** "measured 33.4 %, rule of thumb: above 5.0 %"; a threshold is crossed from the side of the measured value. */
+function measuredText({ measured, threshold, isRuleOfThumb, unit }: Evidence): string {
   const text = `measured ${formatValue(measured, unit)}`;
-  return threshold === null ? text : `${text}, threshold ${formatValue(threshold, unit)}${thresholdIsOurs ? " (ours)" : ""}`;
+  if (measured === null || threshold === null) return text;
+  const side = measured < threshold ? "below" : "above";
+  return `${text}, ${isRuleOfThumb ? "rule of thumb" : "threshold"}: ${side} ${formatValue(threshold, unit)}`;
 }

@@ -1,4 +1,4 @@
-/** Modules as nested boxes: as wide as their time, below the module that calls them. */
+/** A flame graph: boxes as wide as their time, below their callers. */
 import { useMemo } from "react";
 
 import type { Table } from "../api/types";
@@ -16,8 +16,8 @@ import { Segmented } from "../ui/Segmented";
 type Side = "device" | "host";
 
 const ROW_PX = 25;
-const LEAST_TARGET_PX = 25;
-/** Light enough for dark text in both themes; neighbours differ. */
+const MIN_TARGET_PX = 25;
+/** Fills that are light enough for dark text in both themes. */
 const DARK_TEXT = "#10151b";
 const FILLS = ["#9ecae9", "#a8d8b9", "#f6cf8b", "#e7b3d1", "#c7c4e6", "#f2b79f"];
 
@@ -37,7 +37,7 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
       <header>
         <h2 title={table.help}>{table.title}</h2>
         <Segmented label="Time" values={sides} value={side} onPick={(value) => adjust({ side: value === sides[0] ? null : value })} title={(value) => (value === "device" ? "Device time" : "Host time")} />
-        <span className="soft">Click a bar to widen it</span>
+        <span className="soft">Click a bar to zoom in</span>
         <span style={{ flex: 1 }} />
         {focus !== null && (
           <button type="button" className="button" onClick={() => adjust({ focus: null })}>
@@ -53,8 +53,8 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
               key={node.id}
               type="button"
               className="flame-box"
-              // What is too narrow to be hit is widened by what calls it; the table has it too.
-              tabIndex={(widthPct / 100) * widthPx < LEAST_TARGET_PX ? -1 : undefined}
+              // Boxes too narrow to click are reached by zooming into their callers, and in the table.
+              tabIndex={(widthPct / 100) * widthPx < MIN_TARGET_PX ? -1 : undefined}
               style={{
                 left: `${leftPct}%`,
                 width: `calc(${widthPct}% - 1px)`,

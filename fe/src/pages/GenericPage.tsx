@@ -1,12 +1,46 @@
-/** Any view: its findings, facts, charts and tables, as they come. */
-import { GenericBody } from "./GenericBody";
+/** A page for any view: its content in the order of the server. */
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/chartData";
+import { DataTable } from "../table/DataTable";
+import { FactList } from "./Facts";
+import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
-import { ViewFrame, type PageProps } from "./ViewFrame";
+import { QualityNotes } from "./QualityNotes";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function GenericPage(props: PageProps) {
   return (
     <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
       {(context) => <GenericBody {...context} />}
     </ViewFrame>
+  );
+}
+
+/** Height of a table with others below it. */
+const SHARED_HEIGHT = "480px";
+
+/** Findings, facts, charts and tables of a view. */
+export function GenericBody({ view, source, fileName }: ViewContext) {
+  return (
+    <>
+      <Findings notes={view.notes} always={false} />
+      <FactList facts={view.facts} title="Summary" />
+      {Object.entries(view.series).map(([name, series]) => (
+        <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={260} />
+      ))}
+      {Object.entries(view.tables).map(([name, table], _, all) => (
+        <DataTable
+          key={`${name} ${view.selection.group_by ?? ""}`}
+          name={`${view.view}.${name}`}
+          table={table}
+          source={source(name)}
+          address={name}
+          fileName={fileName(name)}
+          notes={view.notes}
+          {...(all.length > 1 ? { maxHeight: SHARED_HEIGHT } : {})}
+        />
+      ))}
+      <QualityNotes notes={view.notes} always={false} />
+    </>
   );
 }

@@ -1,4 +1,4 @@
-/** How the rows of a view are grouped. */
+/** The choice of how the rows of a view are grouped. */
 import type { ViewInfo } from "../api/types";
 import { navigate, useParams } from "../state/urlStore";
 import { Segmented } from "../ui/Segmented";

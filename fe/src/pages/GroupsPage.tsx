@@ -1,4 +1,4 @@
-/** Groups: modules, user ranges or call stacks as a flame graph and a tree, equal siblings folded where one likes. */
+/** Groups: modules, user ranges or call stacks as a flame graph and a tree, with equal siblings optionally folded. */
 import type { Row, Table, View } from "../api/types";
 import { cellOf, numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
@@ -11,14 +11,14 @@ import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { FlameGraph } from "./FlameGraph";
 import { groupByTitle } from "./GroupBySwitch";
-import { operatorsOf, sliceNameOf, type Hierarchy } from "./groupLinks";
+import { operatorsOf, sliceNameOf, type Hierarchy } from "./groups/groupLinks";
 import { NestedView } from "./NestedView";
 import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function GroupsPage(props: PageProps) {
   return (
-    // A tree needs the rows above every row.
+    // A tree needs all ancestors of its rows.
     <ViewFrame {...props} longTable={null}>
       {(context) => (
         <>
@@ -46,8 +46,8 @@ function choicesOf(view: View): { all: readonly Choice[]; shown: Choice | undefi
   return { all: rows.map(read), shown: shown === undefined ? undefined : read(shown) };
 }
 
-/** Other rows, other chosen ones: what was chosen among them goes. */
-const NOTHING_CHOSEN = { group: null, focus: null };
+/** Clears the chosen rows, which other groupings do not have. */
+const NO_CHOICE = { group: null, focus: null };
 
 function Choices({ view }: { readonly view: View }) {
   const { all, shown } = choicesOf(view);
@@ -61,10 +61,10 @@ function Choices({ view }: { readonly view: View }) {
         label="Group by"
         values={kinds}
         value={shown.hierarchy}
-        onPick={(value) => navigate({ ...NOTHING_CHOSEN, group_by: value, domain: null })}
+        onPick={(value) => navigate({ ...NO_CHOICE, group_by: value, domain: null })}
         title={groupByTitle}
       />
-      <Segmented label="Domain" values={domains} value={shown.domain} onPick={(value) => navigate({ ...NOTHING_CHOSEN, group_by: shown.hierarchy, domain: value })} title={domainTitle} />
+      <Segmented label="Domain" values={domains} value={shown.domain} onPick={(value) => navigate({ ...NO_CHOICE, group_by: shown.hierarchy, domain: value })} title={domainTitle} />
     </div>
   );
 }
@@ -75,14 +75,14 @@ function domainTitle(domain: string): string {
 
 const FOLDED = "folded";
 const UNFOLDED = "each";
-/** Names of work outside say what it is. */
+/** Redundant: the names of work outside all groups show it. */
 const ALWAYS_HIDDEN = new Set(["kind"]);
-/** Over one iteration total, mean, least and most are the same. */
-const OF_SEVERAL = /^(iterations|(cpu|gpu)_(mean|min|max)_us)$/;
+/** With one iteration, total, mean, minimum and maximum are equal. */
+const PER_ITERATION = /^(iterations|(cpu|gpu)_(mean|min|max)_us)$/;
 
 function hiddenIn(view: View, isFolded: boolean): (key: string) => boolean {
   const isOne = view.facts.find(({ key }) => key === "iterations")?.value === 1;
-  return (key) => ALWAYS_HIDDEN.has(key) || (!isFolded && isOne && OF_SEVERAL.test(key));
+  return (key) => ALWAYS_HIDDEN.has(key) || (!isFolded && isOne && PER_ITERATION.test(key));
 }
 
 function Groups({ context }: { readonly context: ViewContext }) {
@@ -91,7 +91,7 @@ function Groups({ context }: { readonly context: ViewContext }) {
   const { shown } = choicesOf(view);
   const [whole, folded, flame] = [view.tables["groups"], view.tables["folded_groups"], view.tables["group_flame"]];
   if (whole === undefined || folded === undefined || shown === undefined) return null;
-  if (whole.row_count === 0) return <EmptySelection what="group" />;
+  if (whole.row_count === 0) return <EmptySelection noun="group" />;
   const canFold = folded.row_count < whole.row_count;
   const isFolded = canFold && params["fold"] === FOLDED;
   const table = isFolded ? folded : whole;
@@ -134,12 +134,12 @@ function Groups({ context }: { readonly context: ViewContext }) {
   );
 }
 
-/** Frames with less of the CPU time than this share are closed at first. */
-const LEAST_SHARE = 0.05;
+/** Frames with a smaller share of the CPU time are closed by default. */
+const MIN_SHARE = 0.05;
 
 function smallOf(table: Table): (id: string) => boolean {
-  const most = Math.max(...table.rows.map((row) => numberOf(table, row, "cpu_total_us") ?? 0));
-  const small = new Set(table.rows.filter((row) => (numberOf(table, row, "cpu_total_us") ?? 0) < LEAST_SHARE * most).map((row) => textOf(table, row, "path")));
+  const max = Math.max(...table.rows.map((row) => numberOf(table, row, "cpu_total_us") ?? 0));
+  const small = new Set(table.rows.filter((row) => (numberOf(table, row, "cpu_total_us") ?? 0) < MIN_SHARE * max).map((row) => textOf(table, row, "path")));
   return (id) => small.has(id);
 }
 
@@ -150,9 +150,9 @@ interface ChosenProps {
   readonly hierarchy: Hierarchy;
 }
 
-/** What is below the chosen group. */
+/** The operators below the chosen group. */
 function ChosenGroup({ context, table, row, hierarchy }: ChosenProps) {
-  // Of a folded row the odd one stands for its members.
+  // A folded row is represented by its outlier.
   const path = textOf(table, row, "odd_one") || textOf(table, row, "path");
   const isFolded = (numberOf(table, row, "members") ?? 1) > 1;
   const name = isFolded ? (path.split(hierarchy === "call_stacks" ? ";" : "/").at(-1) ?? path) : textOf(table, row, "name");
@@ -171,18 +171,18 @@ function ChosenGroup({ context, table, row, hierarchy }: ChosenProps) {
       </header>
       <div className="body">
         {operators === null || !context.hasView("operators") ? (
-          <p className="soft">Its operators cannot be told apart from those of others here: unfold it, or look at the rows below it.</p>
+          <p className="soft">Its operators cannot be separated from those of other groups: unfold it, or see the rows below it.</p>
         ) : (
           <NestedView
             context={context}
             view="operators"
             table="operators"
-            title="Operators of it and below"
+            title="Operators in this group"
             groupBy={operators.groupBy}
             filter={operators.filter}
-            of={name}
+            owner={name}
             hidden={["cumulative_pct", "call_stack", "input_shape"]}
-            none="No operator ran in it in this selection."
+            emptyText="No operator of this group ran in this selection."
           />
         )}
       </div>

@@ -1,4 +1,4 @@
-/** When GPUs ran nothing and why: an answer, the time of each GPU, the gaps; then launches and queues. */
+/** Idle time of GPUs and its causes: a summary, the time of each GPU, the gaps; then launches and queues. */
 import type { ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
@@ -7,16 +7,16 @@ import { seriesChart } from "../chart/chartData";
 import { numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
-import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
+import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
 import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
-import { answer, delayChart, timeOfGpus } from "./idle/idle";
+import { answer, delayChart, timeOfGpus } from "./idle/idleCharts";
 import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const LEADING: ReadonlySet<string> = new Set(["idle_pct", "main_cause"]);
-/** Of more the chart and the table tell. */
-const MOST_BIG_FACTS = 8;
+/** Above this only the chart and the table show them. */
+const MAX_BIG_FACTS = 8;
 const BAR_PX = 26;
 const AXIS_PX = 40;
 
@@ -26,7 +26,7 @@ export function IdlePage(props: PageProps) {
       {(context) => {
         const { view } = context;
         const leading = view.facts.filter(({ key }) => LEADING.has(key));
-        const isFew = leading.length <= MOST_BIG_FACTS;
+        const isFew = leading.length <= MAX_BIG_FACTS;
         const sentences = answer(view);
         return (
           <>
@@ -44,7 +44,7 @@ export function IdlePage(props: PageProps) {
             <Part context={context} name="launch_delays" />
             <Queues context={context} />
             <Part context={context} name="streams" />
-            <FactList facts={isFew ? view.facts.filter(({ key }) => !LEADING.has(key)) : view.facts} title="Numbers" />
+            <FactList facts={isFew ? view.facts.filter(({ key }) => !LEADING.has(key)) : view.facts} title="Summary" />
             <QualityNotes notes={view.notes} always={false} />
           </>
         );
@@ -54,17 +54,17 @@ export function IdlePage(props: PageProps) {
 }
 
 function Charts({ context: { view, fileName } }: { readonly context: ViewContext }) {
-  const ofGpus = timeOfGpus(view);
+  const gpuTime = timeOfGpus(view);
   const { idle_by_step: bySteps } = view.series;
   return (
     <>
-      {ofGpus !== null && (
+      {gpuTime !== null && (
         <Chart
           title="Where the time of each GPU goes"
-          help="Every moment of the selected steps: what is not busy is given to exactly one cause."
-          chart={ofGpus}
+          help="Every moment of the selected steps is either busy or idle for exactly one cause."
+          chart={gpuTime}
           fileName={fileName("time_of_gpus")}
-          height={AXIS_PX + BAR_PX * ofGpus.categories.length}
+          height={AXIS_PX + BAR_PX * gpuTime.categories.length}
         />
       )}
       {bySteps !== undefined && bySteps.lines.some(({ x }) => x.length > 1) && (
@@ -79,12 +79,12 @@ function Delays({ context: { view, fileName } }: { readonly context: ViewContext
   if (delays === undefined || delays.lines.length === 0) return null;
   return (
     <Chart
-      title="How long after its launch work starts"
-      help="From the end of the call that launched it to its start. Long delays mean the host is ahead, which is good; short ones, below some 10 µs, that the GPU waits for each launch."
+      title="Launch delay"
+      help="Time from the end of the launch call to the start of the work. Long delays mean that the host is ahead, which is good; delays below about 10 µs mean that the GPU waits for each launch."
       chart={delayChart(delays)}
       fileName={fileName("launch_delays")}
       height={260}
-      extra={<span className="soft">short delays: the GPU waits for the host; long ones: the host is ahead</span>}
+      extra={<span className="soft">short delays: the GPU waits for the host; long delays: the host is ahead</span>}
     />
   );
 }
@@ -95,11 +95,11 @@ function Queues({ context: { view, fileName } }: { readonly context: ViewContext
   return (
     <Chart
       title={queues.title}
-      help="Work that was launched and has not begun. Near 0: the stream waits for each launch."
+      help="Launched work that has not started yet. Near 0 the stream waits for each launch."
       chart={seriesChart(queues)}
       fileName={fileName("queues")}
       height={240}
-      extra={<span className="soft">at 0 a stream has nothing to do but to wait for the host</span>}
+      extra={<span className="soft">at 0 the stream waits for the host</span>}
     />
   );
 }
@@ -127,23 +127,23 @@ function Part({ context: { view, source, fileName }, name, detail }: PartProps) 
   );
 }
 
-const TOLD = ["host", "before", "after", "operator", "host_call"] as const;
+const DETAIL_KEYS = ["host", "before", "after", "operator", "host_call"] as const;
 
-/** A gap in full, with the way to it. */
+/** The details of a gap, with a link to the timeline. */
 function Gap({ table, row }: { readonly table: Table; readonly row: Row }) {
   const start = numberOf(table, row, "start_us");
   const duration = numberOf(table, row, "duration_us");
   return (
     <>
       <dl className="facts">
-        {TOLD.map((key) => (
+        {DETAIL_KEYS.map((key) => (
           <div key={key} style={{ display: "contents" }}>
             <dt>{table.columns.find((column) => column.key === key)?.title ?? key}</dt>
             <dd>{visibleText(textOf(table, row, key)) || "–"}</dd>
           </div>
         ))}
       </dl>
-      {start !== null && duration !== null && <SpotOnTimeline spot={{ startNs: start * 1e3, endNs: (start + duration) * 1e3, slice: null, worker: null }} />}
+      {start !== null && duration !== null && <ShowRangeOnTimeline range={{ startNs: start * 1e3, endNs: (start + duration) * 1e3, slice: null, worker: null }} />}
     </>
   );
 }

@@ -1,20 +1,19 @@
-/** The iterations: which of them are looked at, how they vary, and what is inside one of them. */
+/** The iterations: which are selected, how they vary, and the operators and kernels of one of them. */
 import { useState } from "react";
 
 import { shortenMiddle } from "../lib/shorten";
 import { visibleText } from "../lib/visibleText";
-import { cutText } from "../state/iterationsBy";
+import { iterationsByText } from "../state/iterationsBy";
 import { navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
-import { Aggregations } from "./iterations/Aggregations";
 import { badges } from "./iterations/badges";
 import { ChosenTables } from "./iterations/ChosenTables";
-import { CUT_NOTES, HowCut } from "./iterations/HowCut";
 import { IterationChart } from "./iterations/IterationChart";
-import { STEADY_RANGE, SteadyRange } from "./iterations/SteadyRange";
+import { SPLIT_NOTES, SplitNotes, STEADY_RANGE, SteadyRange } from "./iterations/IterationNotes";
+import { SavedSelections } from "./iterations/SavedSelections";
 import { KeyNodeDialog } from "./iterationsBy/KeyNodeDialog";
 import "./iterations/iterations.css";
 import { textOf } from "../lib/rows";
@@ -22,17 +21,17 @@ import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const TABLE = "iterations";
-/** Bars come whole: of what is called more often nobody thinks as an iteration. */
-const MOST_BARS = 100_000;
+/** All bars are loaded at once; more iterations than this are unlikely. */
+const MAX_BARS = 100_000;
 const ONLY = { only: TABLE } as const;
-const CUT_CHARACTERS = 40;
-/** What stands above is not said again. */
-const SAID: readonly string[] = [STEADY_RANGE, ...CUT_NOTES];
+const MAX_CHARACTERS = 40;
+/** Notes that are shown above the chart. */
+const SHOWN_ABOVE: readonly string[] = [STEADY_RANGE, ...SPLIT_NOTES];
 
 export function IterationsPage(props: PageProps) {
   const { iteration } = useParams() as Record<string, string | undefined>;
   return (
-    <ViewFrame {...props} longTable={TABLE} rows={MOST_BARS} extra={ONLY} head={<CutButton {...props} />}>
+    <ViewFrame {...props} longTable={TABLE} rows={MAX_BARS} extra={ONLY} head={<IterationsButton {...props} />}>
       {(context) => {
         const { view, source, fileName } = context;
         const table = view.tables[TABLE];
@@ -42,11 +41,11 @@ export function IterationsPage(props: PageProps) {
           <>
             <BigFacts shown={badges(view.facts)} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            <HowCut notes={view.notes} />
-            {isEmpty && <EmptySelection what="iteration" />}
+            <SplitNotes notes={view.notes} />
+            {isEmpty && <EmptySelection noun="iteration" />}
             <SteadyRange notes={view.notes} />
             {!isEmpty && <IterationChart table={table} fileName={fileName("bars")} />}
-            <Aggregations />
+            <SavedSelections />
             {!isEmpty && (
               <DataTable
                 name="iterations.iterations"
@@ -67,7 +66,7 @@ export function IterationsPage(props: PageProps) {
               />
             )}
             {!isEmpty && <ChosenTables context={context} />}
-            <QualityNotes notes={view.notes.filter(({ code }) => !SAID.includes(code))} always={false} />
+            <QualityNotes notes={view.notes.filter(({ code }) => !SHOWN_ABOVE.includes(code))} always={false} />
           </>
         );
       }}
@@ -75,13 +74,13 @@ export function IterationsPage(props: PageProps) {
   );
 }
 
-function CutButton({ target }: PageProps) {
+function IterationsButton({ target }: PageProps) {
   const [isOpen, setOpen] = useState(false);
-  const by = cutText(useParams()["iterations_by"]);
+  const by = iterationsByText(useParams()["iterations_by"]);
   return (
     <>
       <button type="button" className="button" aria-haspopup="dialog" title={by === null ? "Iterations are the steps of the trace" : visibleText(by)} onClick={() => setOpen(true)}>
-        {by === null ? "Iterations by step" : shortenMiddle(visibleText(by), CUT_CHARACTERS)} ▾
+        {by === null ? "Iterations by step" : shortenMiddle(visibleText(by), MAX_CHARACTERS)} ▾
       </button>
       <KeyNodeDialog target={target} open={isOpen} onClose={() => setOpen(false)} />
     </>

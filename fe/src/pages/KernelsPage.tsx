@@ -1,4 +1,4 @@
-/** Kernels: the largest, how much runs on tensor cores, the table; then what launched them, and the copies beside them. */
+/** Kernels: the largest, the share on Tensor Cores, the table; then API calls and copies. */
 import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
@@ -12,7 +12,7 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
-import { kernelLabel, kernelTitle } from "./kernelLabel";
+import { kernelLabel, kernelTitle } from "./kernels/kernelLabel";
 import { NestedView } from "./NestedView";
 import { QualityNotes } from "./QualityNotes";
 import { FullName } from "./RowDetail";
@@ -26,11 +26,11 @@ const MEASURES: readonly Measure[] = [
 ];
 const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes"];
 
-/** It says nothing where no kernel communicates. */
+/** Redundant when no kernel communicates. */
 const HIDDEN = ["communication"];
 
-/** Tables that stand beside the kernels: also a recording without kernels may have them. */
-const BESIDE = ["api_calls", "copies"] as const;
+/** Tables that a recording without kernels may have too. */
+const OTHER_TABLES = ["api_calls", "copies"] as const;
 
 export function KernelsPage(props: PageProps) {
   const mode = useNameMode();
@@ -47,7 +47,7 @@ export function KernelsPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {!hasKernels && <EmptySelection what="kernel" />}
+            {!hasKernels && <EmptySelection noun="kernel" />}
             {hasKernels && (
               <>
                 <div className="chart-row">
@@ -78,8 +78,8 @@ export function KernelsPage(props: PageProps) {
                 />
               </>
             )}
-            {BESIDE.map((name) => (
-              <TableBeside key={name} context={context} name={name} />
+            {OTHER_TABLES.map((name) => (
+              <OtherTable key={name} context={context} name={name} />
             ))}
             <QualityNotes notes={view.notes} always={false} />
           </>
@@ -89,7 +89,7 @@ export function KernelsPage(props: PageProps) {
   );
 }
 
-function TableBeside({ context, name }: { readonly context: ViewContext; readonly name: (typeof BESIDE)[number] }) {
+function OtherTable({ context, name }: { readonly context: ViewContext; readonly name: (typeof OTHER_TABLES)[number] }) {
   const table = context.view.tables[name];
   if (table === undefined || table.row_count === 0) return null;
   return (
@@ -105,7 +105,7 @@ function TableBeside({ context, name }: { readonly context: ViewContext; readonl
   );
 }
 
-/** The rows of `tensor_core_time` in their order; a kernel no rule knows is neither yes nor no. */
+/** Filters and colours of the rows of `tensor_core_time`; "-" is for kernels that no rule classifies. */
 const USES = [
   { filter: "yes", color: "--mark-strong" },
   { filter: "no", color: "--mark-weak" },
@@ -113,8 +113,8 @@ const USES = [
 ] as const;
 
 function TensorCoreShare({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
-  const parts = table.rows.flatMap((row, place): SharePart[] => {
-    const use = USES[place];
+  const parts = table.rows.flatMap((row, index): SharePart[] => {
+    const use = USES[index];
     if (use === undefined) return [];
     const name = textOf(table, row, "use");
     const label = (
@@ -158,8 +158,8 @@ function KernelDetail({ context, table, row }: DetailProps) {
           groupBy="name+operator+launch"
           filter={formatFilter([{ key: "name", operator: "=", value: name }])}
           hidden={["name", "cumulative_pct"]}
-          of={textOf(table, row, "short_name") || name}
-          none="Nothing more is known of its launches."
+          owner={textOf(table, row, "short_name") || name}
+          emptyText="No further details of its launches were recorded."
         />
       )}
     </>

@@ -1,4 +1,4 @@
-/** Memory over time per device, what was alive at the peak, and who allocates. */
+/** Memory over time per device, the live allocations at the peak, and who allocates. */
 import type { Row, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
@@ -9,8 +9,8 @@ import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { AliveAt } from "./memory/AliveAt";
-import { categoryChart } from "./memory/categories";
+import { categoryChart } from "./memory/categoryChart";
+import { MomentField } from "./memory/MomentField";
 import "./memory/memory.css";
 import { cellOf, textOf, topRows } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
@@ -21,7 +21,7 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 const ORIGIN = "origin_us";
 const TABLES = ["memory_stats", "peak_categories", "held", "memory_peaks", "memory_events"];
 const HIDDEN_FACTS: ReadonlySet<string> = new Set([ORIGIN, "alive_at_us", "alive_bytes"]);
-/** Of the address: the moment that is looked at, in trace time. */
+/** Parameter of the address with the chosen moment, in trace time. */
 const MOMENT = "at_us";
 
 export function MemoryPage(props: PageProps) {
@@ -34,10 +34,10 @@ export function MemoryPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts.filter(({ key, value }) => !HIDDEN_FACTS.has(key) && (value !== null || key === "peak_allocated_bytes"))} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {isEmpty(view) && <EmptySelection what="memory event" />}
+            {isEmpty(view) && <EmptySelection noun="memory event" />}
             <Curve context={context} />
             <ByCategory context={context} />
-            <Alive context={context} />
+            <LiveAllocations context={context} />
             <Composition context={context} />
             {TABLES.map((name) => {
               const table = view.tables[name];
@@ -67,15 +67,15 @@ function isEmpty(view: View): boolean {
   return view.series["memory_curve"] === undefined && view.tables["memory_stats"]?.row_count === 0;
 }
 
-/** Devices that have a peak, in the order of the server. */
+/** Devices with a peak, in the order of the server. */
 function devicesOf(view: View): string[] {
   const peaks = view.tables["memory_peaks"];
   if (peaks === undefined) return [];
-  const having = peaks.rows.filter((row) => cellOf(peaks, row, "peak_allocated_bytes") !== null);
-  return having.map((row) => textOf(peaks, row, "device"));
+  const withPeak = peaks.rows.filter((row) => cellOf(peaks, row, "peak_allocated_bytes") !== null);
+  return withPeak.map((row) => textOf(peaks, row, "device"));
 }
 
-/** The chosen device: as the address says, else the first, which is a GPU where there is one. */
+/** The device named in the address, else the first one, which is a GPU if there is one. */
 function useDevice(view: View): string | undefined {
   const params = useParams();
   const devices = devicesOf(view);
@@ -106,7 +106,7 @@ function Curve({ context }: { readonly context: ViewContext }) {
   );
 }
 
-/** The moment that is looked at, since the start of the recording. */
+/** The shown moment, since the start of the recording. */
 function momentOf(view: View, device: string | undefined): number | null {
   const value = view.facts.find(({ key, scope }) => key === "alive_at_us" && (scope === null || scope === device))?.value;
   return typeof value === "number" ? value : null;
@@ -118,7 +118,7 @@ function chooseMoment(view: View, us: number | null): void {
   adjust({ [MOMENT]: us === null ? null : (base + us).toFixed(3) });
 }
 
-/** What memory is for over time; a click chooses the moment whose blocks are listed. */
+/** Memory by category over time; a click chooses the moment whose allocations are listed. */
 function ByCategory({ context }: { readonly context: ViewContext }) {
   const { view, fileName } = context;
   const device = useDevice(view);
@@ -130,17 +130,17 @@ function ByCategory({ context }: { readonly context: ViewContext }) {
   return (
     <Chart
       title={`${series.title} of ${device}`}
-      help="Estimated: told by when each block was allocated and released. A click lists what is alive at that moment."
+      help="Estimated from when each block was allocated and released. A click lists the live allocations at that moment."
       chart={chart}
       fileName={fileName("memory_by_category")}
       height={280}
       onPickX={(us) => chooseMoment(view, us)}
-      extra={<span className="soft">est.; click a moment to see what is alive</span>}
+      extra={<span className="soft">est.; click a moment to see its live allocations</span>}
     />
   );
 }
 
-function Alive({ context }: { readonly context: ViewContext }) {
+function LiveAllocations({ context }: { readonly context: ViewContext }) {
   const { view, source, fileName } = context;
   const device = useDevice(view);
   const isChosen = MOMENT in useParams();
@@ -157,7 +157,7 @@ function Alive({ context }: { readonly context: ViewContext }) {
       fileName={fileName("alive")}
       notes={view.notes}
       maxHeight="420px"
-      extra={<AliveAt us={us} bytes={typeof bytes === "number" ? bytes : null} isChosen={isChosen} onChoose={(value) => chooseMoment(view, value)} />}
+      extra={<MomentField us={us} bytes={typeof bytes === "number" ? bytes : null} isChosen={isChosen} onChoose={(value) => chooseMoment(view, value)} />}
     />
   );
 }
@@ -173,7 +173,7 @@ function peakMarks(peaks: Table, device: string): Mark[] {
 
 const TOP = 10;
 
-/** What was alive at the peak of the device, by operator or by module. */
+/** The live allocations at the peak of the device, by operator or by module. */
 function Composition({ context }: { readonly context: ViewContext }) {
   const { view, fileName } = context;
   const device = useDevice(view);

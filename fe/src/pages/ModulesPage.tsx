@@ -1,4 +1,4 @@
-/** The module tree: as a flame graph to see where the time is, as a table to read it. */
+/** The module tree, as a flame graph and as a table. */
 import { allOfKind } from "../lib/rows";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
@@ -8,18 +8,18 @@ import { FlameGraph } from "./FlameGraph";
 import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
-/** It says nothing where all rows are modules. */
+/** Redundant when all rows are modules. */
 const HIDDEN = ["kind"];
 
 export function ModulesPage(props: PageProps) {
   return (
-    // A tree needs the rows above every row.
+    // A tree needs all ancestors of its rows.
     <ViewFrame {...props} longTable={null}>
       {({ view, source, fileName }) => (
         <>
           {view.facts.some(({ value }) => value !== null) && <BigFacts facts={view.facts} notes={view.notes} />}
           <Findings notes={view.notes} always={false} />
-          {view.tables["modules"]?.row_count === 0 && <EmptySelection what="call of a module" />}
+          {view.tables["modules"]?.row_count === 0 && <EmptySelection noun="module call" />}
           {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} fileName={fileName("flame")} />}
           {Object.entries(view.tables).map(([name, table]) => {
             if (name === "module_flame") return null;

@@ -1,4 +1,4 @@
-/** A table of another view, filtered to what an open row is about. */
+/** A table of another view inside an open row, filtered to that row. */
 import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
@@ -15,18 +15,18 @@ interface Props {
   readonly title: string;
   readonly groupBy: string;
   readonly filter: string;
-  /** What else narrows the answer. */
+  /** Further parameters of the request. */
   readonly params?: Query;
   readonly hidden: readonly string[];
-  /** What the open row is about: it stands in the names of exported files. */
-  readonly of: string;
-  /** What to say when there are no rows. */
-  readonly none: string;
+  /** Name of the open row, for the names of exported files. */
+  readonly owner: string;
+  /** The text when there are no rows. */
+  readonly emptyText: string;
   readonly detail?: (table: Table, row: Row) => ReactNode;
 }
 
-/** Of what the row is about, in a file name. */
-const MOST_CHARACTERS = 60;
+/** Length of the row's name in a file name. */
+const MAX_CHARACTERS = 60;
 
 export function NestedView(props: Props) {
   const { context, view, title, detail } = props;
@@ -35,14 +35,14 @@ export function NestedView(props: Props) {
   if (answer.state === "failed") return <p className="soft">{`${title}: ${answer.failure.message}`}</p>;
   const table = answer.state === "ready" ? answer.data.tables[props.table] : undefined;
   if (table === undefined) return <p className="soft">{title} …</p>;
-  if (table.rows.length === 0) return <p className="soft">{`${title}: ${props.none}`}</p>;
+  if (table.rows.length === 0) return <p className="soft">{`${title}: ${props.emptyText}`}</p>;
   return (
     <DataTable
       name={`nested ${view} ${props.groupBy}`}
       table={table}
       source={{ view, table: props.table, query, filter: props.filter }}
       title={title}
-      fileName={context.fileName(`${title} of ${props.of.slice(0, MOST_CHARACTERS)}`)}
+      fileName={context.fileName(`${title} of ${props.owner.slice(0, MAX_CHARACTERS)}`)}
       hiddenColumns={props.hidden}
       maxHeight="320px"
       detail={detail === undefined ? undefined : (row) => detail(table, row)}

@@ -1,4 +1,4 @@
-/** Operator types: what share each has; a type opens into its operators, and these into their kernels. */
+/** Operator types and their shares; a type opens into its operators, and these into their kernels. */
 import type { Table } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { textOf } from "../lib/rows";
@@ -9,7 +9,7 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { NestedView } from "./NestedView";
-import { OperatorAtItsPlace } from "./OperatorAtItsPlace";
+import { OperatorAtPath } from "./operators/OperatorAtPath";
 import { QualityNotes } from "./QualityNotes";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
@@ -22,9 +22,9 @@ const MEASURES: readonly Measure[] = [
   { key: "cpu_overhead_total_us", title: "CPU overhead" },
 ];
 const UNASSOCIATED = "unassociated_";
-/** What a row without a type is called. */
-const UNKNOWN = "type not known";
-/** How a filter writes a value that is null. */
+/** The label of a row without a type. */
+const UNKNOWN = "unknown type";
+/** Null in a filter. */
 const NULL = "-";
 
 export function OperatorTypesPage(props: PageProps) {
@@ -38,7 +38,7 @@ export function OperatorTypesPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {table.row_count === 0 && <EmptySelection what="operator" />}
+            {table.row_count === 0 && <EmptySelection noun="operator" />}
             <TopChart
               title="types"
               table={table}
@@ -66,15 +66,15 @@ export function OperatorTypesPage(props: PageProps) {
   );
 }
 
-/** Measures with something in them. */
+/** Measures with values. */
 function measuresOf(table: Table): readonly Measure[] {
-  const filled = ({ key }: Measure) => table.columns.some((column, place) => column.key === key && table.rows.some((row) => Number(row[place] ?? 0) > 0));
+  const filled = ({ key }: Measure) => table.columns.some((column, index) => column.key === key && table.rows.some((row) => Number(row[index] ?? 0) > 0));
   return MEASURES.filter(filled);
 }
 
 interface DetailProps {
   readonly context: ViewContext;
-  /** Empty for operators whose type nobody knows. */
+  /** Empty for operators of unknown type. */
   readonly type: string;
 }
 
@@ -88,20 +88,20 @@ function TypeDetail({ context, type }: DetailProps) {
     <>
       <p>
         <ViewLink view="operators" params={{ group_by: "path", "operators.filter": filter }}>
-          These operators among all
+          Show them among all operators
         </ViewLink>
       </p>
       <NestedView
         context={context}
         view="operators"
         table="operators"
-        title="Operators at their places"
+        title="Operators by path"
         groupBy="path"
         filter={filter}
-        of={type || UNKNOWN}
+        owner={type || UNKNOWN}
         hidden={["input_shape", "call_stack", "kind", "type", "host_python_us", "cumulative_pct"]}
-        none="None is in this selection."
-        detail={(nested, row) => <OperatorAtItsPlace context={context} operatorId={textOf(nested, row, "operator_id")} path={textOf(nested, row, "name")} />}
+        emptyText="No operator of this type in this selection."
+        detail={(nested, row) => <OperatorAtPath context={context} operatorId={textOf(nested, row, "operator_id")} path={textOf(nested, row, "name")} />}
       />
     </>
   );

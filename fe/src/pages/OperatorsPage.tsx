@@ -1,4 +1,4 @@
-/** Operators: the largest, the table, and inside a row its call stacks and the kernels it launched. */
+/** Operators: the largest, the table, and inside a row its call stacks and launched kernels. */
 import type { Row, Table, View } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { allOfKind, hasColumn, textOf } from "../lib/rows";
@@ -10,8 +10,8 @@ import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
-import { OperatorAtItsPlace } from "./OperatorAtItsPlace";
-import { operatorLabel, shortPath } from "./operatorLabel";
+import { OperatorAtPath } from "./operators/OperatorAtPath";
+import { operatorLabel, shortPath } from "./operators/operatorLabel";
 import { QualityNotes } from "./QualityNotes";
 import { FullName, StackDetail } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
@@ -35,7 +35,7 @@ export function OperatorsPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {table.row_count === 0 && <EmptySelection what="operator" />}
+            {table.row_count === 0 && <EmptySelection noun="operator" />}
             <TopChart
               title="operators"
               table={table}
@@ -66,10 +66,10 @@ export function OperatorsPage(props: PageProps) {
   );
 }
 
-/** Operators at their places have an id each; paths may be shared by a forward and a backward one. */
+/** Operators by path have ids, as a forward and a backward operator may share a path. */
 const ROW_ID = ["name", "input_shape", "call_stack", "operator_id"];
 
-/** Measures with something in them; without a GPU, host time comes first. */
+/** Measures with values; without a GPU, those of the host. */
 function measuresOf({ facts }: View): readonly Measure[] {
   const sides = ["device", "host"].filter((side) => Number(facts.find(({ key }) => key === `${side}_self_us`)?.value ?? 0) > 0);
   const filled = MEASURES.filter(({ key }) => sides.some((side) => key.startsWith(side)));
@@ -82,11 +82,11 @@ interface DetailProps {
   readonly row: Row;
 }
 
-/** Device work that no operator launched has rows of other kinds. */
+/** The kind of an operator's row; device work without an operator has other kinds. */
 const OPERATOR = "operator";
-/** Each row is an operator at its place. */
+/** The grouping with a row per operator and path. */
 const BY_PATH = "path";
-/** It says nothing where all rows are operators. */
+/** Redundant when all rows are operators. */
 const HIDDEN = ["kind"];
 
 function RowOfAnyKind(props: DetailProps) {
@@ -110,7 +110,7 @@ function RowOfAnyKind(props: DetailProps) {
 
 function OperatorDetail({ context, table, row }: DetailProps) {
   const name = textOf(table, row, "name");
-  if (context.view.selection.group_by === BY_PATH) return <OperatorAtItsPlace context={context} operatorId={textOf(table, row, "operator_id")} path={name} />;
+  if (context.view.selection.group_by === BY_PATH) return <OperatorAtPath context={context} operatorId={textOf(table, row, "operator_id")} path={name} />;
   const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
   const stack = textOf(table, row, "call_stack");
   const sameShape = shape === "" ? [] : [{ key: "input_shape", operator: "=" as const, value: shape }];
@@ -127,9 +127,9 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             title="Launched kernels"
             groupBy="name+operator+launch"
             filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
-            of={name}
+            owner={name}
             hidden={["operator", "operator_tensor_core_eligible", "communication", "cumulative_pct"]}
-            none="It launched no kernel in this selection."
+            emptyText="It launched no kernel in this selection."
           />
         )}
         {stack === "" && (
@@ -140,9 +140,9 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             title="Call stacks"
             groupBy={shape === "" ? "name+call_stack" : "name+input_shape+call_stack"}
             filter={formatFilter([{ key: "name", operator: "=", value: name }, ...sameShape, { key: "call_stack", operator: "!=", value: "-" }])}
-            of={name}
+            owner={name}
             hidden={["name", "input_shape", "kind", "direction", "type", "host_python_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "cumulative_pct"]}
-            none="The recording holds no call stack of it (with_stack=True records them)."
+            emptyText="No call stack was recorded (with_stack=True records them)."
             detail={(nested, nestedRow) => <StackDetail stack={textOf(nested, nestedRow, "call_stack")} />}
           />
         )}

@@ -1,4 +1,4 @@
-/** Where the time of a step went, and what to change: the answer first. */
+/** Where the time of a step went, and what to change. */
 import type { Fact, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { colorVariable } from "../chart/palette";
@@ -6,10 +6,10 @@ import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { numberOf, textOf } from "../lib/rows";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { bigFacts } from "./bigFacts";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
+import { bigFacts } from "./overview/bigFacts";
 import { withClassTitles } from "./overview/categories";
 import { Dashboard } from "./overview/Dashboard";
 import { Guidance } from "./overview/Guidance";
@@ -29,18 +29,18 @@ export function OverviewPage(props: PageProps) {
         return (
           <>
             <BigFacts shown={bigFacts(view)} notes={view.notes} />
-            {steps?.row_count === 0 && <EmptySelection what="step" consequence="The numbers below are therefore missing, not zero." />}
+            {steps?.row_count === 0 && <EmptySelection noun="step" consequence="The numbers below are missing, not zero." />}
             <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} />
             <Dashboard context={context} />
             {steps !== undefined && steps.row_count > 0 && (
               <div className="chart-row">
                 <Chart
                   title="Step time"
-                  help={`${steps.help} Click a bar to look at that step alone, drag over several.`}
+                  help={`${steps.help} Click a bar to select that step, or drag over several.`}
                   chart={stepChart(steps)}
                   fileName={fileName("steps")}
                   height={280}
-                  onPick={(place) => navigate({ steps: stepsInRange(steps, { start: place, end: place }), start_us: null, end_us: null })}
+                  onPick={(index) => navigate({ steps: stepsInRange(steps, { start: index, end: index }), start_us: null, end_us: null })}
                   onSelect={(range) => navigate({ steps: stepsInRange(steps, range), start_us: null, end_us: null })}
                 />
                 {average !== undefined && <AverageStep table={average} facts={view.facts} fileName={fileName("average_step")} />}
@@ -76,10 +76,10 @@ export function OverviewPage(props: PageProps) {
   );
 }
 
-/** Few rows, whose classes read as words. */
+/** A table of classes, with their titles instead of keys. */
 function Classes({ context, name }: { readonly context: ViewContext; readonly name: string }) {
   const table = context.view.tables[name];
-  // Where nothing is known a panel above says why.
+  // Without any values, a panel above has the reason.
   if (table === undefined || table.rows.every((row) => numberOf(table, row, "gpu_time_us") === null)) return null;
   return <DataTable name={`overview.${name}`} table={withClassTitles(table)} source={null} address={name} fileName={context.fileName(name)} notes={context.view.notes} />;
 }

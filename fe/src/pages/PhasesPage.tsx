@@ -1,4 +1,4 @@
-/** What the steps were for: a step as a diagram, its parts over the steps, phases and summaries. */
+/** Phases: a step as a diagram, its parts over the steps, and summaries. */
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
@@ -12,7 +12,7 @@ import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { FactList } from "./Facts";
 import { Findings } from "./Findings";
-import { Borders } from "./phases/Borders";
+import { PhaseBoundaries } from "./phases/PhaseBoundaries";
 import { StepDiagram } from "./phases/StepDiagram";
 import { stepDiagram } from "./phases/stepParts";
 import "./phases/phases.css";
@@ -24,45 +24,45 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 const STEP_TRACE = "step_trace";
 const WINDOWS = "serving_windows";
 const MEAN = "mean";
-/** Tables that files of the recording tell themselves. */
+/** Prefix of tables that come from files of the recording. */
 const RECORDED = "recorded_";
-/** More are chosen in the table. */
+/** More steps than this are chosen in the table only. */
 const LISTED_STEPS = 200;
 
 export function PhasesPage(props: PageProps) {
   const query = { ...traceQuery(props.target), iterations_by: selectionQuery(useParams())["iterations_by"] };
   return (
-    <ViewFrame {...props} above={<Borders query={query} />}>
+    <ViewFrame {...props} above={<PhaseBoundaries query={query} />}>
       {(context) => {
         const { view, fileName } = context;
         const { phases, [STEP_TRACE]: steps, [WINDOWS]: windows } = view.tables;
         const { step_parts: parts, ...recordedParts } = view.series;
         const recorded = Object.keys(view.tables).filter((name) => name.startsWith(RECORDED));
-        const ours = Object.keys(view.tables).filter((name) => name !== WINDOWS && !recorded.includes(name));
-        // Where our own step trace tells nothing, what the files tell comes first.
-        const isTold = parts?.lines.some(({ y }) => y.some((each) => each !== null)) === true || recorded.length === 0;
+        const computed = Object.keys(view.tables).filter((name) => name !== WINDOWS && !recorded.includes(name));
+        // Without a computed step trace the recorded tables come first.
+        const hasStepTrace = parts?.lines.some(({ y }) => y.some((each) => each !== null)) === true || recorded.length === 0;
         return (
           <>
             <Findings notes={view.notes} always={false} />
-            {steps?.row_count === 0 && recorded.length === 0 && <EmptySelection what="step" />}
+            {steps?.row_count === 0 && recorded.length === 0 && <EmptySelection noun="step" />}
             {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
-            {isTold && steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
+            {hasStepTrace && steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
             {phases !== undefined && (
               <div className="chart-row even">
                 <PhaseShares table={phases} side="cpu" title="Host time by phase" fileName={fileName("host")} />
                 <PhaseShares table={phases} side="gpu" title="Device time by phase" fileName={fileName("device")} />
               </div>
             )}
-            {isTold && parts !== undefined && (steps?.row_count ?? 0) > 2 && (
+            {hasStepTrace && parts !== undefined && (steps?.row_count ?? 0) > 2 && (
               <Chart title={parts.title} chart={seriesChart(parts)} fileName={fileName("parts")} height={240} />
             )}
             {Object.entries(recordedParts).map(([name, series]) => (
               <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(`${name}_parts`)} height={240} />
             ))}
-            {!isTold && <Tables context={context} names={recorded} />}
-            <FactList title="How the phases were found" facts={view.facts} />
-            <Tables context={context} names={ours} />
-            {isTold && <Tables context={context} names={recorded} />}
+            {!hasStepTrace && <Tables context={context} names={recorded} />}
+            <FactList title="How the phases were detected" facts={view.facts} />
+            <Tables context={context} names={computed} />
+            {hasStepTrace && <Tables context={context} names={recorded} />}
             <QualityNotes notes={view.notes} always={false} />
           </>
         );
@@ -74,7 +74,7 @@ export function PhasesPage(props: PageProps) {
 function Step({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
   const { step } = useParams() as Record<string, string | undefined>;
   const names = table.rows.map((row) => textOf(table, row, "step"));
-  // Of one step the mean is that step.
+  // With a single step, the mean is that step.
   const chosen = names.includes(step ?? MEAN) ? (step ?? MEAN) : (names.at(-1) ?? MEAN);
   const row = table.rows[names.lastIndexOf(chosen)];
   if (row === undefined) return null;
@@ -91,7 +91,7 @@ function Step({ table, fileName }: { readonly table: Table; readonly fileName: s
   return <StepDiagram title={title} help={table.help} diagram={stepDiagram(table, row)} fileName={fileName} choice={choice} />;
 }
 
-/** What ran in a phase: a view that it narrows. */
+/** The views that show what ran in a phase. */
 const INSIDE = {
   cpu: { view: "operators", title: "The operators of this phase" },
   gpu: { view: "kernels", title: "The kernels of this phase" },
@@ -137,7 +137,7 @@ function Tables({ context, names }: { readonly context: ViewContext; readonly na
     const table = view.tables[name];
     if (table === undefined) return null;
     const stepOf = (row: Row) => textOf(table, row, "step");
-    // A row of the step trace is drawn in the diagram.
+    // The chosen row of the step trace is drawn in the diagram.
     const choosing = name !== STEP_TRACE ? {} : { rowId: stepOf, choice: { id: step ?? MEAN, onChoose: (row: Row) => adjust({ step: stepOf(row) === MEAN ? null : stepOf(row) }) } };
     return (
       <DataTable

@@ -1,20 +1,20 @@
-/** What limits the numbers of a view. */
+/** Notes on what limits the numbers of a view. */
 import type { Note } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { noteId } from "../ui/noteMarks";
 
-/** Said at the top: the chip of the selection stands above numbers that it does not change. */
-export const NOT_NARROWED = "phase_not_narrowing";
+/** Code of the note that the selection does not apply to the view; shown at the top. */
+export const SELECTION_IGNORED = "phase_not_narrowing";
 
-/** In the order the server ranks them, warnings before the rest. */
+/** Warnings first, otherwise in the order of the server. */
 export function worstFirst(notes: readonly Note[]): Note[] {
   const rank = (note: Note) => (note.severity === "warning" ? 0 : 1);
   return notes.toSorted((a, b) => rank(a) - rank(b));
 }
 
 export function QualityNotes({ notes, always }: { readonly notes: readonly Note[]; readonly always: boolean }) {
-  const quality = worstFirst(notes.filter(({ kind, code }) => kind === "quality" && code !== NOT_NARROWED));
+  const quality = worstFirst(notes.filter(({ kind, code }) => kind === "quality" && code !== SELECTION_IGNORED));
   if (quality.length === 0 && !always) return null;
   return (
     <section className="card" aria-label="Quality of the numbers">
@@ -49,18 +49,18 @@ function Details({ note }: { readonly note: Note }) {
   return text === "" ? null : <span className="soft"> {visibleText(text)}</span>;
 }
 
-/** How often, where that is more than once and the text does not say so itself; and where for instance. */
+/** The count, unless the text has it already, and examples. */
 export function noteDetails({ text, evidence: { count, examples } }: Note): string {
   const shown = Array.isArray(examples) ? examples.slice(0, EXAMPLES).map((example) => exampleText(example)) : [];
   const parts = [
-    ...(typeof count === "number" && count !== 1 && !saysNumber(text, count) ? [`${formatNumber(count)} times`] : []),
+    ...(typeof count === "number" && count !== 1 && !mentionsNumber(text, count) ? [`${formatNumber(count)} times`] : []),
     ...(shown.length > 0 ? [`for example ${shown.join(", ")}`] : []),
   ];
   return parts.join("; ");
 }
 
-/** However its digits are grouped. */
-function saysNumber(text: string, number: number): boolean {
+/** Whether the text has the number, however its digits are grouped. */
+function mentionsNumber(text: string, number: number): boolean {
   const numbers: readonly string[] = text.replace(/(?<=\d)[\s\u202f,](?=\d{3}(?!\d))/g, "").match(/\d+/g) ?? [];
   return numbers.includes(String(number));
 }

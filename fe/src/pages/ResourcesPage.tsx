@@ -1,4 +1,4 @@
-/** What was sampled of the host and of devices: a panel of curves per unit, with the steps on the same axis. */
+/** Samples of the host and of devices: a chart per unit, with the steps on the same axis. */
 import type { View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
@@ -29,7 +29,7 @@ export function ResourcesPage(props: PageProps) {
         return (
           <>
             <Findings notes={view.notes} always={false} />
-            {table?.row_count === 0 && <EmptySelection what="sample" />}
+            {table?.row_count === 0 && <EmptySelection noun="sample" />}
             <div className="chart-row even">
               {Object.entries(view.series).map(([name, series]) => (
                 <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={200} {...(typeof origin === "number" ? { onSelect: select } : {})} />
@@ -50,7 +50,7 @@ function onAxis(chart: ChartData, axis: { readonly verticals: readonly Vertical[
   return isCurve(chart) ? { ...chart, ...axis } : chart;
 }
 
-/** From the first sample of any curve to the last: all panels have one axis. */
+/** From the first to the last sample of all curves, so that all charts share an axis. */
 function wholeRange(view: View): { range?: ChartRange } {
   let [start, end] = [Infinity, -Infinity];
   for (const { lines } of Object.values(view.series)) {
@@ -62,7 +62,7 @@ function wholeRange(view: View): { range?: ChartRange } {
   return start < end ? { range: { start, end } } : {};
 }
 
-/** Where each step begins. */
+/** Vertical lines where steps begin. */
 function stepMarks(view: View): Vertical[] {
   const table = view.tables["resource_steps"];
   if (table === undefined) return [];

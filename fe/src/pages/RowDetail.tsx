@@ -1,13 +1,13 @@
-/** Parts of an open row. */
+/** Parts of the detail of a row. */
 import { visibleText } from "../lib/visibleText";
 import { StackView } from "../source/StackView";
 import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 import { CopyButton } from "../ui/CopyButton";
 
 interface FullNameProps {
-  /** As it was recorded. */
+  /** The recorded name. */
   readonly name: string;
-  /** As it stands in the source, where that is another. */
+  /** The demangled name, if it differs. */
   readonly demangled?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Kernels that follow each other again and again: what fusing them might save, and which they are. */
+/** Repeated sequences of kernels, and what fusing them might save. */
 import type { Row, Table } from "../api/types";
 import { textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
@@ -7,7 +7,6 @@ import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { kernelsOf } from "./sequences/kernels";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function SequencesPage(props: PageProps) {
@@ -42,11 +41,18 @@ export function SequencesPage(props: PageProps) {
 function Kernels({ table, row }: { readonly table: Table; readonly row: Row }) {
   return (
     <ol aria-label="Kernels of the sequence, in order">
-      {kernelsOf(textOf(table, row, "full_names")).map((name, place) => (
-        <li key={`${name} ${place}`} className="full-name">
+      {kernelsOf(textOf(table, row, "full_names")).map((name, index) => (
+        <li key={`${name} ${index}`} className="full-name">
           {visibleText(name)} <ShowOnTimeline name={name} />
         </li>
       ))}
     </ol>
   );
+}
+
+const ARROW = " → ";
+
+/** Splits the text of a sequence into its kernels. */
+export function kernelsOf(fullNames: string): string[] {
+  return fullNames.split(ARROW).filter((name) => name !== "");
 }

@@ -1,11 +1,12 @@
-/** Shapes of operators' inputs over the iterations, or in one of them. */
+/** Input shapes of operators over the iterations, or in one of them. */
+import type { View } from "../api/types";
+import { hasColumn, textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { PEAK_KEY, storedPeaks } from "./efficiency/peak";
-import { GenericBody } from "./GenericBody";
-import { iterationsOf } from "./shapes/iterations";
+import { GenericBody } from "./GenericPage";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
-/** Of the address, as of the iterations' page: the iteration that is looked at. */
+/** Parameter of the address with the chosen iteration, shared with the page of the iterations. */
 const CHOSEN = "iteration";
 
 export function ShapesPage(props: PageProps) {
@@ -38,4 +39,11 @@ function IterationField({ names, chosen }: { readonly names: readonly string[]; 
       </select>
     </label>
   );
+}
+
+/** The names of the iterations in the view, in order. */
+function iterationsOf({ tables }: View): string[] {
+  const table = Object.values(tables).find((each) => each.columns[0]?.key === "iteration" && hasColumn(each, "new_shapes"));
+  if (table === undefined) return [];
+  return table.rows.map((row) => textOf(table, row, "iteration")).filter((name) => name !== "");
 }

@@ -1,4 +1,4 @@
-/** A memory snapshot: what the allocator holds, over time and as a map, and who asked for it. */
+/** A memory snapshot: the memory of the allocator over time and as a map, with call stacks. */
 import type { Row, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
@@ -14,7 +14,7 @@ import { SegmentMap } from "./snapshot/SegmentMap";
 import "./snapshot/snapshot.css";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
-/** Of the address: the moment that is looked at, in trace time. */
+/** Parameter of the address with the chosen moment, in trace time. */
 const MOMENT = "at_us";
 const ORIGIN = "origin_us";
 const LEADING: ReadonlySet<string> = new Set(["reserved_bytes", "allocated_bytes", "largest_free_bytes", "oom_us"]);
@@ -60,7 +60,7 @@ export function SnapshotPage(props: PageProps) {
                 {...(hasColumn(table, "call_stack") ? { detail: stackOf(table), rowId: idOf(table) } : {})}
               />
             ))}
-            <FactList facts={facts.filter(({ key }) => !LEADING.has(key))} title="Numbers" />
+            <FactList facts={facts.filter(({ key }) => !LEADING.has(key))} title="Summary" />
             <QualityNotes notes={view.notes} always={false} />
           </>
         );
@@ -74,7 +74,7 @@ function originOf(view: View): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** With strokes where memory ran out, and at the chosen moment. */
+/** With vertical lines where memory ran out, and at the chosen moment. */
 function marked(chart: ChartData, view: View, moment: string | undefined): ChartData {
   if (!isCurve(chart)) return chart;
   const failed = view.facts.flatMap(({ key, value }): Vertical[] => (key === "oom_us" && typeof value === "number" ? [{ x: value, label: "out of memory" }] : []));
@@ -85,7 +85,7 @@ function marked(chart: ChartData, view: View, moment: string | undefined): Chart
 function stackOf(table: Table) {
   return function Stack(row: Row) {
     const stack = textOf(table, row, "call_stack");
-    return stack === "" ? <p className="soft">The snapshot does not say who asked for it.</p> : <StackDetail stack={stack} />;
+    return stack === "" ? <p className="soft">The snapshot has no call stack for it.</p> : <StackDetail stack={stack} />;
   };
 }
 

@@ -1,37 +1,37 @@
-/** The timeline of one trace, or of several workers of its run: asks what tracks there are and shows them. */
+/** The timeline of a trace, or of several workers of its run. */
 import { lazy, Suspense, useMemo } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
 import type { TimelineTracksAnswer } from "../generated/schema";
-import { cutQuery } from "../state/selection";
+import { iterationsByQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { useParams } from "../state/urlStore";
 import { formatLevels, parseLevels } from "../timeline/levels";
 import { parseStack } from "../timeline/link";
 import { MAX_STACKED, stackOf } from "../timeline/stack";
 import { useStackedWorkers } from "../timeline/useStackedWorkers";
-import { FailureCard, NothingCard, PendingCard } from "../ui/stateCards";
+import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
-import { isOfCut } from "./iterationsBy/suggestedNames";
+import { isIterationsByFailure } from "./iterationsBy/suggestedNames";
 import type { PageProps } from "./ViewFrame";
 
-/** Fetched when it is first looked at, while the server lays out the tracks. */
+/** Loaded with the first visit, while the server lays out the tracks. */
 const importView = () => import("../timeline/TimelineView");
 const TimelineView = lazy(async () => ({ default: (await importView()).TimelineView }));
 
 export function TimelinePage({ info, target }: PageProps) {
   const params = useParams();
-  // Its row of steps shows what the trace is cut into.
-  const traceText = JSON.stringify({ ...traceQuery(target), ...cutQuery(params), levels: formatLevels(parseLevels(params["levels"])) });
+  // The iterations are part of it, as the row of steps shows them.
+  const traceText = JSON.stringify({ ...traceQuery(target), ...iterationsByQuery(params), levels: formatLevels(parseLevels(params["levels"])) });
   const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
   const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", trace);
   const tracks = answer.state === "ready" ? answer.data : null;
 
   const { worker, span } = target;
-  const fellows = target.run.workers.filter(({ name, spans }) => name !== worker.name && spans.some((each) => each.name === span.name)).map(({ name }) => name);
-  const wanted = parseStack(params["stack"]);
-  const names = fellows.filter((name) => wanted.has(name)).slice(0, MAX_STACKED - 1);
+  const otherWorkers = target.run.workers.filter(({ name, spans }) => name !== worker.name && spans.some((each) => each.name === span.name)).map(({ name }) => name);
+  const stackedNames = parseStack(params["stack"]);
+  const names = otherWorkers.filter((name) => stackedNames.has(name)).slice(0, MAX_STACKED - 1);
   const stacked = useStackedWorkers(trace, tracks === null ? [] : names);
   const stack = useMemo(
     () => (tracks === null || stacked === null ? null : stackOf({ worker: worker.name, query: trace, tracks, offsetNs: 0, collectives: 0 }, stacked.others)),
@@ -39,14 +39,14 @@ export function TimelinePage({ info, target }: PageProps) {
   );
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
-  if (answer.state === "failed" && isOfCut(answer.failure)) return <IterationsByFailure target={target} failure={answer.failure} />;
+  if (answer.state === "failed" && isIterationsByFailure(answer.failure)) return <IterationsByFailure target={target} failure={answer.failure} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
-  if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NothingCard view={info} reason="The recording holds no events." />;
+  if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NoDataCard view={info} reason="The recording holds no events." />;
   const waiting = <p className="soft">{tracks === null || names.length === 0 ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;
   if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>
-      <TimelineView key={`${traceText} ${names.join(" ")}`} stack={stack} target={target} fellows={fellows} problems={stacked?.problems ?? []} />
+      <TimelineView key={`${traceText} ${names.join(" ")}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={stacked?.problems ?? []} />
     </Suspense>
   );
 }

@@ -17,14 +17,14 @@ export interface Measure {
 interface Props {
   readonly title: string;
   readonly table: Table;
-  /** Who knows the largest rows of a table that did not come whole. */
+  /** Where the largest rows come from when the table is not completely loaded. */
   readonly source: TableSource;
   /** The first is the default. */
   readonly measures: readonly Measure[];
   readonly label: (row: Row) => string;
-  /** What hovering a bar says it is; its label where nothing is given. */
+  /** Further text in the tooltip of a bar. */
   readonly hover?: (row: Row) => string;
-  /** What gives a bar its colour, where not all are of one kind. */
+  /** The kind of a row, which decides its colour. */
   readonly kind?: (row: Row) => string;
   readonly fileName: string;
   readonly onPick?: (row: Row) => void;
@@ -44,7 +44,7 @@ export function TopChart({ title, table, source, measures, label, hover, kind, f
   const top = topRows(largest, measure.key, count);
   const column = table.columns.find(({ key }) => key === measure.key);
   const chart: CategoryChart = {
-    // Each bar has one kind: "stacked" only keeps the bars of several kinds in line.
+    // Each bar has one kind; "stacked" aligns the bars of several kinds.
     kind: "stacked_bar",
     horizontal: true,
     categories: top.map(({ row }) => label(row)),
@@ -81,12 +81,12 @@ export function TopChart({ title, table, source, measures, label, hover, kind, f
   );
 }
 
-/** Rows among which the largest of the whole table are; null until they are known. */
+/** A table with the largest rows of the whole table; null until they are loaded. */
 function useLargest(table: Table, source: TableSource, key: string, count: number): Table | null {
-  const isHere = isWhole(table);
-  const answer = useView(isHere ? null : source.view, { ...source.query, table: source.table, sort: `-${key}`, limit: count });
+  const isLoaded = isWhole(table);
+  const answer = useView(isLoaded ? null : source.view, { ...source.query, table: source.table, sort: `-${key}`, limit: count });
   const answered = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
-  return isHere ? table : (answered?.tables[source.table] ?? null);
+  return isLoaded ? table : (answered?.tables[source.table] ?? null);
 }
 
 function CountPicker({ count }: { readonly count: number }) {

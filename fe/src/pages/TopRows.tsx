@@ -1,4 +1,4 @@
-/** The few rows with most time of another view, each leading there. */
+/** The rows with the most time of another view, with links to it. */
 import type { Row, Table } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { textOf } from "../lib/rows";
@@ -9,9 +9,9 @@ import type { ViewContext } from "./ViewFrame";
 
 interface Props {
   readonly context: ViewContext;
-  /** The table with these rows, of the view that is shown. */
+  /** The table of the shown view with these rows. */
   readonly name: string;
-  /** The view that has all of them, as the name of its table too. */
+  /** The view with all rows, which is also the name of its table. */
   readonly view: string;
 }
 

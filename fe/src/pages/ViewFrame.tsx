@@ -1,4 +1,4 @@
-/** What every page does alike: asks for its view, and shows how far or why not. */
+/** The common part of all pages: requests the view, and shows progress or failure. */
 import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
@@ -6,23 +6,23 @@ import { useView } from "../api/hooks";
 import type { Resource } from "../api/resource";
 import type { Runs, View, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
-import { isSelected, selectionQuery, WHOLE } from "../state/selection";
+import { isSelected, selectionQuery, NO_PART } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
 import type { TableSource } from "../table/useRows";
 import { PAGE_ROWS } from "../table/useRows";
 import { Skeleton } from "../ui/Skeleton";
-import { FailureCard, NothingCard, PendingCard } from "../ui/stateCards";
+import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
-import { isOfCut } from "./iterationsBy/suggestedNames";
-import { NOT_NARROWED } from "./QualityNotes";
+import { isIterationsByFailure } from "./iterationsBy/suggestedNames";
+import { SELECTION_IGNORED } from "./QualityNotes";
 import { useReveal } from "./reveal";
 
 export interface PageProps {
   readonly info: ViewInfo;
   readonly target: Target;
   readonly runs: Runs;
-  /** All views of the trace, with those that have nothing to show. */
+  /** All views of the trace, also those without data. */
   readonly views: readonly ViewInfo[];
 }
 
@@ -30,32 +30,32 @@ export interface ViewContext {
   readonly info: ViewInfo;
   readonly target: Target;
   readonly view: View;
-  /** What was asked, without the rows: for tables that ask for more, and for other views. */
+  /** The parameters of the request without those of rows, for more rows and for other views. */
   readonly query: Query;
   /** Where the rows of a table of this view come from. */
   readonly source: (table: string) => TableSource;
   /** File name of an export: view, run, worker, span and what is exported. */
   readonly fileName: (part: string) => string;
-  /** Whether another view has something to show for this trace. */
+  /** Whether another view has data for this trace. */
   readonly hasView: (name: string) => boolean;
 }
 
 interface Props extends Omit<PageProps, "runs"> {
-  /** The table that can be too long to come whole; the first one when nothing is said, null where all have to. */
+  /** The table that may be loaded partly: the first one by default, null for none. */
   readonly longTable?: string | null;
-  /** How many of its rows come at once. */
+  /** How many of its rows are loaded at once. */
   readonly rows?: number;
   /** Further parameters: a grouping, a baseline. */
   readonly extra?: Query;
   readonly head?: ReactNode;
-  /** What stays there whatever the answer is: a choice that may have caused it. */
+  /** Shown above every answer: a choice that may have caused a failure. */
   readonly above?: ReactNode;
-  /** What is shown where the server has nothing for the view; a card that says so when nothing is given. */
-  readonly nothing?: ReactNode;
+  /** Shown when the server has no data for the view; a card with the reason by default. */
+  readonly emptyCard?: ReactNode;
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, extra, head, above, nothing, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, extra, head, above, emptyCard, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -82,7 +82,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
       {above}
       {shown !== null ? (
         <div className={`page${resource.state === "loading" ? " stale" : ""}`} aria-busy={resource.state === "loading"}>
-          {shown.notes.filter(({ code }) => code === NOT_NARROWED).map(({ text }) => (
+          {shown.notes.filter(({ code }) => code === SELECTION_IGNORED).map(({ text }) => (
             <p key={text} role="note" className="soft">
               {visibleText(text)}
             </p>
@@ -90,7 +90,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
           {children(context(shown))}
         </div>
       ) : (
-        <Waiting resource={resource} info={info} target={target} nothing={nothing} />
+        <Waiting resource={resource} info={info} target={target} emptyCard={emptyCard} />
       )}
     </div>
   );
@@ -107,38 +107,38 @@ export function PageHead({ info, children }: { readonly info: ViewInfo; readonly
   );
 }
 
-/** The trace is fine, but holds nothing for the view. */
-const NOTHING_THERE = "view_unavailable";
+/** Code of the failure when the trace has no data for the view. */
+const VIEW_UNAVAILABLE = "view_unavailable";
 
-/** A step, phase or border that the trace does not have. */
+/** Code of the failure for a step, phase or boundary that the trace does not have. */
 const BAD_PARAMETER = "bad_parameter";
 
-function WayBack() {
+function ClearSelection() {
   if (!isSelected(useParams())) return null;
   return (
     <p className="choices">
-      <button type="button" className="button" onClick={() => navigate(WHOLE)}>
-        Look at the whole trace
+      <button type="button" className="button" onClick={() => navigate(NO_PART)}>
+        Show the whole trace
       </button>
     </p>
   );
 }
 
-interface WaitingProps extends Pick<Props, "info" | "target" | "nothing"> {
+interface WaitingProps extends Pick<Props, "info" | "target" | "emptyCard"> {
   readonly resource: Resource<View>;
 }
 
-function Waiting({ resource, info, target, nothing }: WaitingProps) {
+function Waiting({ resource, info, target, emptyCard }: WaitingProps) {
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
-    if (resource.failure.code === NOTHING_THERE) return nothing ?? <NothingCard view={info} reason={resource.failure.message} />;
-    if (isOfCut(resource.failure)) return <IterationsByFailure target={target} failure={resource.failure} />;
-    // Of two traces either may be meant; the message says which.
+    if (resource.failure.code === VIEW_UNAVAILABLE) return emptyCard ?? <NoDataCard view={info} reason={resource.failure.message} />;
+    if (isIterationsByFailure(resource.failure)) return <IterationsByFailure target={target} failure={resource.failure} />;
+    // In a comparison either trace may have failed; the message names it.
     const file = info.scope === "pair" ? undefined : target.span.file;
     return (
       <>
         <FailureCard title="This view cannot be shown" file={file} failure={resource.failure} />
-        {resource.failure.code === BAD_PARAMETER && <WayBack />}
+        {resource.failure.code === BAD_PARAMETER && <ClearSelection />}
       </>
     );
   }

@@ -1,4 +1,4 @@
-/** Which component shows which view. A view without one of its own gets the generic page. */
+/** The page component of every view; other views get the generic page. */
 import { createElement, type ComponentType, type ReactElement } from "react";
 
 import { ComparePage } from "./ComparePage";

@@ -1,21 +1,21 @@
-/** Brings the table that a link speaks of (`table=` in the address) into sight, once per visit or click. */
+/** Scrolls to the table that a link names (`table=` in the address), once per visit or click. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
 import { useParams } from "../state/urlStore";
 
-let asked = 0;
+let requests = 0;
 const listeners = new Set<() => void>();
 
-/** Asks again: a click on a link to the place where one is changes nothing in the address. */
-export function askToReveal(): void {
-  asked += 1;
+/** Scrolls again, for a click on a link that does not change the address. */
+export function requestReveal(): void {
+  requests += 1;
   for (const listener of listeners) listener();
 }
 
-/** @param ready Whether the tables of the view are drawn as the address says. */
+/** @param ready Whether the tables of the view are drawn for this address. */
 export function useReveal(ready: boolean): void {
   const { table } = useParams() as Record<string, string | undefined>;
-  const now = useSyncExternalStore(subscribe, () => asked);
+  const now = useSyncExternalStore(subscribe, () => requests);
   const served = useRef<number | null>(null);
   useEffect(() => {
     if (!ready || table === undefined || served.current === now) return;
@@ -30,11 +30,11 @@ function subscribe(listener: () => void): () => void {
 }
 
 function reveal(table: string): void {
-  const place = document.querySelector<HTMLElement>(`[data-table="${CSS.escape(table)}"]`);
-  if (place === null) return;
-  place.scrollIntoView({ block: "start" });
-  // Only while it is pointed at: a click into it must not frame it again.
-  place.tabIndex = -1;
-  place.addEventListener("blur", () => place.removeAttribute("tabindex"), { once: true });
-  place.focus({ preventScroll: true });
+  const element = document.querySelector<HTMLElement>(`[data-table="${CSS.escape(table)}"]`);
+  if (element === null) return;
+  element.scrollIntoView({ block: "start" });
+  // Focusable only while it is revealed: a later click into it must not focus it.
+  element.tabIndex = -1;
+  element.addEventListener("blur", () => element.removeAttribute("tabindex"), { once: true });
+  element.focus({ preventScroll: true });
 }

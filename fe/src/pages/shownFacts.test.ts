@@ -4,7 +4,7 @@ import type { Fact } from "../api/types";
 import { shownFacts } from "./shownFacts";
 
 const fact = (key: string, value: number | null, scope: string | null = null): Fact => ({ key, title: key, value, unit: "pct", scope, help: "", reason: null });
-const texts = (...facts: Fact[]) => shownFacts(facts).map(({ fact: { key }, between }) => [key, between?.text ?? null]);
+const texts = (...facts: Fact[]) => shownFacts(facts).map(({ fact: { key }, bounds: between }) => [key, between?.text ?? null]);
 
 it("folds bounds into what they bound", () => {
   expect(texts(fact("kernel_count", 4), fact("used_pct", null), fact("used_min_pct", 21.8), fact("used_max_pct", 36.6))).toEqual([

@@ -1,4 +1,4 @@
-/** Which editor opens source lines, and where the files of the trace lie on this machine. */
+/** Settings: which editor opens source lines, and where the source files are on this machine. */
 import { useId } from "react";
 
 import { editorProblem, EDITORS, type EditorName, type EditorSettings } from "./editor";
@@ -27,19 +27,19 @@ export function EditorForm() {
       </label>
       {settings.editor === "vscode-remote" && <Text label="Remote" name="remote" placeholder="ssh-remote+host" problemId={problem === null ? null : problemId} />}
       {settings.editor === "template" && (
-        <Text label="Address of a line" name="template" placeholder="zed://file{path}:{line}:{column}" problemId={problem === null ? null : problemId} />
+        <Text label="URL template" name="template" placeholder="zed://file{path}:{line}:{column}" problemId={problem === null ? null : problemId} />
       )}
       {problem !== null && (
         <p id={problemId} className="problem" role="status">
           {problem}
         </p>
       )}
-      <Text label="Paths in the trace start with" name="from" placeholder="/workspace" />
-      <Text label="and lie here under" name="to" placeholder="/home/me/src/model" />
-      <Text label="Relative paths lie here under" name="relativeTo" placeholder="/home/me/venv/lib/python3.12/site-packages" />
+      <Text label="Path prefix in the trace" name="from" placeholder="/workspace" />
+      <Text label="Path prefix on this machine" name="to" placeholder="/home/me/src/model" />
+      <Text label="Folder of relative paths" name="relativeTo" placeholder="/home/me/venv/lib/python3.12/site-packages" />
       <p className="soft">
-        PyTorch records paths without the folder Python imports from, as in <code className="mono">torch/nn/modules/module.py</code>: say where
-        such relative paths lie. The first two fields take the start of any path, also of a relative one, when one folder is not enough.
+        PyTorch records paths relative to the folder Python imports from, such as <code className="mono">torch/nn/modules/module.py</code>: enter
+        this folder on your machine. The prefixes apply to relative paths too, for when one folder is not enough.
       </p>
     </section>
   );
@@ -49,7 +49,7 @@ interface TextProps {
   readonly label: string;
   readonly name: Exclude<keyof EditorSettings, "editor">;
   readonly placeholder: string;
-  /** What says why it cannot be used. */
+  /** Id of the element with the problem of the setting. */
   readonly problemId?: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** A frame whose path is relative to a folder nobody named: why no editor opens it, and where to say. */
+/** A frame with a relative path and no folder for it: why no editor can open it, and the setting for it. */
 import { useEffect, useRef } from "react";
 
 import { CopyButton } from "../ui/CopyButton";
@@ -17,13 +17,13 @@ export function RelativePathDialog({ source, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const path = mapPath(source.path, settings);
-  const place = `${path}:${source.line}`;
+  const location = `${path}:${source.line}`;
   return (
-    <dialog ref={dialog} onClose={onClose} aria-label="A relative path">
+    <dialog ref={dialog} onClose={onClose} aria-label="Relative path">
       <div className="page-head">
-        <h1>A relative path</h1>
+        <h1>Relative path</h1>
         <span style={{ flex: 1 }} />
-        <CopyButton text={place} label="Copy path:line" title={`Copy ${place}`} className="button" />
+        <CopyButton text={location} label="Copy path:line" title={`Copy ${location}`} className="button" />
         <button type="button" className="button" disabled={isRelative(path) || cannotJump(source, settings) !== null} onClick={() => jumpToSource(source, settings)}>
           Open
         </button>
@@ -32,11 +32,11 @@ export function RelativePathDialog({ source, onClose }: Props) {
         </button>
       </div>
       <p className="relative-path">
-        <code className="mono">{place}</code>
+        <code className="mono">{location}</code>
       </p>
       <p>
-        The trace says where this file lies only relative to a folder of the machine that recorded it, so no editor can find it. Name that
-        folder’s place on this machine; the setting is kept, and stands under “Help and settings” (?).
+        The path in the trace is relative to a folder of the machine that recorded it, so no editor can find the file. Enter that folder on
+        this machine; the setting is saved and can be changed under “Help and settings” (?).
       </p>
       <EditorForm />
     </dialog>

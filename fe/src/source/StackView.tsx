@@ -22,26 +22,26 @@ export function StackView({ stack }: { readonly stack: string }) {
 
 function Frame({ text }: { readonly text: string }) {
   const settings = useEditorSettings();
-  const [asking, setAsking] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const parsed = parseFrame(text);
   if (parsed === null) return <span className="mono soft">{visibleText(text)}</span>;
   const { source, name } = parsed;
   const problem = cannotJump(source, settings);
-  const place = `${mapPath(source.path, settings)}:${source.line}`;
+  const location = `${mapPath(source.path, settings)}:${source.line}`;
   return (
     <>
       <button
         type="button"
         className="frame-link mono"
         disabled={problem !== null}
-        title={problem ?? visibleText(`Open ${place}`)}
-        onClick={() => setAsking(!jumpToSource(source, settings))}
+        title={problem ?? visibleText(`Open ${location}`)}
+        onClick={() => setOpen(!jumpToSource(source, settings))}
       >
         {visibleText(source.path)}:{source.line}
       </button>
       <span className="mono"> {visibleText(name)}</span>
-      <CopyButton text={place} label="copy" title={visibleText(`Copy ${place}`)} className="button quiet copy" />
-      {asking && <RelativePathDialog source={source} onClose={() => setAsking(false)} />}
+      <CopyButton text={location} label="copy" title={visibleText(`Copy ${location}`)} className="button quiet copy" />
+      {isOpen && <RelativePathDialog source={source} onClose={() => setOpen(false)} />}
     </>
   );
 }

@@ -106,11 +106,11 @@ describe("sourceMessage", () => {
 });
 
 it("tells paths only to VS Code and to this machine", () => {
-  const own = "http://localhost:6006";
+  const ownOrigin = "http://localhost:6006";
   for (const origin of ["vscode-webview://1abc", "https://1abc.vscode-cdn.net", "http://localhost:3000", "http://127.0.0.1:8080"]) {
-    expect(mayReceiveSource(origin, own)).toBe(true);
+    expect(mayReceiveSource(origin, ownOrigin)).toBe(true);
   }
-  for (const origin of [own, "https://evil.example", "https://vscode-cdn.net.evil.example", "http://localhost.evil.example", "null"]) {
-    expect(mayReceiveSource(origin, own)).toBe(false);
+  for (const origin of [ownOrigin, "https://evil.example", "https://vscode-cdn.net.evil.example", "http://localhost.evil.example", "null"]) {
+    expect(mayReceiveSource(origin, ownOrigin)).toBe(false);
   }
 });

@@ -1,17 +1,16 @@
 /**
  * Jump to source: from a frame of a call stack to the line in an editor.
  *
- * Framed by VS Code's TensorBoard view, the frame is posted to the pages around, whose script opens
- * the file; it listens only to messages of the origin it serves. Anywhere else the editor's own
- * address opens it, after the recorded prefix of the path is replaced by the local one. The recording
- * leaves out the folders Python imports from, so many paths are relative (`torch/nn/…`): what lies below
- * no recorded prefix is looked for under a folder of its own.
+ * Inside VS Code's TensorBoard view, the frame is posted to the embedding pages, whose script opens the file; it
+ * accepts only messages of the origin it serves. Elsewhere the URL of the editor opens it, after the recorded
+ * prefix of the path is replaced by the local one. Recordings omit the folders Python imports from, so many paths
+ * are relative (`torch/nn/…`): these are resolved against a folder named in the settings.
  */
 import { encodePath, fillTemplate, templateProblem } from "./editorTemplate";
 
 export interface SourceLine {
   readonly path: string;
-  /** Counted from 1, as in the trace; 0 when the trace does not know it. */
+  /** Counted from 1, as in the trace; 0 when it is unknown. */
   readonly line: number;
 }
 
@@ -22,11 +21,11 @@ export interface EditorSettings {
   /** Recorded prefix → local prefix; empty means paths are as recorded. */
   readonly from: string;
   readonly to: string;
-  /** Where paths that are relative lie here; empty when nobody said. */
+  /** The local folder of relative paths; empty when it is unknown. */
   readonly relativeTo: string;
-  /** The remote that VS Code connects to: `ssh-remote+host`, `wsl+Ubuntu`, `dev-container+…`; a bare host is one of SSH. */
+  /** The remote that VS Code connects to: `ssh-remote+host`, `wsl+Ubuntu`, `dev-container+…`; a bare host means SSH. */
   readonly remote: string;
-  /** The address of another editor, with `{path}`, `{line}` and `{column}`. */
+  /** The URL of another editor, with `{path}`, `{line}` and `{column}`. */
   readonly template: string;
 }
 
@@ -35,13 +34,13 @@ export const EDITORS: Readonly<Record<EditorName, string>> = {
   cursor: "Cursor",
   pycharm: "PyCharm",
   "vscode-remote": "VS Code, on a remote machine",
-  template: "Another, by its address",
+  template: "Other (URL template)",
 };
 
 const FRAME_PAREN = /^(.+?)\((\d+)\)(?::\s*(.*))?$/;
 const FRAME_COLON = /^(.+?):(\d+)(?::\s*(.*)|\s+(.*))?$/;
 
-/** The frames of a stack as one text: separated by `;` or line ends, innermost first. */
+/** Splits the text of a stack into frames, which `;` or line ends separate, innermost first. */
 export function splitStack(stack: string): string[] {
   return stack
     .split(/[;\n]/)
@@ -60,10 +59,10 @@ export function parseFrame(text: string): { source: SourceLine; name: string } |
   return { source: { path, line: Number(line) }, name: name ?? other ?? "" };
 }
 
-/** Where the file lies here, as far as the settings say. */
+/** The local path of a recorded one, by the settings. */
 export function mapPath(path: string, { from, to, relativeTo }: EditorSettings): string {
-  const mapped = replacePrefix(path, withoutEnd(from), to);
-  return isRelative(mapped) && relativeTo !== "" ? `${withoutEnd(relativeTo)}/${mapped}` : mapped;
+  const mapped = replacePrefix(path, trimSlashes(from), to);
+  return isRelative(mapped) && relativeTo !== "" ? `${trimSlashes(relativeTo)}/${mapped}` : mapped;
 }
 
 /** Prefixes end at a folder, so `/work` does not match `/workspace`. */
@@ -71,10 +70,10 @@ function replacePrefix(path: string, prefix: string, to: string): string {
   if (prefix === "" || !path.startsWith(prefix)) return path;
   const rest = path.slice(prefix.length);
   if (rest !== "" && !/^[\\/]/.test(rest)) return path;
-  return withoutEnd(to) + rest;
+  return trimSlashes(to) + rest;
 }
 
-function withoutEnd(folder: string): string {
+function trimSlashes(folder: string): string {
   return folder.replace(/[\\/]+$/, "");
 }
 
@@ -83,13 +82,13 @@ export function isRelative(path: string): boolean {
   return !/^([\\/]|[A-Za-z]:[\\/])/.test(path);
 }
 
-/** Why the chosen editor cannot be addressed, or null. */
+/** Why the chosen editor cannot be opened, or null. */
 export function editorProblem({ editor, remote, template }: EditorSettings): string | null {
   if (editor === "template") return templateProblem(template);
-  return editor === "vscode-remote" && !REMOTE.test(remote.trim()) ? "Name the remote: ssh-remote+host, wsl+Ubuntu, or the host alone." : null;
+  return editor === "vscode-remote" && !REMOTE.test(remote.trim()) ? "Enter the remote: ssh-remote+host, wsl+Ubuntu, or only the host." : null;
 }
 
-/** The address that makes the chosen editor open the line; what {@link editorProblem} refuses is never asked for. */
+/** The URL that opens the line in the chosen editor; only for settings without an {@link editorProblem}. */
 export function editorUrl({ path, line: recorded }: SourceLine, settings: EditorSettings): string {
   const local = mapPath(path, settings).replace(/\\/g, "/");
   const line = Math.max(1, recorded);
@@ -100,7 +99,7 @@ export function editorUrl({ path, line: recorded }: SourceLine, settings: Editor
   return `${settings.editor}://file${encodePath(absolute)}:${line}`;
 }
 
-/** A kind of remote and which one, as VS Code names them; or a host. */
+/** A remote as VS Code names it, kind and host, or only a host. */
 const REMOTE = /^([a-z][a-z0-9-]*\+)?[\w.@%-]+$/i;
 
 function remoteAuthority(remote: string): string {
@@ -108,7 +107,7 @@ function remoteAuthority(remote: string): string {
   return text.includes("+") ? text : `ssh-remote+${text}`;
 }
 
-/** What VS Code's view listens for. */
+/** The message that VS Code's view accepts. */
 export interface SourceMessage {
   readonly filename: string;
   /** Counted from 0: a frame whose line is unknown (0) cannot be sent. */
@@ -119,15 +118,15 @@ export function sourceMessage({ path, line }: SourceLine): SourceMessage | null 
   return line < 1 ? null : { filename: path, line: line - 1 };
 }
 
-/** Web hosts VS Code in a browser serves its frames from. */
+/** Hosts from which VS Code for the Web serves its frames. */
 const VSCODE_WEB = /^https:\/\/([a-z0-9-]+\.)*vscode-cdn\.net$/;
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
- * Whether a page of this origin around us may learn paths of the trace: VS Code's own frames, or a
- * page of this machine. Any other page that frames us must not.
+ * Whether an embedding page of this origin may receive paths of the trace: frames of VS Code, or a page of this
+ * machine. Any other embedding page must not.
  */
-export function mayReceiveSource(origin: string, ownOrigin: string): boolean {
-  if (origin === ownOrigin) return false;
+export function mayReceiveSource(origin: string, pageOrigin: string): boolean {
+  if (origin === pageOrigin) return false;
   return origin.startsWith("vscode-webview://") || VSCODE_WEB.test(origin) || LOOPBACK.test(origin);
 }

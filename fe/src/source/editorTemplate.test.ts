@@ -15,9 +15,9 @@ describe("a template", () => {
     ["https://evil.test/?{path}", "https:"],
     ["file://{path}", "file:"],
     ["blob:{path}", "blob:"],
-    ["{path}", "begins with the scheme"],
-    ["//evil.test/{path}", "begins with the scheme"],
-    ["", "begins with the scheme"],
+    ["{path}", "starts with the scheme"],
+    ["//evil.test/{path}", "starts with the scheme"],
+    ["", "starts with the scheme"],
     ["zed://file", "{path}"],
     ["zed://file{path}:{row}", "{row}"],
   ])("%s is none", (template, problem) => {

@@ -1,4 +1,4 @@
-/** Does what `editor.ts` describes, in this window. */
+/** Opens a source line from this window, as `editor.ts` describes. */
 import { editorProblem, editorUrl, isRelative, mapPath, mayReceiveSource, sourceMessage, type EditorSettings, type SourceLine } from "./editor";
 
 interface Ancestor {
@@ -6,7 +6,7 @@ interface Ancestor {
   readonly origin: string;
 }
 
-/** The pages around this frame, nearest first, with their origins where the browser tells. */
+/** The pages around this frame, nearest first, with their origins if the browser has them. */
 function ancestors(): Ancestor[] {
   const origins = window.location.ancestorOrigins as DOMStringList | undefined;
   const ancestors: Ancestor[] = [];
@@ -18,19 +18,19 @@ function ancestors(): Ancestor[] {
   return ancestors;
 }
 
-/** Pages around us that open source lines. */
+/** Embedding pages that open source lines. */
 function listeners(): Ancestor[] {
   return ancestors().filter(({ origin }) => mayReceiveSource(origin, window.location.origin));
 }
 
 /** Why a frame cannot be opened, or null. */
 export function cannotJump(source: SourceLine, settings: EditorSettings): string | null {
-  if (source.line < 1) return "The trace does not say which line this is.";
+  if (source.line < 1) return "The trace has no line number for this frame.";
   const problem = editorProblem(settings);
   return problem === null || listeners().length > 0 ? null : `${problem} See “Help and settings” (?).`;
 }
 
-/** False when nobody around opens it and no editor could: the path is relative, to what nobody said. */
+/** False when the line cannot be opened, as its path is relative to an unknown folder. */
 export function jumpToSource(source: SourceLine, settings: EditorSettings): boolean {
   const message = sourceMessage(source);
   if (message === null) return true;
@@ -42,7 +42,7 @@ export function jumpToSource(source: SourceLine, settings: EditorSettings): bool
   return true;
 }
 
-/** A link that is clicked, not a navigation: the page stays when no program takes the address. */
+/** Clicks a link instead of navigating: the page stays when no program handles the URL. */
 function openEditor(url: string): void {
   const link = document.createElement("a");
   link.href = url;

@@ -1,8 +1,8 @@
 /**
  * The state of the page as the fragment of its address: everything that decides what is on screen.
  *
- * Alone, the fragment is the page's own: `#run=a&view=kernels`. Inside TensorBoard the page is a frame:
- * its own fragment makes back and forward work, and a copy is kept in TensorBoard's fragment,
+ * Standalone, the fragment is that of the page: `#run=a&view=kernels`. Inside TensorBoard the page is a frame: its
+ * fragment makes back and forward work, and TensorBoard's fragment holds a copy,
  * `#pytorch_profiler&p.pytorch_profiler.run=a`, the form TensorBoard itself reads and writes for
  * plugins, so that reload and a copied link work too. That copy replaces and never pushes, so that
  * TensorBoard's own routing sees no navigation.
@@ -37,10 +37,10 @@ export function mergeHostFragment(fragment: string, plugin: string, params: Para
     .replace(/^#/, "")
     .split("&")
     .filter((part) => part !== "" && !decode(part.split("=")[0] ?? "").startsWith(prefix));
-  const ours = Object.entries(params).map(
+  const pluginParts = Object.entries(params).map(
     ([key, value]) => `${encodeURIComponent(prefix + key)}=${encodeURIComponent(value)}`,
   );
-  return `#${[...others, ...ours].join("&")}`;
+  return `#${[...others, ...pluginParts].join("&")}`;
 }
 
 /** Whether TensorBoard shows this plugin now: its fragment names the active tab without a value. */
@@ -58,7 +58,7 @@ function pairs(fragment: string): [string, string][] {
     });
 }
 
-/** A link cut in the middle of an escape must not break the page. */
+/** A link truncated in the middle of an escape must not break the page. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -67,7 +67,7 @@ function decode(text: string): string {
   }
 }
 
-/** Like encodeURIComponent, but leaves what is legal in a fragment and common in our values readable. */
+/** Like encodeURIComponent, but leaves characters readable that are legal in a fragment and common in values. */
 function encode(value: string): string {
   return encodeURIComponent(value).replace(/%(?:3A|2C|2F|3B)/g, decodeURIComponent);
 }

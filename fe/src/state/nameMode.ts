@@ -1,4 +1,4 @@
-/** Which of their names kernels are shown by, everywhere: `names=` in the address, left out for short ones. */
+/** Which name of a kernel every page shows: `names=` in the address, absent for short names. */
 import { nameModeOf, type NameMode } from "../lib/names";
 import { adjust, useParams } from "./urlStore";
 

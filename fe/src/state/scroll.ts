@@ -1,9 +1,9 @@
-/** Where a page was scrolled to, kept with its entry of the history: Back comes back to the same place. */
+/** The scroll position of a page, stored with its history entry, so that Back restores it. */
 
-/** What scrolls; see `App`. */
+/** Id of the scrolling element; see `App`. */
 const SCROLLER = "content";
-/** A page is drawn in steps: answers come, tables get their rows. */
-const PATIENCE_MS = 2000;
+/** A page grows while its answers arrive and its tables get their rows. */
+const TIMEOUT_MS = 2000;
 
 let attempt = 0;
 
@@ -11,7 +11,7 @@ function scroller(): HTMLElement | null {
   return document.getElementById(SCROLLER);
 }
 
-/** Before another entry is made of the history. */
+/** To be called before a history entry is pushed. */
 export function rememberScroll(): void {
   const top = Math.round(scroller()?.scrollTop ?? 0);
   const { pathname, search, hash } = window.location;
@@ -24,21 +24,21 @@ export function scrollToTop(): void {
   if (box !== null) box.scrollTop = 0;
 }
 
-/** As soon as the page is long enough; not against who scrolls meanwhile. */
+/** Restores as soon as the page is long enough, unless the user scrolls meanwhile. */
 export function restoreScroll(state: unknown): void {
   const top = (state as { scrollTop?: unknown } | null)?.scrollTop;
   attempt += 1;
   if (typeof top !== "number") return;
-  const [mine, until] = [attempt, performance.now() + PATIENCE_MS];
-  const leave = () => (attempt += 1);
+  const [thisAttempt, until] = [attempt, performance.now() + TIMEOUT_MS];
+  const cancel = () => (attempt += 1);
   const gestures = ["wheel", "pointerdown", "keydown"] as const;
-  for (const gesture of gestures) window.addEventListener(gesture, leave, { once: true, passive: true });
+  for (const gesture of gestures) window.addEventListener(gesture, cancel, { once: true, passive: true });
   const step = () => {
     const box = scroller();
-    if (mine !== attempt || box === null) return;
+    if (thisAttempt !== attempt || box === null) return;
     if (box.scrollHeight - box.clientHeight >= top) box.scrollTop = top;
     if (performance.now() < until && Math.abs(box.scrollTop - top) > 1) requestAnimationFrame(step);
-    else for (const gesture of gestures) window.removeEventListener(gesture, leave);
+    else for (const gesture of gestures) window.removeEventListener(gesture, cancel);
   };
   requestAnimationFrame(step);
 }

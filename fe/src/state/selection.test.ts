@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 
-import { baselineSelection, cutQuery, isSelected, NO_MOMENTS, NO_SELECTION, SELECTION_KEYS, selectionQuery, WHOLE } from "./selection";
+import { baselineSelection, iterationsByQuery, isSelected, NO_MOMENTS, NO_SELECTION, SELECTION_KEYS, selectionQuery, NO_PART } from "./selection";
 import { viewParams } from "./urlStore";
 
 const PARAMS = { run: "a", view: "kernels", iterations_by: "name:step", steps: "2:3", phase: "backward", forward_start: "f", "kernels.sort": "name" };
 
 it("asks with every parameter that says what is looked at, and with no other", () => {
-  const asked = Object.entries(selectionQuery(PARAMS)).filter(([, value]) => value !== undefined);
-  expect(Object.fromEntries(asked)).toEqual({ iterations_by: "name:step", steps: "2:3", phase: "backward", forward_start: "f" });
-  expect(cutQuery(PARAMS)).toEqual({ iterations_by: "name:step" });
+  const sent = Object.entries(selectionQuery(PARAMS)).filter(([, value]) => value !== undefined);
+  expect(Object.fromEntries(sent)).toEqual({ iterations_by: "name:step", steps: "2:3", phase: "backward", forward_start: "f" });
+  expect(iterationsByQuery(PARAMS)).toEqual({ iterations_by: "name:step" });
 });
 
 it("has of the declared parameters those that pages keep", () => {
@@ -16,13 +16,13 @@ it("has of the declared parameters those that pages keep", () => {
 });
 
 it("keeps them from page to page", () => {
-  const kept = Object.entries({ ...PARAMS, view: "operators" }).filter(([key]) => key !== "kernels.sort");
-  expect(viewParams(PARAMS, "operators")).toEqual(Object.fromEntries(kept));
+  const expected = Object.entries({ ...PARAMS, view: "operators" }).filter(([key]) => key !== "kernels.sort");
+  expect(viewParams(PARAMS, "operators")).toEqual(Object.fromEntries(expected));
 });
 
 it("takes the selected part away, and the cut only with everything", () => {
-  expect(WHOLE).toMatchObject({ steps: null, start_us: null, phase: null, domain: null });
-  expect(WHOLE).not.toHaveProperty("iterations_by");
+  expect(NO_PART).toMatchObject({ steps: null, start_us: null, phase: null, domain: null });
+  expect(NO_PART).not.toHaveProperty("iterations_by");
   expect(NO_SELECTION).toMatchObject({ iterations_by: null, backward_end: null, at_us: null, peak: null, what_if: null });
   expect(NO_MOMENTS).toEqual({ start_us: null, end_us: null, at_us: null });
   expect(isSelected({ iterations_by: "auto" })).toBe(false);

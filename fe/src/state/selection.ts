@@ -1,64 +1,64 @@
 /**
- * Which part of a trace is looked at, as parameters of the address and, under the same names, of the server.
- * Of what the server declares, all that is persistent is sent with every question, kept from page to page, and taken
- * away with the selection; the rest is asked by single pages.
+ * The selected part of a trace, as parameters of the address and, under the same names, of the server. Every request
+ * has the persistent parameters that the server declares; they stay from page to page and are cleared with the
+ * selection. The other parameters belong to single pages.
  */
 import type { Query } from "../api/client";
 import { PARAMETERS } from "../generated/schema";
 import type { Params } from "./address";
 
-interface Declared {
+interface Parameter {
   readonly type: string;
   readonly persistent: boolean;
 }
 
-const DECLARED: readonly (readonly [string, Declared])[] = Object.entries(PARAMETERS);
+const DECLARED: readonly (readonly [string, Parameter])[] = Object.entries(PARAMETERS);
 
-function keysThat(are: (parameter: Declared) => boolean): readonly string[] {
-  return DECLARED.filter(([, parameter]) => are(parameter)).map(([key]) => key);
+function declaredKeys(filter: (parameter: Parameter) => boolean): readonly string[] {
+  return DECLARED.filter(([, parameter]) => filter(parameter)).map(([key]) => key);
 }
 
-/** What cuts the trace into iterations instead of its steps; the timeline draws them too. */
-export const CUT_KEY = "iterations_by";
-/** Which part of time. */
+/** How the trace is split into iterations; the timeline draws these too. */
+export const ITERATIONS_BY_KEY = "iterations_by";
+/** The selected time. */
 export const TIME_KEYS = ["steps", "start_us", "end_us"] as const;
-export const SELECTION_KEYS = keysThat(({ persistent }) => persistent);
-/** Which part of it beside time, and where its phases begin and end. */
-const SCOPE_KEYS = SELECTION_KEYS.filter((key) => key !== CUT_KEY && !TIME_KEYS.some((time) => time === key));
-/** What a trace that is compared with may have of its own: times are of one trace. */
-const BASELINE_KEYS = keysThat(({ persistent, type }) => persistent && type !== "time_us").map((key) => `baseline_${key}`);
+export const SELECTION_KEYS = declaredKeys(({ persistent }) => persistent);
+/** What restricts rows besides time, and where phases begin and end. */
+const SCOPE_KEYS = SELECTION_KEYS.filter((key) => key !== ITERATIONS_BY_KEY && !TIME_KEYS.some((time) => time === key));
+/** Parameters that the baseline of a comparison may have for itself: times are those of one trace. */
+const BASELINE_KEYS = declaredKeys(({ persistent, type }) => persistent && type !== "time_us").map((key) => `baseline_${key}`);
 
-type Nothing = Readonly<Record<string, null>>;
+type ClearedParams = Readonly<Record<string, null>>;
 
-function without(keys: readonly string[]): Nothing {
+function cleared(keys: readonly string[]): ClearedParams {
   return Object.fromEntries(keys.map((key) => [key, null]));
 }
 
-/** All of time. */
-export const NO_TIME: Nothing = without(TIME_KEYS);
-/** No time of one recording, which means another moment in the next. */
-export const NO_MOMENTS: Nothing = without(keysThat(({ type }) => type === "time_us"));
-/** The whole trace, cut as it is. */
-export const WHOLE: Nothing = without([...TIME_KEYS, ...SCOPE_KEYS]);
-/** The whole of another trace, cut by its steps, of which nothing is asked yet. */
-export const NO_SELECTION: Nothing = without(Object.keys(PARAMETERS));
-export const NO_BASELINE_SELECTION: Nothing = without(BASELINE_KEYS);
+/** Clears the selected time. */
+export const NO_TIME: ClearedParams = cleared(TIME_KEYS);
+/** Clears the times of one recording, which mean other moments in another one. */
+export const NO_MOMENTS: ClearedParams = cleared(declaredKeys(({ type }) => type === "time_us"));
+/** Clears the selected part; the trace stays split as it is. */
+export const NO_PART: ClearedParams = cleared([...TIME_KEYS, ...SCOPE_KEYS]);
+/** Clears everything that fits one trace only, for another trace. */
+export const NO_SELECTION: ClearedParams = cleared(Object.keys(PARAMETERS));
+export const NO_BASELINE_SELECTION: ClearedParams = cleared(BASELINE_KEYS);
 
-/** The parameters of a question that name the selected part. */
+/** The selection as parameters of a request. */
 export function selectionQuery(params: Params): Query {
   return Object.fromEntries(SELECTION_KEYS.map((key) => [key, params[key]]));
 }
 
-/** Those of a question that is about all of time. */
-export function cutQuery(params: Params): Query {
-  return { [CUT_KEY]: params[CUT_KEY] };
+/** The parameters of a request about the whole time. */
+export function iterationsByQuery(params: Params): Query {
+  return { [ITERATIONS_BY_KEY]: params[ITERATIONS_BY_KEY] };
 }
 
-/** Of the trace that is compared with: what the address does not say of it is that of the other side. */
+/** The selection of the baseline: parameters absent from the address are those of the candidate. */
 export function baselineSelection(params: Params): Query {
   return Object.fromEntries(BASELINE_KEYS.map((key) => [key, params[key]]));
 }
 
 export function isSelected(params: Params): boolean {
-  return SELECTION_KEYS.some((key) => key !== CUT_KEY && key in params);
+  return SELECTION_KEYS.some((key) => key !== ITERATIONS_BY_KEY && key in params);
 }

@@ -1,4 +1,4 @@
-/** Which trace is looked at: what the address names, else the newest that can be read. */
+/** The trace that the page shows: the one named in the address, else the newest readable one. */
 import type { Query } from "../api/client";
 import type { Run, Runs, Span, Worker } from "../api/types";
 import type { Params } from "./address";
@@ -8,12 +8,12 @@ export interface Target {
   readonly run: Run;
   readonly worker: Worker;
   readonly span: Span;
-  /** What the address names but nobody knows, in words; else null. */
+  /** What the address names but the server does not list, as text; null when all is known. */
   readonly unknown: string | null;
 }
 
-/** @param kept The run that was looked at without being named: it stays while newer ones come, until it turns out to be broken. */
-export function resolveTarget(runs: Runs, params: Params, kept: string | null = null): Target | null {
+/** @param previousRun The run shown so far without being named: it stays when newer runs appear, unless it is broken. */
+export function resolveTarget(runs: Runs, params: Params, previousRun: string | null = null): Target | null {
   const unknown: string[] = [];
   const pick = <T extends { readonly name: string }>(kind: string, items: readonly T[], name: string | undefined) => {
     const match = name === undefined ? undefined : items.find((item) => item.name === name);
@@ -21,8 +21,8 @@ export function resolveTarget(runs: Runs, params: Params, kept: string | null = 
     return match ?? items[0];
   };
   const usable = newestFirst(runs.runs);
-  const stays = usable.filter((each) => each.name === kept && isReadable(each));
-  const run = pick("run", [...stays, ...usable], params["run"]);
+  const previous = usable.filter((each) => each.name === previousRun && isReadable(each));
+  const run = pick("run", [...previous, ...usable], params["run"]);
   if (run === undefined) return null;
   const workers = run.workers.filter((each) => each.spans.length > 0);
   const worker = pick("worker", readableFirst(workers, ({ spans }) => spans), params["worker"]);

@@ -1,7 +1,7 @@
-/** Which trace comes first where nobody named one: the newest that can be read. */
+/** The order of runs: readable before broken, newest first. */
 import type { Run, Runs, Span } from "../api/types";
 
-/** When a trace was recorded, in seconds since 1970: by the name of its file, else when that was written. */
+/** When a trace was recorded, in seconds since 1970: from its file name, else the modification time. */
 export function dateOf(span: Span): number | null {
   return span.recorded_s ?? span.modified_s;
 }
@@ -10,7 +10,7 @@ export function spansOf(run: Run): readonly Span[] {
   return run.workers.flatMap((worker) => worker.spans);
 }
 
-/** The newest date of a run, null where no file of it has one. */
+/** The newest date of a run's files; null when none has a date. */
 export function runDate(run: Run): number | null {
   return spansOf(run).reduce<number | null>((newest, span) => {
     const date = dateOf(span);
@@ -18,12 +18,12 @@ export function runDate(run: Run): number | null {
   }, null);
 }
 
-/** Not all of it is known to be broken; an empty file is, though nobody has opened it yet. */
+/** Whether some file may be readable. An empty file is broken even before it is opened. */
 export function isReadable(run: Run): boolean {
   return spansOf(run).some(({ state, size_bytes }) => state !== "failed" && !(state === "queued" && size_bytes === 0));
 }
 
-/** Those that can be read before the others, newer before older; alike, as the server lists them. */
+/** Readable runs before the others, newer before older; ties in the order of the server. */
 export function newestFirst(runs: Runs["runs"]): Run[] {
   const rank = (run: Run) => (isReadable(run) ? 0 : 1);
   const date = (run: Run) => runDate(run) ?? -Infinity;

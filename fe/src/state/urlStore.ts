@@ -1,4 +1,4 @@
-/** Reads and writes the {@link Params} of the page and tells who listens; see `address.ts` for where they live. */
+/** Reads and writes the {@link Params} of the page and notifies listeners; `address.ts` describes the format. */
 import { useSyncExternalStore } from "react";
 
 import {
@@ -9,7 +9,7 @@ import {
   parseHostFragment,
   type Params,
 } from "./address";
-import { AGGREGATIONS_KEY } from "./aggregations";
+import { SAVED_SELECTIONS_KEY } from "./savedSelections";
 import { rememberScroll, restoreScroll, scrollToTop } from "./scroll";
 import { SELECTION_KEYS } from "./selection";
 
@@ -24,7 +24,7 @@ function readableHost(): Window | null {
     if (host === window) return null;
     return isActiveTab(host.location.hash, PLUGIN_NAME) ? host : null;
   } catch {
-    return null; // another origin (a notebook, an editor): the frame's own fragment has to do
+    return null; // another origin (a notebook, an editor): only the fragment of the frame is available
   }
 }
 
@@ -32,8 +32,8 @@ let current: Params = {};
 const listeners = new Set<() => void>();
 
 function readAddress(): Params {
-  const own = parseFragment(window.location.hash);
-  if (Object.keys(own).length > 0) return own;
+  const ownParams = parseFragment(window.location.hash);
+  if (Object.keys(ownParams).length > 0) return ownParams;
   const host = readableHost();
   return host === null ? {} : parseHostFragment(host.location.hash, PLUGIN_NAME);
 }
@@ -57,22 +57,22 @@ function adopt(params: Params): void {
 /** Starts listening to the address; returns what stops it. */
 export function startUrlStore(): () => void {
   current = readAddress();
-  // Also in the frame's own address: that is where "back" comes back to.
-  writeOwn(current, false);
+  // Also into the address of the frame: "back" returns to it.
+  writeFragment(current, false);
   copyToHost(current);
-  const onOwnChange = ({ state }: PopStateEvent) => {
+  const onPopState = ({ state }: PopStateEvent) => {
     adopt(parseFragment(window.location.hash));
     restoreScroll(state);
   };
   const onHostChange = () => {
     const host = readableHost();
     if (host === null) return;
-    const theirs = parseHostFragment(host.location.hash, PLUGIN_NAME);
-    // TensorBoard rewrites its address without our part when its tabs change: put it back.
-    if (Object.keys(theirs).length === 0) copyToHost(current);
-    else if (formatFragment(theirs) !== formatFragment(current)) writeOwn(theirs, true);
+    const hostParams = parseHostFragment(host.location.hash, PLUGIN_NAME);
+    // TensorBoard drops the part of the plugin from its address when its tabs change: restore it.
+    if (Object.keys(hostParams).length === 0) copyToHost(current);
+    else if (formatFragment(hostParams) !== formatFragment(current)) writeFragment(hostParams, true);
   };
-  window.addEventListener("popstate", onOwnChange);
+  window.addEventListener("popstate", onPopState);
   const host = readableHost();
   host?.addEventListener("hashchange", onHostChange);
   const shown = new ResizeObserver(() => {
@@ -80,14 +80,14 @@ export function startUrlStore(): () => void {
   });
   shown.observe(document.documentElement);
   return () => {
-    window.removeEventListener("popstate", onOwnChange);
+    window.removeEventListener("popstate", onPopState);
     host?.removeEventListener("hashchange", onHostChange);
     shown.disconnect();
   };
 }
 
-function writeOwn(params: Params, push: boolean): void {
-  // The whole path: inside TensorBoard a `<base>` would lead a bare "#…" elsewhere.
+function writeFragment(params: Params, push: boolean): void {
+  // The whole path: inside TensorBoard a `<base>` would redirect a bare "#…".
   const { pathname, search } = window.location;
   const fragment = formatFragment(params);
   const address = pathname + search + (fragment === "" ? "" : `#${fragment}`);
@@ -108,29 +108,29 @@ function patched(patch: Patch): Params {
   return Object.fromEntries(next);
 }
 
-/** Another place to go back from: a view, a run, a selection, a grouping. */
+/** Changes the address with a new history entry: a view, a run, a selection, a grouping. */
 export function navigate(patch: Patch): void {
-  writeOwn(patched(patch), true);
+  writeFragment(patched(patch), true);
 }
 
-/** The same place, looked at differently: a filter while it is typed, a default filled in. */
+/** Changes the address without a history entry: a filter while it is typed, a default filled in. */
 export function adjust(patch: Patch): void {
-  writeOwn(patched(patch), false);
+  writeFragment(patched(patch), false);
 }
 
-/** What belongs to the frame and survives a change of view. */
-const FRAME_KEYS: ReadonlySet<string> = new Set(["run", "worker", "span", "names", AGGREGATIONS_KEY, ...SELECTION_KEYS]);
+/** Parameters of the frame, which survive a change of view. */
+const FRAME_KEYS: ReadonlySet<string> = new Set(["run", "worker", "span", "names", SAVED_SELECTIONS_KEY, ...SELECTION_KEYS]);
 const BASELINE = /^baseline_/;
 
-/** Parameters of another view: those of the frame are kept, `extra` is added. */
+/** Parameters of another view: those of the frame plus `extra`. */
 export function viewParams(params: Params, view: string, extra: Params = {}): Params {
-  const kept = Object.entries(params).filter(([key]) => FRAME_KEYS.has(key) || BASELINE.test(key));
-  return { ...Object.fromEntries(kept), view, ...extra };
+  const retained = Object.entries(params).filter(([key]) => FRAME_KEYS.has(key) || BASELINE.test(key));
+  return { ...Object.fromEntries(retained), view, ...extra };
 }
 
 export function goToView(view: string, extra: Params = {}): void {
   const isOther = current["view"] !== view;
-  writeOwn(viewParams(current, view, extra), true);
+  writeFragment(viewParams(current, view, extra), true);
   if (isOther) scrollToTop();
 }
 

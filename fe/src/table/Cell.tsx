@@ -1,4 +1,4 @@
-/** One cell: always text, never markup; the exact value or the reason on hover. */
+/** A cell: text, never markup; hovering shows the exact value or why it is missing. */
 import type { ReactNode } from "react";
 
 import type { Row } from "../api/types";
@@ -19,27 +19,27 @@ interface Props {
 
 export function Cell({ view, row, width, active, id, lead, leadWidth = 0, tail }: Props) {
   const value = view.shown(row);
-  const between = value === null ? view.bounds(row) : null;
-  const text = between === null ? cellText(view, value) : boundsText(between);
-  const isFaint = (value === null && between === null) || value === 0;
+  const bounds = value === null ? view.bounds(row) : null;
+  const text = bounds === null ? cellText(view, value) : boundsText(bounds);
+  const isFaint = (value === null && bounds === null) || value === 0;
   const kind = `${view.numeric ? " number" : ""}${isFaint ? " null" : ""}${active ? " active" : ""}`;
   return (
-    <div id={id} role="gridcell" className={`grid-cell${kind}`} style={{ width }} title={between === null ? rowTitle(view, row) : boundsTitle(between)}>
+    <div id={id} role="gridcell" className={`grid-cell${kind}`} style={{ width }} title={bounds === null ? rowTitle(view, row) : boundsTitle(bounds)}>
       {lead}
       {typeof value === "string" ? fitText(text, width - leadWidth) : text}
       {tail}
       {typeof value === "number" && view.column.unit === "pct" && <Bar view={view} value={value} />}
-      {between !== null && <BoundsBar bounds={between} />}
+      {bounds !== null && <BoundsBar bounds={bounds} />}
     </div>
   );
 }
 
-/** Full as far as it is known, pale up to what it may be. */
-function BoundsBar({ bounds: { least, most } }: { readonly bounds: Bounds }) {
+/** Solid up to the lower bound, pale up to the upper one. */
+function BoundsBar({ bounds: { min, max } }: { readonly bounds: Bounds }) {
   return (
     <>
-      <i className="pct-bar maybe" style={{ width: `calc(${barShare(most)}% * 0.84)` }} />
-      <i className="pct-bar" style={{ width: `calc(${barShare(least)}% * 0.84)` }} />
+      <i className="pct-bar maybe" style={{ width: `calc(${barShare(max)}% * 0.84)` }} />
+      <i className="pct-bar" style={{ width: `calc(${barShare(min)}% * 0.84)` }} />
     </>
   );
 }
@@ -48,7 +48,7 @@ function barShare(pct: number): number {
   return Math.min(100, Math.max(0, pct));
 }
 
-/** A share of a hundred from the left; a change (`delta_pct`) from the middle, to the side it goes. */
+/** A percentage from the left; a change (`delta_pct`) from the middle, to its side. */
 function Bar({ view, value }: { readonly view: ColumnView; readonly value: number }) {
   if (!isDelta(view.column)) {
     return <i className="pct-bar" style={{ width: `calc(${barShare(value)}% * 0.84)` }} />;

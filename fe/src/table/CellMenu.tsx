@@ -8,7 +8,7 @@ import type { NameMode } from "../lib/names";
 import type { ColumnLayout } from "./columnLayout";
 import { exactCell, type ColumnView } from "./columnView";
 
-export interface MenuPlace {
+export interface MenuTarget {
   readonly x: number;
   readonly y: number;
   readonly row: Row;
@@ -16,9 +16,9 @@ export interface MenuPlace {
 }
 
 interface Props {
-  readonly place: MenuPlace;
+  readonly target: MenuTarget;
   readonly layout: ColumnLayout;
-  /** Which names of kernels are shown. */
+  /** Which name of kernels is shown. */
   readonly mode: NameMode;
   readonly onClose: () => void;
 }
@@ -26,7 +26,7 @@ interface Props {
 const MENU_WIDTH_PX = 220;
 const MENU_HEIGHT_PX = 130;
 
-export function CellMenu({ place, layout, mode, onClose }: Props) {
+export function CellMenu({ target, layout, mode, onClose }: Props) {
   const panel = useRef<HTMLDivElement>(null);
   useEffect(() => {
     panel.current?.querySelector("button")?.focus();
@@ -37,8 +37,8 @@ export function CellMenu({ place, layout, mode, onClose }: Props) {
     return () => document.removeEventListener("pointerdown", onPointer);
   }, [onClose]);
 
-  const value = exactCell(place.view, place.row, mode);
-  const cells = layout.visible.map((view) => exactCell(view, place.row, mode));
+  const value = exactCell(target.view, target.row, mode);
+  const cells = layout.visible.map((view) => exactCell(view, target.row, mode));
   const columns = layout.visible.map((view) => view.column);
   const copy = (text: string) => {
     void copyText(text);
@@ -50,8 +50,8 @@ export function CellMenu({ place, layout, mode, onClose }: Props) {
       className="popover menu"
       style={{
         position: "fixed",
-        left: Math.max(0, Math.min(place.x, window.innerWidth - MENU_WIDTH_PX)),
-        top: Math.max(0, Math.min(place.y, window.innerHeight - MENU_HEIGHT_PX)),
+        left: Math.max(0, Math.min(target.x, window.innerWidth - MENU_WIDTH_PX)),
+        top: Math.max(0, Math.min(target.y, window.innerHeight - MENU_HEIGHT_PX)),
       }}
       onKeyDown={(event) => {
         if (event.key === "Escape") onClose();

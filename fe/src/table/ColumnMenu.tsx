@@ -1,4 +1,4 @@
-/** Which columns are shown: each with what it means, and why it is hidden. */
+/** The menu that shows and hides columns, with their help and why they are hidden. */
 import { useState } from "react";
 
 import type { ColumnLayout } from "./columnLayout";
@@ -7,30 +7,30 @@ import type { ColumnView } from "./columnView";
 interface Props {
   readonly views: readonly ColumnView[];
   readonly layout: ColumnLayout;
-  /** By column key why it is hidden at first. */
+  /** By column key, why the column is hidden by default. */
   readonly reasons: ReadonlyMap<string, string>;
 }
 
-/** More columns than this are searched. */
-const MANY = 15;
+/** From this many columns on the menu has a search field. */
+const SEARCH_FROM = 15;
 
 export function ColumnMenu({ views, layout, reasons }: Props) {
-  const [wanted, setWanted] = useState("");
-  const text = wanted.trim().toLowerCase();
-  const found = views.filter(({ column }) => `${column.title} ${column.help}`.toLowerCase().includes(text));
+  const [search, setSearch] = useState("");
+  const text = search.trim().toLowerCase();
+  const matches = views.filter(({ column }) => `${column.title} ${column.help}`.toLowerCase().includes(text));
   return (
     <div className="menu">
-      {views.length > MANY && (
+      {views.length > SEARCH_FROM && (
         <input
           type="search"
           className="field"
           placeholder="Search the columns"
           aria-label="Search the columns"
-          value={wanted}
-          onChange={({ target }) => setWanted(target.value)}
+          value={search}
+          onChange={({ target }) => setSearch(target.value)}
         />
       )}
-      {found.map(({ column }) => (
+      {matches.map(({ column }) => (
         <label key={column.key}>
           <input
             type="checkbox"
@@ -44,12 +44,12 @@ export function ColumnMenu({ views, layout, reasons }: Props) {
           <small>{column.help}</small>
           {reasons.has(column.key) && (
             <small>
-              <b>Hidden at first:</b> {reasons.get(column.key)}
+              <b>Hidden by default:</b> {reasons.get(column.key)}
             </small>
           )}
         </label>
       ))}
-      {found.length === 0 && <small>No column is called so.</small>}
+      {matches.length === 0 && <small>No column matches.</small>}
       <button type="button" className="button" disabled={!layout.isChosen} onClick={layout.reset}>
         Reset columns and widths
       </button>

@@ -1,4 +1,4 @@
-/** The one table of the application: sorted, filtered, searched, opened, exported; only rows in sight are drawn. */
+/** The table component of all pages: sort, filter, search, open rows, export; only visible rows are drawn. */
 import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
@@ -6,7 +6,7 @@ import { parseSort, type SortKey } from "../lib/grammar";
 import { NAME_KEY, SHORT_KEY } from "../lib/names";
 import { unknownColumns } from "../lib/rowQuery";
 import { useNameMode } from "../state/nameMode";
-import { notedKeys } from "../ui/noteMarks";
+import { notesByKey } from "../ui/noteMarks";
 import { useColumnChoices } from "./columnChoices";
 import { useColumnLayout } from "./columnLayout";
 import { columnViews } from "./columnView";
@@ -24,19 +24,19 @@ import { useTableState } from "./useTableState";
 export interface DataTableProps {
   readonly name: string;
   readonly table: Table;
-  /** Where more rows come from; null for tables made in the page. */
+  /** Where more rows come from; null for tables built in the page. */
   readonly source: TableSource | null;
   /** Prefix of the table's state in the address; null for tables inside rows. */
   readonly address?: string | null;
   readonly fileName: string;
   readonly title?: ReactNode;
-  /** What opening a row shows. */
+  /** The content of an open row. */
   readonly detail?: (row: Row) => ReactNode;
-  /** What tells a row from the others, for the address; needed with `detail` and `choice`. */
+  /** The id of a row, for the address; required with `detail` and `choice`. */
   readonly rowId?: (row: Row) => string;
-  /** Of a tree: which rows are closed until they are opened; none when nothing is said. */
+  /** In a tree, which rows are closed by default; none by default. */
   readonly closed?: (id: string) => boolean;
-  /** Of a table whose chosen row decides what stands beside it: a click or Enter chooses one. */
+  /** Makes rows selectable by click or Enter, where the chosen one decides what else the page shows. */
   readonly choice?: RowChoice | undefined;
   readonly hiddenColumns?: HiddenColumns;
   readonly notes?: readonly Note[];
@@ -45,13 +45,13 @@ export interface DataTableProps {
 }
 
 export interface RowChoice {
-  /** Of the chosen row, by `rowId`; null for none. */
+  /** Id of the chosen row, by `rowId`; null for none. */
   readonly id: string | null;
   readonly onChoose: (row: Row) => void;
 }
 
-const NOTHING: readonly string[] = [];
-/** A table that can be seen at once needs no filters in sight. */
+const NO_COLUMNS: readonly string[] = [];
+/** A table of so few rows starts without filters. */
 const SHORT = 12;
 
 export function DataTable(props: DataTableProps) {
@@ -65,7 +65,7 @@ export function DataTable(props: DataTableProps) {
   const mode = useNameMode();
   const choices = useColumnChoices(address, props.name);
   const { shown: chosen } = choices[0];
-  const reasons = useMemo(() => hiddenReasons(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
+  const reasons = useMemo(() => hiddenReasons(props.hiddenColumns ?? NO_COLUMNS, table), [props.hiddenColumns, table]);
   const hidden = useMemo(() => hiddenNow(table, reasons, chosen), [table, reasons, chosen]);
   const views = useMemo(() => columnViews(table, opens, mode, hidden), [table, opens, mode, hidden]);
   const mainKey = parseSort(table.sort)[0]?.key ?? null;
@@ -80,9 +80,9 @@ export function DataTable(props: DataTableProps) {
 
   const searching = applied.filter.length > 0 || state.search !== "";
   const items = treeItems(tree, shown.rows, (id) => searching || state.open.has(id) === (props.closed?.(id) ?? false)) ?? flatItems(shown, rowId, detail, state.open);
-  const noted = useMemo(() => notedKeys(props.notes ?? []), [props.notes]);
+  const noteByKey = useMemo(() => notesByKey(props.notes ?? []), [props.notes]);
   const label = layout.visible.find((view) => view.column.type === "string")?.column.key ?? null;
-  // What one row sums up to stands in it.
+  // The sum of a single row would repeat it.
   const hasSums = shown.total > 1 && layout.visible.some(({ column }) => column.key in shown.sums);
   const toggle = (id: string) => {
     const open = new Set(state.open);
@@ -91,7 +91,7 @@ export function DataTable(props: DataTableProps) {
   };
 
   return (
-    // Inside a row it is no landmark: of those each has a name of its own.
+    // Inside a row it is not a landmark: landmarks need unique names.
     <section className="card" role={address === null ? "group" : undefined} aria-label={title} data-table={address ?? undefined}>
       <header>
         <h2 title={table.help}>{props.title ?? table.title}</h2>
@@ -128,8 +128,8 @@ export function DataTable(props: DataTableProps) {
           maxHeight={props.maxHeight ?? "calc(100vh - 120px)"}
           head={
             <>
-              <TitleRow layout={layout} control={control} noted={noted} />
-              {filtersOpen && <FilterRow columns={layout.visible} widths={layout.widths} control={control} refused={shown.problem} />}
+              <TitleRow layout={layout} control={control} noteByKey={noteByKey} />
+              {filtersOpen && <FilterRow columns={layout.visible} widths={layout.widths} control={control} rejection={shown.problem} />}
             </>
           }
           headRows={filtersOpen ? 2 : 1}
@@ -146,7 +146,7 @@ function emptyText(table: Table, searching: boolean): string {
   return table.why_empty ?? "No rows in this selection.";
 }
 
-/** Who sorts by name sorts by the one that is shown. */
+/** Sorting by name sorts by the name that is shown. */
 function byShownName(sort: readonly SortKey[]): SortKey[] {
   return sort.flatMap((key) => (key.key === NAME_KEY ? [{ ...key, key: SHORT_KEY }, key] : [key]));
 }
@@ -154,7 +154,7 @@ function byShownName(sort: readonly SortKey[]): SortKey[] {
 function treeItems(
   tree: Tree | null,
   rows: readonly Row[],
-  // While filtering, everything that matches has to be seen; else the ids in the address are those that are not as at first.
+  // While filtering all matches are visible; otherwise the address holds the ids that differ from the default.
   isOpen: (id: string) => boolean,
 ): GridItem[] | null {
   if (tree === null) return null;
@@ -164,7 +164,7 @@ function treeItems(
     depth: item.depth,
     expander: item.hasChildren ? (isOpen(item.id) ? "open" : "closed") : "none",
     detailOpen: false,
-    place: item.place,
+    position: item.position,
     siblings: item.siblings,
   }));
 }
@@ -179,6 +179,6 @@ function flatItems(
     const id = rowId?.(row) ?? String(index);
     const isOpen = detail !== undefined && open.has(id);
     const expander = detail === undefined ? null : isOpen ? "open" : "closed";
-    return { row, id, depth: 0, expander, detailOpen: isOpen, place: index + 1, siblings: matching };
+    return { row, id, depth: 0, expander, detailOpen: isOpen, position: index + 1, siblings: matching };
   });
 }

@@ -1,4 +1,4 @@
-/** Saves the rows that are shown, with exact values. */
+/** Saves the shown rows with exact values. */
 import { useState } from "react";
 
 import type { Row, Table } from "../api/types";
@@ -37,13 +37,13 @@ export function ExportMenu({ table, fileName, hidden, exportRows, onDone }: Prop
       <button type="button" className="button" onClick={() => void save("json")}>
         Shown rows as JSON
       </button>
-      <small className="soft">Exact values, in the units the keys name; kernels with all their names.</small>
+      <small className="soft">Exact values in the units of the column keys; kernels with all their names.</small>
       {problem !== null && <p role="alert">{problem}</p>}
     </div>
   );
 }
 
-/** Places of the columns that are not hidden; the other names of kernels go with the recorded one. */
+/** Indexes of the visible columns; the other names of kernels are exported with the recorded one. */
 export function exportedIndexes(table: Table, hidden: ReadonlySet<string>): number[] {
   const hasNames = namesReader(table) !== null;
   const decides = (key: string) => (hasNames && (key === SHORT_KEY || key === DEMANGLED_KEY) ? NAME_KEY : key);

@@ -1,4 +1,4 @@
-/** The filter of one column: text, numbers and ranges, or yes and no. Applies while it is typed. */
+/** The filter field of a column: text, numbers and ranges, or yes and no. Applies while typing. */
 import { useEffect, useRef, useState } from "react";
 
 import { formatColumnFilter, parseColumnFilter } from "../lib/columnFilter";
@@ -9,11 +9,11 @@ interface Props {
   readonly view: ColumnView;
   readonly clauses: readonly Clause[];
   readonly onChange: (clauses: Clause[]) => void;
-  /** Why the server refuses the filters. */
-  readonly refused: string | null;
+  /** Why the server rejects the filters. */
+  readonly rejection: string | null;
 }
 
-export function FilterInput({ view, clauses, onChange, refused }: Props) {
+export function FilterInput({ view, clauses, onChange, rejection }: Props) {
   const label = `Filter ${view.column.title}`;
   if (view.column.type === "boolean") {
     return (
@@ -32,17 +32,17 @@ export function FilterInput({ view, clauses, onChange, refused }: Props) {
       </select>
     );
   }
-  return <TextFilter view={view} clauses={clauses} onChange={onChange} refused={refused} label={label} />;
+  return <TextFilter view={view} clauses={clauses} onChange={onChange} rejection={rejection} label={label} />;
 }
 
-function TextFilter({ view, clauses, onChange, refused, label }: Props & { readonly label: string }) {
+function TextFilter({ view, clauses, onChange, rejection, label }: Props & { readonly label: string }) {
   const { column, scale } = view;
   const [text, setText] = useState(() => formatColumnFilter(column, scale, clauses));
   const written = useRef(formatFilter(clauses));
   const outside = formatFilter(clauses);
 
   useEffect(() => {
-    // The address changed by itself (back, a link, "clear"): show what it says.
+    // The address changed from outside (back, a link, "clear"): show its filter.
     if (outside === written.current) return;
     written.current = outside;
     setText(formatColumnFilter(column, scale, clauses));
@@ -50,10 +50,10 @@ function TextFilter({ view, clauses, onChange, refused, label }: Props & { reado
   }, [outside, column, scale]);
 
   const parsed = parseColumnFilter(column, scale, text);
-  // Of what is here only an expression can be refused.
-  const problem = "problem" in parsed ? `Write ${parsed.problem}` : clauses.some(isExpression) ? refused : null;
+  // Of valid filters only a regular expression can be rejected.
+  const problem = "problem" in parsed ? `Enter ${parsed.problem}` : clauses.some(isExpression) ? rejection : null;
   const unit = scale.label === "" ? "" : ` in ${scale.label}`;
-  const hint = view.numeric ? `>100, <=5, 10..20${unit}; - for no value` : "contains; !text leaves out, =text is exact, =~^a|b$ is a regular expression";
+  const hint = view.numeric ? `>100, <=5, 10..20${unit}; - for no value` : "text that contains it; !text excludes, =text is exact, =~^a|b$ is a regular expression";
   return (
     <input
       aria-label={label}
@@ -66,7 +66,7 @@ function TextFilter({ view, clauses, onChange, refused, label }: Props & { reado
       onChange={({ target }) => {
         setText(target.value);
         const next = parseColumnFilter(column, scale, target.value);
-        // What cannot be read filters nothing: the one before must not go on unseen.
+        // An invalid filter filters nothing: the previous one must not stay in force unseen.
         const read = "problem" in next ? [] : next.clauses;
         written.current = formatFilter(read);
         onChange(read);

@@ -20,16 +20,16 @@ it("says no share where none is known", () => {
 
 it("leaves decimals of a sum out rather than digits that tell how large it is", () => {
   const view = { column: { key: "total_us", unit: "us" }, digits: 4, scale: { divisor: 1000, label: "ms" } } as unknown as ColumnView;
-  const said = (widthPx: number) => sumText(view, 1_065_551.234, widthPx).replaceAll("\u202f", "");
-  expect(said(200)).toBe("1065.5512");
-  expect(said(76)).toBe("1065.6");
-  expect(said(10)).toBe("1066");
+  const text = (widthPx: number) => sumText(view, 1_065_551.234, widthPx).replaceAll("\u202f", "");
+  expect(text(200)).toBe("1065.5512");
+  expect(text(76)).toBe("1065.6");
+  expect(text(10)).toBe("1066");
 });
 
 it("says sums exactly, without what adding up leaves behind", () => {
   const view = { column: { unit: "us" }, nullReason: null } as unknown as ColumnView;
-  const said = (shown: number) => sumTitle(view, { shown, all: shown, shown_nulls: 0 }, { matching: 2, total: 2 }).replaceAll("\u202f", "");
-  expect(said(10810.326999999996)).toBe("Sum: 10810.327 µs");
-  expect(said(309.43700000000007)).toBe("Sum: 309.437 µs");
-  expect(said(1_234_567_890_123_457)).toBe("Sum: 1234567890123457 µs");
+  const text = (shown: number) => sumTitle(view, { shown, all: shown, shown_nulls: 0 }, { matching: 2, total: 2 }).replaceAll("\u202f", "");
+  expect(text(10810.326999999996)).toBe("Sum: 10810.327 µs");
+  expect(text(309.43700000000007)).toBe("Sum: 309.437 µs");
+  expect(text(1_234_567_890_123_457)).toBe("Sum: 1234567890123457 µs");
 });

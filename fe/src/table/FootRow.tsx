@@ -1,4 +1,4 @@
-/** Below the rows: how many pass the filters, and what they sum up to, in the columns whose values add up. */
+/** The row below the table: how many rows pass the filters, and the sums of additive columns. */
 import type { ColumnSum } from "../api/types";
 import { exactValue, formatNumber } from "../lib/format";
 import type { ColumnLayout } from "./columnLayout";
@@ -11,7 +11,7 @@ interface Props {
   readonly layout: ColumnLayout;
   readonly shown: ShownRows;
   readonly label: string | null;
-  /** The measure that the rows are ordered by at first. */
+  /** The measure of the default sort order. */
   readonly mainKey: string | null;
   readonly rowIndex: number;
 }
@@ -41,7 +41,7 @@ export function FootRow({ layout, shown, label, mainKey, rowIndex }: Props) {
   );
 }
 
-/** With the decimals of the column, fewer where the sum is too long for it: hovering has them all. */
+/** With the decimals of the column, fewer when the sum does not fit; hovering shows all. */
 export function sumText(view: ColumnView, sum: number | null, widthPx: number): string {
   const room = widthPx - CELL_PADDING_PX;
   let digits = view.digits;
@@ -50,12 +50,12 @@ export function sumText(view: ColumnView, sum: number | null, widthPx: number): 
   return text;
 }
 
-/** Shares that sum up to 99.99999999999999 are all; whole numbers are exact. */
+/** Removes floating-point noise: 99.99999999999999 is 100; whole numbers are exact. */
 function withoutNoise(sum: number | null): number | null {
   return sum === null || Number.isInteger(sum) ? sum : Number(sum.toPrecision(13));
 }
 
-/** "2 of 26 rows, 61.0 % of Total": of the measure that matters most. */
+/** "2 of 26 rows, 61.0 % of Total": the share of the main measure. */
 export function countText({ matching, total, sums }: Pick<ShownRows, "matching" | "total" | "sums">, visible: readonly ColumnView[], mainKey: string | null): string {
   const rows = total === 1 ? "row" : "rows";
   if (matching === total) return `${formatNumber(total)} ${rows}`;
@@ -66,7 +66,7 @@ export function countText({ matching, total, sums }: Pick<ShownRows, "matching" 
   return `${formatNumber(matching)} of ${formatNumber(total)} ${rows}${part}`;
 }
 
-/** The exact sum, its share of all, and what is not in it. */
+/** The exact sum, its share of all rows, and the rows without a value. */
 export function sumTitle(view: Pick<ColumnView, "column" | "nullReason">, sum: ColumnSum, { matching, total }: Pick<ShownRows, "matching" | "total">): string {
   if (sum.shown === null) return view.nullReason ?? "No row has a value.";
   const share = matching === total ? null : shareOf(sum);
@@ -74,6 +74,6 @@ export function sumTitle(view: Pick<ColumnView, "column" | "nullReason">, sum: C
   return [
     `Sum: ${exactValue(withoutNoise(sum.shown), view.column.unit)}`,
     ...(share === null ? [] : [`${shareText(share)} of all ${formatNumber(total)} rows`]),
-    ...(sum.shown_nulls === 0 ? [] : [`${nulls} ${sum.shown_nulls === 1 ? "row has" : "rows have"} no value and ${sum.shown_nulls === 1 ? "is" : "are"} not in it.`]),
+    ...(sum.shown_nulls === 0 ? [] : [`${nulls} ${sum.shown_nulls === 1 ? "row has" : "rows have"} no value and ${sum.shown_nulls === 1 ? "is" : "are"} not included.`]),
   ].join("\n");
 }

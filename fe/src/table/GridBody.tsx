@@ -1,29 +1,29 @@
-/** Header, rows and sums in one scrolling box; only the rows in sight exist. Arrow keys move, Enter opens, Ctrl+C copies. */
+/** Header, rows and sums in one scrolling box; only visible rows exist. Arrow keys move, Enter opens, Ctrl+C copies. */
 import { defaultRangeExtractor, useVirtualizer, type Range } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { flushSync } from "react-dom";
 
 import type { Row } from "../api/types";
 import { onPrinting } from "../ui/printing";
-import { CellMenu, type MenuPlace } from "./CellMenu";
+import { CellMenu, type MenuTarget } from "./CellMenu";
 import { handleKey, type GridState, type Position } from "./gridKeys";
 import { drawnLines, lineKey } from "./gridLines";
 import { DetailRow, GridRow } from "./GridRow";
 
 interface Props extends GridState {
   readonly id: string;
-  /** What the table is called. */
+  /** Title of the table, for screen readers. */
   readonly title: string;
   readonly viewportWidth: number;
   readonly detail: ((row: Row) => ReactNode) | undefined;
   readonly more: (() => void) | null;
   readonly maxHeight: string;
-  /** Rows that pass the filters, also those that are not here yet. */
+  /** Number of rows that pass the filters, also those not loaded yet. */
   readonly matching: number;
   readonly head: ReactNode;
-  /** Rows of `head`. */
+  /** Number of rows in `head`. */
   readonly headRows: number;
-  /** What stands below the rows, told its place among all. */
+  /** The row below the others, given its index. */
   readonly foot: ((rowIndex: number) => ReactNode) | null;
   readonly empty: string;
 }
@@ -35,7 +35,7 @@ export function GridBody(props: Props) {
   const { items, layout, more, headRows } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Position | null>(null);
-  const [menu, setMenu] = useState<MenuPlace | null>(null);
+  const [menu, setMenu] = useState<MenuTarget | null>(null);
   const lines = drawnLines(items);
   const printing = usePrinting();
   const virtualizer = useVirtualizer({
@@ -95,19 +95,19 @@ export function GridBody(props: Props) {
           const line = lines[index];
           const item = line === undefined ? undefined : items[line.item];
           if (line === undefined || item === undefined) return null;
-          const place = { rowIndex: headRows + index + 1, style: { transform: `translateY(${start}px)` } };
+          const rowProps = { rowIndex: headRows + index + 1, style: { transform: `translateY(${start}px)` } };
           if (line.detail) {
             return (
-              <DetailRow key={key} {...place} item={item} layout={layout} widthPx={props.viewportWidth} line={index} measure={virtualizer.measureElement}>
+              <DetailRow key={key} {...rowProps} item={item} layout={layout} widthPx={props.viewportWidth} line={index} measure={virtualizer.measureElement}>
                 {props.detail?.(item.row)}
               </DetailRow>
             );
           }
-          return <GridRow key={key} {...place} grid={props} item={item} place={line.item} active={active} cellId={cellId} onActive={setActive} onMenu={setMenu} />;
+          return <GridRow key={key} {...rowProps} grid={props} item={item} itemIndex={line.item} active={active} cellId={cellId} onActive={setActive} onMenu={setMenu} />;
         })}
       </div>
       {props.foot?.(allRows)}
-      {menu !== null && <CellMenu place={menu} layout={layout} mode={props.mode} onClose={() => setMenu(null)} />}
+      {menu !== null && <CellMenu target={menu} layout={layout} mode={props.mode} onClose={() => setMenu(null)} />}
     </div>
   );
 }
@@ -117,7 +117,7 @@ function bodyPx(count: number, printing: boolean, drawn: readonly { readonly end
   return printing ? printedPx(drawn) : totalPx;
 }
 
-/** On paper nobody scrolls: the rows from the first on, as many as one would read. */
+/** Rows that are printed, as paper does not scroll. */
 const PRINTED_ROWS = 200;
 
 function printedLines({ count }: Range): number[] {
@@ -131,7 +131,7 @@ function printedPx(drawn: readonly { readonly end: number }[]): number {
 
 function usePrinting(): boolean {
   const [printing, setPrinting] = useState(false);
-  // The rows have to be there when the browser takes its picture of the page.
+  // The rows must exist when the browser captures the page.
   useEffect(() => onPrinting((now) => flushSync(() => setPrinting(now))), []);
   return printing;
 }

@@ -1,11 +1,13 @@
-/** One row of a table, and below an open one what it shows. */
+/** A row of a table, and the detail below an open one. */
 import type { CSSProperties, ReactNode } from "react";
 
+import { copyText } from "../lib/download";
+import { CopyIcon } from "../ui/icons";
+import { useBriefMessage } from "../ui/useBriefMessage";
 import { Cell } from "./Cell";
-import type { MenuPlace } from "./CellMenu";
+import type { MenuTarget } from "./CellMenu";
 import type { ColumnLayout } from "./columnLayout";
 import { exactCell } from "./columnView";
-import { CopyName } from "./CopyName";
 import type { GridState, Position } from "./gridKeys";
 import { treeProps, type GridItem } from "./gridLines";
 import { INDENT_PX } from "./tree";
@@ -15,17 +17,17 @@ const TWISTY_PX = 24;
 interface RowProps {
   readonly grid: GridState;
   readonly item: GridItem;
-  /** Place of the item among all. */
-  readonly place: number;
+  /** Index of the item among all. */
+  readonly itemIndex: number;
   readonly rowIndex: number;
   readonly style: CSSProperties;
   readonly active: Position | null;
   readonly cellId: (position: Position) => string;
   readonly onActive: (position: Position) => void;
-  readonly onMenu: (menu: MenuPlace) => void;
+  readonly onMenu: (menu: MenuTarget) => void;
 }
 
-export function GridRow({ grid, item, place, rowIndex, style, active, cellId, onActive, onMenu }: RowProps) {
+export function GridRow({ grid, item, itemIndex, rowIndex, style, active, cellId, onActive, onMenu }: RowProps) {
   const { layout, label, mode, onToggle, choice } = grid;
   const isChosen = choice?.id === item.id;
   const kind = `${item.detailOpen ? " open" : ""}${choice === null ? "" : " choosable"}${isChosen ? " chosen" : ""}`;
@@ -34,14 +36,14 @@ export function GridRow({ grid, item, place, rowIndex, style, active, cellId, on
       {layout.visible.map((view, column) => {
         const { key } = view.column;
         const isLabel = key === label;
-        const at = { item: place, column };
+        const at = { item: itemIndex, column };
         return (
           <div
             key={key}
             style={{ display: "contents" }}
             onClick={({ target }) => {
               onActive(at);
-              // Who marks text to copy it, or opens the row, chooses nothing.
+              // Selecting text to copy it, or opening the row, does not choose it.
               const isOther = document.getSelection()?.isCollapsed === false || (target as Element).closest("button") !== null;
               if (!isOther) choice?.onChoose(item.row);
             }}
@@ -57,7 +59,7 @@ export function GridRow({ grid, item, place, rowIndex, style, active, cellId, on
               view={view}
               row={item.row}
               width={layout.widths.get(key) ?? view.width}
-              active={active?.item === place && active.column === column}
+              active={active?.item === itemIndex && active.column === column}
               lead={isLabel ? <Twisty item={item} onToggle={onToggle} /> : undefined}
               leadWidth={isLabel && item.expander !== null ? item.depth * INDENT_PX + TWISTY_PX : 0}
               tail={view.names === null ? undefined : <CopyName name={String(exactCell(view, item.row, mode) ?? "")} />}
@@ -97,7 +99,7 @@ interface DetailProps {
   readonly children: ReactNode;
 }
 
-/** What an open row shows: a row of one cell inside it. */
+/** The detail of an open row: a row with one cell. */
 export function DetailRow({ item, layout, widthPx, rowIndex, line, style, measure, children }: DetailProps) {
   return (
     <div ref={measure} data-index={line} role="row" aria-rowindex={rowIndex} aria-level={item.depth + 2} aria-posinset={1} aria-setsize={1} className="grid-detail" style={style}>
@@ -105,5 +107,25 @@ export function DetailRow({ item, layout, widthPx, rowIndex, line, style, measur
         {children}
       </div>
     </div>
+  );
+}
+
+/** The button in a cell with a kernel's name that copies the full name. */
+function CopyName({ name }: { readonly name: string }) {
+  const [message, setMessage] = useBriefMessage();
+  return (
+    <button
+      type="button"
+      className={`copy-name no-print${message === null ? "" : " said"}`}
+      tabIndex={-1}
+      aria-label="Copy full name"
+      title="Copy the full name (Ctrl+C in the cell)"
+      onClick={(event) => {
+        event.stopPropagation();
+        void copyText(name).then((done) => setMessage(done ? "✓" : "✗"));
+      }}
+    >
+      <span role={message === null ? undefined : "status"}>{message ?? <CopyIcon />}</span>
+    </button>
   );
 }

@@ -1,4 +1,4 @@
-/** Titles (sort, resize, help) and the filter of each column. */
+/** The titles of the columns (sort, resize, help) and their filters. */
 import type { PointerEvent } from "react";
 
 import type { Note } from "../api/types";
@@ -12,20 +12,20 @@ import type { TableStateControl } from "./useTableState";
 interface TitlesProps {
   readonly layout: ColumnLayout;
   readonly control: TableStateControl;
-  /** Column keys a quality note speaks of. */
-  readonly noted: ReadonlyMap<string, Note>;
+  /** Quality notes by column key. */
+  readonly noteByKey: ReadonlyMap<string, Note>;
 }
 
-export function TitleRow({ layout, control, noted }: TitlesProps) {
-  // The order the server declares has keys that only break ties: only the first is one a person sees.
+export function TitleRow({ layout, control, noteByKey }: TitlesProps) {
+  // The default order of the server has keys that only break ties: only the first is shown.
   const sort = control.sortIsChosen ? control.state.sort : control.state.sort.slice(0, 1);
   return (
     <div className="grid-row" role="row" aria-rowindex={1}>
       {layout.visible.map((view) => {
         const id = view.column.key;
-        const place = sort.findIndex((each) => each.key === id);
-        const key = sort[place];
-        const note = noted.get(id);
+        const index = sort.findIndex((each) => each.key === id);
+        const key = sort[index];
+        const note = noteByKey.get(id);
         const width = layout.widths.get(id) ?? 0;
         return (
           <div
@@ -45,7 +45,7 @@ export function TitleRow({ layout, control, noted }: TitlesProps) {
                 {key !== undefined && (
                   <span aria-hidden="true">
                     {key.descending ? " ▾" : " ▴"}
-                    {sort.length > 1 && <sub>{place + 1}</sub>}
+                    {sort.length > 1 && <sub>{index + 1}</sub>}
                   </span>
                 )}
               </span>
@@ -60,7 +60,7 @@ export function TitleRow({ layout, control, noted }: TitlesProps) {
             <span
               className="resizer no-print"
               aria-hidden="true"
-              title="Drag for another width, double-click for the first one"
+              title="Drag to resize, double-click to reset"
               onPointerDown={(event) => startResize(event, width, (next, settled) => layout.resize(id, next, settled))}
               onDoubleClick={() => layout.resize(id, null, true)}
             />
@@ -71,7 +71,7 @@ export function TitleRow({ layout, control, noted }: TitlesProps) {
   );
 }
 
-/** Follows the pointer until it is let go. */
+/** Resizes with the pointer until it is released. */
 function startResize(event: PointerEvent<HTMLElement>, widthPx: number, onWidth: (widthPx: number, settled: boolean) => void): void {
   const grip = event.currentTarget;
   const startPx = event.clientX;
@@ -87,14 +87,14 @@ function startResize(event: PointerEvent<HTMLElement>, widthPx: number, onWidth:
 }
 
 /**
- * A click sorts by the column alone, another turns it round; with Shift the column joins the others.
+ * A click sorts by the column alone, another reverses the order; with Shift the column is added.
  *
- * @param sort The keys a person sees in force.
+ * @param sort The current keys, as shown.
  */
 export function nextSort(sort: readonly SortKey[], view: ColumnView, add: boolean): SortKey[] {
   const { key } = view.column;
   const present = sort.find((entry) => entry.key === key);
-  // Numbers are looked at largest first, names from A.
+  // Numbers start with the largest, names with A.
   const next: SortKey = { key, descending: present === undefined ? view.numeric : !present.descending };
   if (!add) return [next];
   if (present === undefined) return [...sort, next];
@@ -105,11 +105,11 @@ interface FiltersProps {
   readonly columns: readonly ColumnView[];
   readonly widths: ReadonlyMap<string, number>;
   readonly control: TableStateControl;
-  /** Why the server refuses the filters. */
-  readonly refused: string | null;
+  /** Why the server rejects the filters. */
+  readonly rejection: string | null;
 }
 
-export function FilterRow({ columns, widths, control, refused }: FiltersProps) {
+export function FilterRow({ columns, widths, control, rejection }: FiltersProps) {
   const { filter } = control.state;
   return (
     <div className="grid-row grid-filters no-print" role="row" aria-rowindex={2}>
@@ -120,7 +120,7 @@ export function FilterRow({ columns, widths, control, refused }: FiltersProps) {
           <div key={key} className="grid-filter" role="gridcell" style={{ width: widths.get(key) }}>
             <FilterInput
               view={view}
-              refused={refused}
+              rejection={rejection}
               clauses={filter.filter((clause) => clause.key === key)}
               onChange={(clauses: Clause[]) => control.setFilter([...others, ...clauses])}
             />

@@ -1,12 +1,12 @@
-/** Searches every text of a table, as it is typed or as a regular expression. */
+/** The search field of a table, for text or a regular expression. */
 import type { TableStateControl } from "./useTableState";
 
 interface Props {
   readonly title: string;
   readonly control: TableStateControl;
-  /** Whether the server can be asked: it matches expressions. */
+  /** Whether regular expressions work: the server matches them. */
   readonly takesExpressions: boolean;
-  /** Why nothing can be found. */
+  /** Why the search failed. */
   readonly problem: string | null;
 }
 

@@ -1,13 +1,14 @@
-/** What stands above a table: its title, search, how much is shown, columns, export. */
+/** The tools above a table: row count, search, filters, columns, export. */
 import type { Row, Table } from "../api/types";
 import { formatNumber } from "../lib/format";
+import { MODE_TITLES, NAME_MODES, nameModeOf } from "../lib/names";
 import { unknownColumns } from "../lib/rowQuery";
+import { setNameMode, useNameMode } from "../state/nameMode";
 import { Popover } from "../ui/Popover";
 import type { ColumnLayout } from "./columnLayout";
 import { ColumnMenu } from "./ColumnMenu";
 import type { ColumnView } from "./columnView";
 import { ExportMenu } from "./ExportMenu";
-import { NameModeField } from "./NameModeField";
 import { SearchField } from "./SearchField";
 import type { ShownRows } from "./useRows";
 import type { TableStateControl } from "./useTableState";
@@ -18,14 +19,14 @@ interface Props {
   readonly control: TableStateControl;
   readonly shown: ShownRows;
   readonly fileName: string;
-  /** False where all rows are seen at once. */
+  /** False when all rows are visible at once. */
   readonly searchable: boolean;
   readonly filtersOpen: boolean;
   readonly onToggleFilters: () => void;
   readonly layout: ColumnLayout;
-  /** By column key why it is hidden at first. */
+  /** By column key, why the column is hidden by default. */
   readonly reasons: ReadonlyMap<string, string>;
-  /** Whether the server can be asked for rows. */
+  /** Whether the rows come from the server. */
   readonly isServed: boolean;
   /** Every row that passes the filters. */
   readonly exportRows: () => Promise<readonly Row[]>;
@@ -46,12 +47,12 @@ export function Toolbar(props: Props) {
       </span>
       {unknown.length > 0 && (
         <span className="problem" role="alert">
-          {unknown.length === 1 ? "No column" : "No columns"} {unknown.map((key) => `“${key}”`).join(", ")} here: what names it is left out.
+          {unknown.length === 1 ? "Unknown column" : "Unknown columns"} {unknown.map((key) => `“${key}”`).join(", ")}: filters and sort keys that name {unknown.length === 1 ? "it" : "them"} are ignored.
         </span>
       )}
       {shown.problem !== null && shown.rows.length > 0 && (
         <span className="problem" role="alert">
-          Only the first {formatNumber(shown.rows.length)} are here: {shown.problem}
+          Only the first {formatNumber(shown.rows.length)} rows are loaded: {shown.problem}
         </span>
       )}
       {filtered && (
@@ -85,5 +86,25 @@ export function Toolbar(props: Props) {
         {(close) => <ExportMenu table={table} fileName={props.fileName} hidden={layout.hidden} exportRows={props.exportRows} onDone={close} />}
       </Popover>
     </div>
+  );
+}
+
+/** The choice which name of kernels every page shows. */
+function NameModeField() {
+  const mode = useNameMode();
+  return (
+    <select
+      className="field"
+      aria-label="Names of kernels"
+      title="Which name of kernels every view shows; hover a name for the full one"
+      value={mode}
+      onChange={({ target }) => setNameMode(nameModeOf(target.value))}
+    >
+      {NAME_MODES.map((each) => (
+        <option key={each} value={each}>
+          {MODE_TITLES[each]} names
+        </option>
+      ))}
+    </select>
   );
 }

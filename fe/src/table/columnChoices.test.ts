@@ -13,5 +13,5 @@ it("leaves out what a link has no business with", () => {
   const hostile = parseChoices("+,-<img>,calls,+a b,-calls", "name:1e9,name:99999,x:2,:5,y:-5");
   expect([...hostile.shown]).toEqual([["calls", false]]);
   expect([...hostile.widths]).toEqual([["name", 4000], ["x", 48]]);
-  expect(parseChoices(Array.from({ length: 5000 }, (_, place) => `+k${place}`).join(","), "").shown.size).toBe(100);
+  expect(parseChoices(Array.from({ length: 5000 }, (_, index) => `+k${index}`).join(","), "").shown.size).toBe(100);
 });

@@ -1,4 +1,4 @@
-/** Which columns are shown, in which order and how wide; the free space goes to the texts. */
+/** Which columns are shown, in which order and how wide; spare space goes to text columns. */
 import { useMemo, useState } from "react";
 
 import { NAME_KEY } from "../lib/names";
@@ -7,17 +7,17 @@ import { measuresFirst } from "./columnOrder";
 import type { ColumnView } from "./columnView";
 
 export interface ColumnLayout {
-  /** In the order they are drawn. */
+  /** In drawing order. */
   readonly visible: readonly ColumnView[];
   readonly widths: ReadonlyMap<string, number>;
   readonly totalWidth: number;
   readonly hidden: ReadonlySet<string>;
-  /** Whether somebody chose something. */
+  /** Whether the user changed anything. */
   readonly isChosen: boolean;
   hide: (key: string, hide: boolean) => void;
-  /** A width for the column; null for the one it had at first. `settled` is false while it is dragged. */
+  /** Sets the width of a column; null resets it. `settled` is false during a drag. */
   resize: (key: string, widthPx: number | null, settled: boolean) => void;
-  /** Columns and widths as they were at first. */
+  /** Resets columns and widths to the defaults. */
   reset: () => void;
 }
 
@@ -31,7 +31,7 @@ export function useColumnLayout(
   mainKey: string | null,
   [choices, setChoices]: readonly [ColumnChoices, (next: ColumnChoices) => void],
 ): ColumnLayout {
-  // What is dragged is not written anywhere until it is let go: browsers bound how often an address changes.
+  // A drag is written when it ends: browsers limit how often the address may change.
   const [dragged, setDragged] = useState<ReadonlyMap<string, number> | null>(null);
   const chosen = dragged ?? choices.widths;
   const visible = useMemo(() => measuresFirst(views.filter(({ column }) => !hidden.has(column.key)), mainKey), [views, hidden, mainKey]);
@@ -44,7 +44,7 @@ export function useColumnLayout(
     isChosen: choices.shown.size > 0 || choices.widths.size > 0,
     hide: (key, hide) => {
       const shown = new Map(choices.shown).set(key, !hide);
-      // What is as it was at first needs no word.
+      // The default is not stored.
       if (hide === hiddenAtFirst.has(key)) shown.delete(key);
       setChoices({ ...choices, shown });
     },
@@ -59,7 +59,7 @@ export function useColumnLayout(
   };
 }
 
-/** The widths in a room of `roomPx`. */
+/** The widths of the columns in `roomPx`. */
 export function widthsOf(visible: readonly ColumnView[], chosen: ReadonlyMap<string, number>, roomPx: number): Map<string, number> {
   const widths = new Map(visible.map(({ column, width }) => [column.key, chosen.get(column.key) ?? Math.max(MIN_WIDTH_PX, width)]));
   giveSpare(visible, widths, chosen, roomPx - sumOf(widths));
@@ -70,15 +70,15 @@ function sumOf(widths: ReadonlyMap<string, number>): number {
   return [...widths.values()].reduce((sum, width) => sum + width, 0);
 }
 
-/** Below this a text says nothing; names, which tell rows apart, are whole where they need no more than half a page. */
-const LEAST_TEXT_PX = 160;
-const LEAST_NAME_PX = 420;
-/** Columns of such names: also of several names in a row. */
+/** Minimal widths of text columns; names distinguish rows and get more. */
+const MIN_TEXT_PX = 160;
+const MIN_NAME_PX = 420;
+/** Keys of columns with names, also with several in a row. */
 const NAME_KEYS: ReadonlySet<string> = new Set([NAME_KEY, "sequence"]);
 
 /**
- * Free space goes to the texts that would be shortened, the widest first; never more than they need.
- * Missing space (negative) is taken from the widest, down to what can still be read.
+ * Gives spare space to the texts that would be shortened, the widest first, never more than they need. Missing
+ * space (negative) is taken from the widest, down to the minimum.
  */
 function giveSpare(
   visible: readonly ColumnView[],
@@ -86,13 +86,13 @@ function giveSpare(
   chosen: ReadonlyMap<string, number>,
   spare: number,
 ): void {
-  let left = spare;
+  let remaining = spare;
   const texts = visible.filter((view) => view.column.type === "string" && !chosen.has(view.column.key));
   for (const { column, idealWidth } of texts.toSorted((a, b) => b.idealWidth - a.idealWidth)) {
     const width = widths.get(column.key) ?? 0;
-    const least = Math.min(width, NAME_KEYS.has(column.key) ? LEAST_NAME_PX : LEAST_TEXT_PX);
-    const next = Math.max(least, Math.min(Math.max(width, idealWidth), width + left));
+    const min = Math.min(width, NAME_KEYS.has(column.key) ? MIN_NAME_PX : MIN_TEXT_PX);
+    const next = Math.max(min, Math.min(Math.max(width, idealWidth), width + remaining));
     widths.set(column.key, next);
-    left -= next - width;
+    remaining -= next - width;
   }
 }

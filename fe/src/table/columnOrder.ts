@@ -1,28 +1,28 @@
 /**
- * The order in which the columns of a table are drawn: that of the server, but for three things. A name that is the
- * only text before which times stand comes first. A share stands behind what it is a share of. And where what describes
- * a row (its operator, its launch) would push the measures out of sight, the measures come first.
+ * The order of the columns of a table: that of the server with three exceptions. A name with times before it moves to
+ * the front. A share follows the column that it is a share of. And where descriptions of a row (its operator, its
+ * launch) would push the measures out of view, the measures come first.
  */
 import type { Column } from "../api/types";
 import { isMoment } from "../lib/format";
 import type { ColumnView } from "./columnView";
 
-/** Descriptions wider than this together stand behind the measures. */
+/** Descriptions that are wider than this together follow the measures. */
 const ROOM_PX = 240;
 const COMPARED = /^(baseline|candidate|delta)_/;
 
-/** @param mainKey The measure that rows are ordered by at first: what `total_pct` and `cumulative_pct` are shares of. */
-export function measuresFirst(given: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
-  const views = nameFirst(given);
+/** @param mainKey The measure of the default sort order: `total_pct` and `cumulative_pct` are shares of it. */
+export function measuresFirst(columnViews: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
+  const views = nameFirst(columnViews);
   if (!views.some(({ column }) => column.additive) || views.some(({ column }) => COMPARED.test(column.key))) return views;
   const bases = new Map(views.map((view) => [view, shareBase(view.column, views, mainKey)]));
   const ordered = views
     .filter((view) => bases.get(view) === null)
     .flatMap((view) => [view, ...views.filter((share) => bases.get(share) === view)]);
   const label = ordered.findIndex(({ column }) => column.type === "string");
-  const leads = (view: ColumnView, place: number) => place <= label || view.column.key === "name";
+  const leads = (view: ColumnView, index: number) => index <= label || view.column.key === "name";
   const start = ordered.findIndex(({ column }) => column.additive);
-  const describing = ordered.filter((view, place) => place < start && !leads(view, place));
+  const describing = ordered.filter((view, index) => index < start && !leads(view, index));
   if (describing.reduce((sum, { width }) => sum + width, 0) <= ROOM_PX) return ordered;
   const after = ordered.slice(start);
   const end = after.findIndex((view) => !isMeasure(view.column) && bases.get(view) === null);
@@ -31,9 +31,9 @@ export function measuresFirst(given: readonly ColumnView[], mainKey: string | nu
 }
 
 function nameFirst(views: readonly ColumnView[]): readonly ColumnView[] {
-  const place = views.findIndex(({ column }) => column.type === "string");
-  const name = views[place];
-  if (name?.column.key !== "name" || !views.slice(0, place).some(({ column }) => isMeasure(column))) return views;
+  const index = views.findIndex(({ column }) => column.type === "string");
+  const name = views[index];
+  if (name?.column.key !== "name" || !views.slice(0, index).some(({ column }) => isMeasure(column))) return views;
   return [name, ...views.filter((view) => view !== name)];
 }
 
@@ -41,7 +41,7 @@ function isMeasure(column: Column): boolean {
   return column.additive || ((column.unit === "us" || column.unit === "ns") && !isMoment(column.key));
 }
 
-/** The column that `device_self_pct` (`device_self_us`) or one of the two shares every table may have is a share of. */
+/** The column that a share belongs to: `device_self_us` for `device_self_pct`, the main measure for `total_pct`. */
 function shareBase({ key, unit }: Column, views: readonly ColumnView[], mainKey: string | null): ColumnView | null {
   if (unit !== "pct") return null;
   const wholes = views.filter(({ column }) => column.additive && column.unit !== "pct");

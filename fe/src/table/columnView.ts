@@ -1,7 +1,7 @@
-/** How each column of a table is shown: its one unit, its digits, its width. */
+/** How each column of a table is shown: its unit, its digits, its width. */
 import type { Column, Row, Scalar, Table } from "../api/types";
 import { boundsOf, type Bounds } from "../lib/bounds";
-import { digitsFor, digitsOfSmall, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, nearlyNone, NO_VALUE } from "../lib/format";
+import { digitsFor, digitsOfSmall, distinguishingDigits, exactValue, formatNumber, isMoment, nearlyAll, nearlyNone, NO_VALUE } from "../lib/format";
 import { DEMANGLED_KEY, fullNames, NAME_KEY, namesReader, SHORT_KEY, shownName, type KernelNames, type NameMode } from "../lib/names";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
@@ -12,22 +12,22 @@ import { INDENT_PX, Tree } from "./tree";
 
 export interface ColumnView {
   readonly column: Column;
-  /** Place of the value in a row. */
+  /** Index of the value in a row. */
   readonly index: number;
   readonly scale: Scale;
   readonly digits: number;
   readonly numeric: boolean;
-  /** Why nulls of this column are null, if that is known. */
+  /** Why values of this column are null, if known. */
   readonly nullReason: string | null;
-  /** Between which values that of a row lies, as far as the row tells. */
+  /** The bounds of the value in a row, if it has any. */
   readonly bounds: (row: Row) => Bounds | null;
-  /** What a row shows in it: of a kernel, the name that the reader chose. */
+  /** The shown value of a row: for a kernel, the name in the chosen mode. */
   readonly shown: (row: Row) => Scalar;
-  /** In the column that shows names of kernels: all that a row has. */
+  /** In the column with kernel names: all names of a row. */
   readonly names: ((row: Row) => KernelNames) | null;
-  /** Width in px before anyone drags it. */
+  /** Default width in px. */
   readonly width: number;
-  /** Width in px at which nothing has to be shortened. */
+  /** Width in px at which no text is shortened. */
   readonly idealWidth: number;
 }
 
@@ -37,14 +37,14 @@ const SORT_MARK_CHARACTERS = 2;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
-/** Room for what opens a row, in the first column of text that is shown. */
+/** Space of the expander in the first visible text column. */
 const OPENER_PX = 60;
-/** Enough rows to know how wide a text column wants to be. */
+/** Number of rows that the width of a text column is computed from. */
 const SAMPLED_ROWS = 200;
 
 /**
- * @param mode Which name of kernels is shown; the columns with the other names are none of their own then.
- * @param hidden Keys of columns that are not shown: no other one is read with them.
+ * @param mode Which name of kernels is shown; columns with the other names are merged into it.
+ * @param hidden Keys of hidden columns, which do not influence the unit of others.
  */
 export function columnViews(table: Table, opens: boolean, mode: NameMode = "short", hidden: ReadonlySet<string> = NONE): ColumnView[] {
   const label = opens ? table.columns.findIndex(({ type, key }) => type === "string" && !hidden.has(key)) : -1;
@@ -80,7 +80,7 @@ export function columnViews(table: Table, opens: boolean, mode: NameMode = "shor
   });
 }
 
-/** As many as tell something of the largest value of the column itself, in the unit of its family. */
+/** As many digits as are significant in the largest value of the column, in the unit of its family. */
 function digitsOf(column: Column, rows: readonly Row[], index: number, scale: Scale, largest: number): number {
   const whole = column.type === "integer" && scale.divisor === 1;
   const usual = column.unit === "pct" ? 1 : Math.max(digitsFor(largest, whole), whole ? 0 : digitsOfSmall(largest, column.unit, scale));
@@ -89,19 +89,19 @@ function digitsOf(column: Column, rows: readonly Row[], index: number, scale: Sc
 
 function digitsOfMoments(rows: readonly Row[], index: number, column: Column, scale: Scale): number {
   const values = rows.map((row) => row[index] ?? null);
-  return digitsToTellApart(values, column.unit, scale.divisor);
+  return distinguishingDigits(values, column.unit, scale.divisor);
 }
 
 function isNumeric(column: Column): boolean {
   return column.type === "number" || column.type === "integer";
 }
 
-/** Whether a column holds differences: those carry their sign. */
+/** Whether a column holds differences, which have a sign. */
 export function isDelta(column: Column): boolean {
   return column.key.startsWith("delta_");
 }
 
-/** Whether more of it is better: of what is done in a second, unlike times. */
+/** Whether more is better, as for throughput and unlike for times. */
 export function isRate(column: Column): boolean {
   return column.key.startsWith("delta_rate_");
 }
@@ -121,7 +121,7 @@ function widths(
   shown: (row: Row) => Scalar,
   { numberPx, openerPx }: { readonly numberPx: number; readonly openerPx: (row: Row) => number },
 ): Pick<ColumnView, "width" | "idealWidth"> {
-  // A title breaks into two or three lines, but not inside a word.
+  // A title wraps into two or three lines, but not inside a word.
   const longestWordPx = Math.max(...column.title.split(" ").map(textPx)) * BOLD;
   const halfTitlePx = column.title.length * 0.55 * characterPx();
   const titlePx = Math.max(longestWordPx, halfTitlePx) + SORT_MARK_CHARACTERS * characterPx();
@@ -136,7 +136,7 @@ function widths(
   return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
 }
 
-/** The text of a cell, without unit: that stands in the header. */
+/** The text of a cell, without the unit, which is in the header. */
 export function cellText(view: ColumnView, value: Scalar): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "Yes" : "No";
@@ -149,23 +149,23 @@ export function cellText(view: ColumnView, value: Scalar): string {
   return (isDelta(view.column) && value > 0 ? "+" : "") + text;
 }
 
-/** What hovering says: the exact value, or why there is none. */
+/** For hovering: the exact value, or why it is missing. */
 export function cellTitle(view: ColumnView, value: Scalar): string {
   if (value === null) return view.nullReason ?? "Does not apply to this row.";
   return visibleText(exactValue(value, view.column.unit));
 }
 
-/** What hovering a cell of a row says. */
+/** For hovering the cell of a row. */
 export function rowTitle(view: ColumnView, row: Row): string {
   return view.names === null ? cellTitle(view, row[view.index] ?? null) : visibleText(fullNames(view.names(row)));
 }
 
-/** The value of a cell as it is copied: of a kernel its full name, demangled where that is what is shown. */
+/** The value of a cell for copying: for a kernel its full name, demangled in that mode. */
 export function exactCell(view: ColumnView, row: Row, mode: NameMode): Scalar {
   return view.names === null ? (row[view.index] ?? null) : shownName(view.names(row), mode === "demangled" ? mode : "recorded");
 }
 
-/** What the header says on hover. */
+/** For hovering the header. */
 export function headerTitle({ column, scale }: ColumnView): string {
   const unit = scale.label === "" ? "" : ` (${scale.label})`;
   const estimate = column.estimated ? "\nThis is an estimate." : "";

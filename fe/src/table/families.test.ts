@@ -21,7 +21,7 @@ function shown(values: readonly (readonly [string, number])[]): string[] {
   const columns = values.map(([key]) => column(key, "duration"));
   const row = values.map(([, value]) => value);
   const table = { columns, rows: [row], null_reasons: {}, tree: null } as unknown as Table;
-  return columnViews(table, false).map((view, place) => `${cellText(view, row[place] ?? null)} ${view.scale.label}`);
+  return columnViews(table, false).map((view, index) => `${cellText(view, row[index] ?? null)} ${view.scale.label}`);
 }
 
 it("shows mean, shortest and longest in one unit, each with digits of its own", () => {

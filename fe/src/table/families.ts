@@ -1,20 +1,20 @@
-/** Which columns of a table are read together and so share one multiple of their unit. */
+/** Groups of columns that are read together and share one unit. */
 import type { Column } from "../api/types";
 
-/** By place of the column: the largest of `magnitudes` among those it is read with. */
+/** Per column the largest of `magnitudes` within its group. */
 export function largestOfFamilies(columns: readonly Column[], magnitudes: readonly number[]): number[] {
   const groups = new Map<string, Set<number>>();
-  columns.forEach((column, place) => {
+  columns.forEach((column, index) => {
     const keys = [`key ${comparedKey(column)}`, ...(column.family === null ? [] : [`family ${column.unit} ${column.family}`])];
-    // Both ways of belonging together hold: what belongs to two groups makes them one.
-    const members = new Set([place, ...keys.flatMap((key) => [...(groups.get(key) ?? [])])]);
+    // A column that belongs to two groups merges them.
+    const members = new Set([index, ...keys.flatMap((key) => [...(groups.get(key) ?? [])])]);
     for (const [key, group] of groups) if ([...group].some((member) => members.has(member))) groups.set(key, members);
     for (const key of keys) groups.set(key, members);
   });
   return columns.map((column) => Math.max(...[...(groups.get(`key ${comparedKey(column)}`) ?? [])].map((member) => magnitudes[member] ?? 0)));
 }
 
-/** Baseline, candidate and the difference of one measure are one measure. */
+/** Baseline, candidate and difference of a measure share a key. */
 function comparedKey({ key }: Column): string {
   return key.replace(/^(baseline|candidate|delta)_(?!.*_pct$)/, "");
 }

@@ -4,10 +4,10 @@ import type { ColumnLayout } from "./columnLayout";
 import { nextPosition } from "./gridKeys";
 import { drawnLines, treeProps, type GridItem } from "./gridLines";
 
-const item = (id: string, depth: number, expander: GridItem["expander"], rest: Partial<GridItem> = {}): GridItem => ({ row: [], id, depth, expander, detailOpen: false, place: 1, siblings: 1, ...rest });
+const item = (id: string, depth: number, expander: GridItem["expander"], rest: Partial<GridItem> = {}): GridItem => ({ row: [], id, depth, expander, detailOpen: false, position: 1, siblings: 1, ...rest });
 const ITEMS = [item("a", 0, "open"), item("a/x", 1, "closed"), item("a/y", 1, "none"), item("b", 0, "none")];
 const LAYOUT = { visible: [{ column: { key: "name" } }, { column: { key: "calls" } }] } as unknown as ColumnLayout;
-const from = (key: string, place: number, column = 0) => nextPosition(key, { items: ITEMS, layout: LAYOUT, label: "name" }, { item: place, column });
+const from = (key: string, item: number, column = 0) => nextPosition(key, { items: ITEMS, layout: LAYOUT, label: "name" }, { item, column });
 
 it("opens and closes with the arrows, in the column that says so", () => {
   expect(from("ArrowRight", 1)).toBe("toggle");
@@ -24,7 +24,7 @@ it("goes from a row to the one it stands in", () => {
 });
 
 it("says of each row where it stands", () => {
-  expect(treeProps(item("a/y", 1, "closed", { place: 2, siblings: 5 }))).toEqual({ "aria-level": 2, "aria-posinset": 2, "aria-setsize": 5, "aria-expanded": false });
+  expect(treeProps(item("a/y", 1, "closed", { position: 2, siblings: 5 }))).toEqual({ "aria-level": 2, "aria-posinset": 2, "aria-setsize": 5, "aria-expanded": false });
   expect(treeProps(item("a/y", 0, "none"))).not.toHaveProperty("aria-expanded");
   expect(treeProps(item("flat", 0, null))).toEqual({});
 });

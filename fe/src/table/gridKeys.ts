@@ -1,4 +1,4 @@
-/** What the keys do in a table: arrows move, open and close, Enter opens, Ctrl+C copies. */
+/** Keyboard control of a table: arrows move, open and close, Enter opens, Ctrl+C copies. */
 import type { KeyboardEvent } from "react";
 
 import type { Row } from "../api/types";
@@ -17,11 +17,11 @@ export interface Position {
 export interface GridState {
   readonly items: readonly GridItem[];
   readonly layout: ColumnLayout;
-  /** The column that carries the expander. */
+  /** Key of the column with the expander. */
   readonly label: string | null;
   readonly mode: NameMode;
   readonly onToggle: (id: string) => void;
-  /** The chosen row by its id, and how another is chosen; null where rows are only read. */
+  /** The id of the chosen row, and the callback that chooses one; null when rows cannot be chosen. */
   readonly choice: { readonly id: string | null; readonly onChoose: (row: Row) => void } | null;
 }
 
@@ -43,14 +43,14 @@ export function handleKey(event: KeyboardEvent, grid: GridState, active: Positio
   event.preventDefault();
 }
 
-/** Where a key leads; "toggle" where it opens or closes the row it is pressed in; undefined for other keys. */
+/** The position after a key; "toggle" when it opens or closes the current row; undefined for other keys. */
 export function nextPosition(key: string, { items, layout, label }: Pick<GridState, "items" | "layout" | "label">, at: Position): Position | "toggle" | undefined {
   const item = items[at.item];
   const isLabel = layout.visible[at.column]?.column.key === label;
   if (key === "ArrowRight" && isLabel && item?.expander === "closed") return "toggle";
   if (key === "ArrowLeft" && isLabel && item?.expander === "open") return "toggle";
   if (key === "ArrowLeft" && at.column === 0 && item !== undefined && item.depth > 0) {
-    return { item: items.findLastIndex((each, place) => place < at.item && each.depth < item.depth), column: at.column };
+    return { item: items.findLastIndex((each, index) => index < at.item && each.depth < item.depth), column: at.column };
   }
   const steps: Partial<Record<string, Position>> = {
     ArrowDown: { item: at.item + 1, column: at.column },

@@ -1,15 +1,15 @@
-/** What a table draws line by line: every row, and after an open one what it shows. */
+/** The lines of a table: every row, and the detail after an open one. */
 import type { Row } from "../api/types";
 
 export interface GridItem {
   readonly row: Row;
   readonly id: string;
   readonly depth: number;
-  /** Null when rows of this table never open. */
+  /** Null when rows of this table cannot be opened. */
   readonly expander: "open" | "closed" | "none" | null;
   readonly detailOpen: boolean;
-  /** Place among the rows of its parent, from 1, and how many those are. */
-  readonly place: number;
+  /** Position among the rows of its parent, from 1, and their number. */
+  readonly position: number;
   readonly siblings: number;
 }
 
@@ -34,12 +34,12 @@ export function lineKey(items: readonly GridItem[], line: DrawnLine | undefined)
   return line.detail ? `detail of ${items[line.item]?.id ?? ""}` : `row ${line.item}`;
 }
 
-/** What a screen reader is told of a row that opens, or stands inside one that did. */
+/** ARIA properties of a row that can be opened or is inside an open one. */
 export function treeProps(item: GridItem) {
   if (item.expander === null) return {};
   return {
     "aria-level": item.depth + 1,
-    "aria-posinset": item.place,
+    "aria-posinset": item.position,
     "aria-setsize": item.siblings,
     ...(item.expander === "none" ? {} : { "aria-expanded": item.expander === "open" }),
   };

@@ -14,10 +14,10 @@ it("says of each hidden column why", () => {
   const columns = [column("name"), column("median_us", true), column("empty"), column("kind"), column("a_pct"), column("a_min_pct")];
   const reasons = hiddenReasons(["kind"], table(columns, [[1, 2, null, 3, 4, 5]]));
   expect(Object.fromEntries(reasons)).toEqual({
-    median_us: "Only for who looks closer.",
+    median_us: "A detail that is rarely needed.",
     empty: "No values here. Nobody knows.",
-    kind: "It says nothing new here.",
-    a_min_pct: "Stands in the column that it bounds.",
+    kind: "Redundant in this table.",
+    a_min_pct: "Shown in the column that it bounds.",
   });
 });
 

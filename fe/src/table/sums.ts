@@ -1,8 +1,8 @@
-/** The sums of the columns whose values add up, and how they are shown below a table. */
+/** Sums of additive columns, and their texts below a table. */
 import type { ColumnSum, Row, Table } from "../api/types";
 import { formatNumber } from "../lib/format";
 
-/** Of a table that came whole: over its rows that pass the filters, and over all; as the server sums others. */
+/** Sums over the rows that pass the filters and over all rows, of a completely loaded table; as the server does it. */
 export function sumsOf(table: Table, passing: readonly Row[]): Record<string, ColumnSum> {
   return Object.fromEntries(
     table.columns.flatMap((column, index) => {
@@ -17,12 +17,12 @@ function known(rows: readonly Row[], index: number): number[] {
   return rows.flatMap((row) => (typeof row[index] === "number" ? [row[index]] : []));
 }
 
-/** Null where there are rows and none has a value. */
+/** Null when there are rows but none has a value. */
 function total(values: readonly number[], rows: readonly Row[]): number | null {
   return values.length === 0 && rows.length > 0 ? null : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** How much of all of it the rows that pass have, in percent; null where that says nothing. */
+/** The share of the shown rows in the sum of all, in percent; null when it is undefined. */
 export function shareOf(sum: ColumnSum | undefined): number | null {
   return sum === undefined || sum.shown === null || sum.all === null || sum.all === 0 ? null : (100 * sum.shown) / sum.all;
 }

@@ -1,12 +1,12 @@
-/** How wide text is, and text shortened to a width. */
+/** Measures text, and shortens it to a width. */
 import { shortenMiddle, shortenPath } from "../lib/shorten";
 
 export const CELL_PADDING_PX = 16;
-/** How much wider bold text is. */
+/** Width of bold text relative to regular text. */
 export const BOLD = 1.1;
-const LEAST_CHARACTERS = 4;
+const MIN_CHARACTERS = 4;
 
-/** How wide text is in the page's font; the canvas is made once. */
+/** For measuring text in the font of the page; created once. */
 let canvas: CanvasRenderingContext2D | null = null;
 const FALLBACK_PX = 7;
 
@@ -35,9 +35,9 @@ export function fitText(text: string, widthPx: number): string {
   const room = widthPx - CELL_PADDING_PX;
   let shown = text;
   let px = textPx(shown);
-  // The first guess is nearly right; a few characters less make up for wide letters.
-  for (let length = shown.length; px > room && length > LEAST_CHARACTERS; length = shown.length) {
-    shown = (text.startsWith("/") ? shortenPath : shortenMiddle)(text, Math.max(LEAST_CHARACTERS, Math.min(length - 1, Math.floor((length * room) / px))));
+  // The first guess is nearly right; fewer characters compensate wide letters.
+  for (let length = shown.length; px > room && length > MIN_CHARACTERS; length = shown.length) {
+    shown = (text.startsWith("/") ? shortenPath : shortenMiddle)(text, Math.max(MIN_CHARACTERS, Math.min(length - 1, Math.floor((length * room) / px))));
     px = textPx(shown);
   }
   return shown;

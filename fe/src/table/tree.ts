@@ -1,4 +1,4 @@
-/** Rows that make a tree, flattened in the order they are drawn. */
+/** Rows of a tree, flattened in drawing order. */
 import type { Row, Table } from "../api/types";
 
 type TreeKeys = NonNullable<Table["tree"]>;
@@ -8,15 +8,15 @@ export interface TreeItem {
   readonly id: string;
   readonly depth: number;
   readonly hasChildren: boolean;
-  /** Place among the children of its parent, from 1, and how many those are. */
-  readonly place: number;
+  /** Position among the children of its parent, from 1, and their number. */
+  readonly position: number;
   readonly siblings: number;
 }
 
-/** How much further right a row stands than the one above it. */
+/** Indentation per level. */
 export const INDENT_PX = 14;
 
-/** One tree: the ids and the children of every row, whatever is filtered. */
+/** The tree of all rows of a table, independent of filters. */
 export class Tree {
   private readonly rowsById = new Map<string, Row>();
   private readonly parents = new Map<string, string | null>();
@@ -37,7 +37,7 @@ export class Tree {
     return String(row[this.idIndex]);
   }
 
-  /** How many rows stand above it, all rows shown. */
+  /** Number of ancestors of a row. */
   depthOf(row: Row): number {
     const above = new Set<string>();
     let parent = this.parents.get(this.idOf(row)) ?? null;
@@ -49,20 +49,20 @@ export class Tree {
   }
 
   /**
-   * The rows to draw, parents before children. `matching` are the rows that pass the filters, in
-   * order; what stands above one of them is shown too, so that its place can be seen.
+   * The rows to draw, parents before children. `matching` are the rows that pass the filters, in order; their
+   * ancestors are shown too.
    */
   flatten(matching: readonly Row[], isOpen: (id: string) => boolean): TreeItem[] {
     const { children, roots } = this.childrenOf(matching);
     const items: TreeItem[] = [];
-    const entries = (rows: readonly Row[], depth: number) => rows.map((row, index) => ({ row, depth, place: index + 1, siblings: rows.length })).reverse();
+    const entries = (rows: readonly Row[], depth: number) => rows.map((row, index) => ({ row, depth, position: index + 1, siblings: rows.length })).reverse();
     const stack = entries(roots, 0);
     for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
       const id = this.idOf(entry.row);
-      const below = children.get(id) ?? [];
-      items.push({ ...entry, id, hasChildren: below.length > 0 });
+      const childRows = children.get(id) ?? [];
+      items.push({ ...entry, id, hasChildren: childRows.length > 0 });
       if (!isOpen(id)) continue;
-      for (const child of entries(below, entry.depth + 1)) stack.push(child);
+      for (const child of entries(childRows, entry.depth + 1)) stack.push(child);
     }
     return items;
   }
@@ -71,7 +71,7 @@ export class Tree {
     const shown = new Set<string>();
     const ordered: Row[] = [];
     for (const match of matching) {
-      // Up to the first that is shown already: what stands above that one is shown too.
+      // Up to the first ancestor that is shown already, whose ancestors are shown too.
       let id: string | null = this.idOf(match);
       let row = this.rowsById.get(id);
       while (id !== null && row !== undefined && !shown.has(id)) {

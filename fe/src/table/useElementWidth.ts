@@ -1,4 +1,4 @@
-/** The width of an element, kept up to date. */
+/** The current width of an element. */
 import { useCallback, useRef, useState } from "react";
 
 export function useElementWidth(): [(element: HTMLElement | null) => void, number] {

@@ -4,7 +4,7 @@ import { act, createElement, useEffect } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { makeAnswers } from "../api/answers";
+import { createQueryClient } from "../api/queryClient";
 import type { Table } from "../api/types";
 import { parseFilter, parseSort } from "../lib/grammar";
 import { rowsUrl, useRows, type ShownRows } from "./useRows";
@@ -14,20 +14,20 @@ Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 const SOURCE = { view: "kernels", table: "kernels", query: { run: "r" } };
 const STATE = { sort: parseSort("-calls"), filter: parseFilter("calls>3"), search: "a=b", searchIsExpression: false, open: new Set<string>() };
 
-function asked(url: string): Record<string, string> {
+function paramsOf(url: string): Record<string, string> {
   return Object.fromEntries(new URL(url).searchParams);
 }
 
 it("asks for the rows of what is shown", () => {
   const url = rowsUrl(SOURCE, STATE, { offset: 5000 });
-  expect(asked(url)).toEqual({ run: "r", table: "kernels", sort: "-calls", filter: "calls>3;a\\=b", offset: "5000" });
+  expect(paramsOf(url)).toEqual({ run: "r", table: "kernels", sort: "-calls", filter: "calls>3;a\\=b", offset: "5000" });
 });
 
 it("inside a row, of that row", () => {
   const nothing = { ...STATE, sort: [], filter: [], search: "" };
   const source = { ...SOURCE, filter: "name=gemm" };
-  expect(asked(rowsUrl(source, nothing))).toMatchObject({ filter: "name=gemm" });
-  expect(asked(rowsUrl(source, STATE))).toMatchObject({ filter: "name=gemm;calls>3;a\\=b" });
+  expect(paramsOf(rowsUrl(source, nothing))).toMatchObject({ filter: "name=gemm" });
+  expect(paramsOf(rowsUrl(source, STATE))).toMatchObject({ filter: "name=gemm;calls>3;a\\=b" });
 });
 
 /** One of two rows. */
@@ -56,7 +56,7 @@ const show = (table: Table, run: string) =>
 describe("a table that did not come whole", () => {
   beforeEach(() => {
     root = createRoot(document.createElement("div"));
-    client = makeAnswers();
+    client = createQueryClient();
   });
   afterEach(() => {
     act(() => root.unmount());

@@ -8,7 +8,7 @@ export interface TableState {
   readonly sort: readonly SortKey[];
   readonly filter: readonly Clause[];
   readonly search: string;
-  /** Whether what is searched for is a regular expression. */
+  /** Whether the search is a regular expression. */
   readonly searchIsExpression: boolean;
   /** Ids of open rows. */
   readonly open: ReadonlySet<string>;
@@ -16,7 +16,7 @@ export interface TableState {
 
 export interface TableStateControl {
   readonly state: TableState;
-  /** Whether someone sorted; else the rows are in the order the server declares. */
+  /** Whether the user sorted; otherwise the rows are in the default order of the server. */
   readonly sortIsChosen: boolean;
   setSort: (keys: readonly SortKey[]) => void;
   setFilter: (clauses: readonly Clause[]) => void;
@@ -25,19 +25,19 @@ export interface TableStateControl {
   setOpen: (ids: ReadonlySet<string>) => void;
 }
 
-/** By name of a table inside rows, while the page is open: how it was sorted in the row before. */
+/** Sort order of tables inside rows by name, while the page is open, so that the next row has the same. */
 const rememberedSorts = new Map<string, string>();
 
 /**
- * @param address Prefix of the parameters in the address; null keeps the state in the component,
+ * @param address Prefix of the parameters in the address; null stores the state in the component,
  *   for tables inside rows.
- * @param name What the table is called; of those inside rows all that are called so are sorted alike.
- * @param defaultSort The order the server declares; it is not written to the address.
+ * @param name Name of the table; tables inside rows with the same name share the sort order.
+ * @param defaultSort The order of the server; it is not written to the address.
  */
 export function useTableState(address: string | null, name: string, defaultSort: string): TableStateControl {
   const params = useParams();
   const [local, setLocal] = useState<Readonly<Record<string, string>>>(() => ({ sort: rememberedSorts.get(name) ?? "" }));
-  // What is empty was taken back.
+  // Empty values count as unset.
   const read = (part: string) => (address === null ? local[part] : params[`${address}.${part}`]) || undefined;
 
   const write = useCallback(

@@ -1,9 +1,9 @@
-/** When GPUs ran nothing: for how long, why, between what, and what the host did meanwhile. */
+/** Idle gaps of the devices: when, how long, why, between which slices, and what the host did meanwhile. */
 import { useState, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import type { TimelineCauseTimePayload, TimelineGapsAnswer, TimelineIdleGapPayload, TimelineSlicePayload } from "../generated/schema";
+import type { TimelineCauseTimePayload, TimelineGapsAnswer, TimelineIdleGapPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
 import { exactValue, formatMoment, formatNumber, formatValue, NO_VALUE } from "../lib/format";
 import { namesOf, shownName, type NameMode } from "../lib/names";
 import { shortenMiddle } from "../lib/shorten";
@@ -13,6 +13,7 @@ import { useNameMode } from "../state/nameMode";
 import { Segmented } from "../ui/Segmented";
 import { causeOf, lengthNs, sortedGaps, type GapScope, type GapSort } from "./gapRows";
 import { PanelFrame } from "./PanelFrame";
+import { deviceLabel } from "./stack";
 import type { Stage } from "./stage";
 import { useRestingViewport } from "./useRestingViewport";
 import type { TimeRange } from "./viewport";
@@ -22,12 +23,13 @@ const SCOPE_TITLES: Readonly<Record<GapScope, string>> = { trace: "Whole trace",
 
 interface Props {
   readonly trace: Query;
-  /** Whose gaps they are, when there are several. */
+  readonly tracks: TimelineTracksAnswer;
+  /** Chooses the worker, when several are stacked. */
   readonly choice: ReactNode;
   readonly stage: Stage;
   readonly scope: GapScope;
   readonly range: TimeRange | null;
-  /** From the screen to the worker's own time. */
+  /** Converts a range on screen to the worker's own time. */
   readonly inWorker: (range: TimeRange) => TimeRange;
   readonly onScope: (scope: GapScope) => void;
   readonly onShow: (range: TimeRange) => void;
@@ -35,42 +37,43 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function GapsPanel({ trace, choice, stage, scope, range, inWorker, onScope, onShow, onGo, onClose }: Props) {
+export function GapsPanel({ trace, tracks, choice, stage, scope, range, inWorker, onScope, onShow, onGo, onClose }: Props) {
   const screen = useRestingViewport(stage, scope === "screen");
   const shown = scope === "trace" ? null : scope === "range" ? range : screen;
-  const asked = shown === null ? null : inWorker(shown);
-  const answer = useAnswer<TimelineGapsAnswer>("timeline/gaps", { ...trace, start_ns: asked?.startNs ?? null, end_ns: asked?.endNs ?? null });
-  const found = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
+  const workerRange = shown === null ? null : inWorker(shown);
+  const answer = useAnswer<TimelineGapsAnswer>("timeline/gaps", { ...trace, start_ns: workerRange?.startNs ?? null, end_ns: workerRange?.endNs ?? null });
+  const result = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
   const scopes: readonly GapScope[] = range === null ? ["trace", "screen"] : ["trace", "screen", "range"];
   return (
     <PanelFrame
-      title="Idle gaps of the GPUs"
+      title="Idle gaps"
       onClose={onClose}
       actions={
         <>
           {choice}
-          <Segmented label="Of which part" values={scopes} value={scope} title={(value) => SCOPE_TITLES[value as GapScope]} onPick={(value) => onScope(value as GapScope)} />
+          <Segmented label="Range of the gaps" values={scopes} value={scope} title={(value) => SCOPE_TITLES[value as GapScope]} onPick={(value) => onScope(value as GapScope)} />
         </>
       }
     >
       {answer.state === "failed" && <p className="soft">{answer.failure.message}</p>}
-      {found !== null && <Gaps found={found} onShow={onShow} onGo={onGo} stale={answer.state === "loading"} />}
+      {result !== null && <Gaps result={result} tracks={tracks} onShow={onShow} onGo={onGo} stale={answer.state === "loading"} />}
     </PanelFrame>
   );
 }
 
 interface GapsProps {
-  readonly found: TimelineGapsAnswer;
+  readonly result: TimelineGapsAnswer;
+  readonly tracks: TimelineTracksAnswer;
   readonly onShow: Props["onShow"];
   readonly onGo: Props["onGo"];
   readonly stale: boolean;
 }
 
-function Gaps({ found, onShow, onGo, stale }: GapsProps) {
+function Gaps({ result, tracks, onShow, onGo, stale }: GapsProps) {
   const [sort, setSort] = useState<{ key: GapSort; reversed: boolean }>({ key: "length", reversed: false });
   const mode = useNameMode();
-  const { gaps, count } = found;
-  if (count === 0) return <p role="status">No GPU idled here.</p>;
+  const { gaps, count } = result;
+  if (count === 0) return <p role="status">No idle gaps here.</p>;
   const scale = scaleFor("us", Math.max(...gaps.map((gap) => lengthNs(gap) / 1000)));
   const header = (key: GapSort, title: string) => (
     <th scope="col" aria-sort={sort.key === key ? ((key === "length") !== sort.reversed ? "descending" : "ascending") : "none"}>
@@ -83,22 +86,22 @@ function Gaps({ found, onShow, onGo, stale }: GapsProps) {
   return (
     <table className={`tl-gaps${stale ? " stale" : ""}`} aria-busy={stale}>
       <caption>
-        <span role="status">{countText(found)}</span>
+        <span role="status">{countText(result)}</span>
       </caption>
       <thead>
         <tr>
           {header("length", `Length (${scale.label})`)}
           {header("start", "Start")}
-          {header("device", "GPU")}
-          {header("cause", "Most of it by")}
-          <th scope="col">Before it</th>
-          <th scope="col">After it</th>
-          <th scope="col">Meanwhile on the host</th>
+          {header("device", "Device")}
+          {header("cause", "Main cause")}
+          <th scope="col">Before</th>
+          <th scope="col">After</th>
+          <th scope="col">Host meanwhile</th>
         </tr>
       </thead>
       <tbody>
         {sortedGaps(gaps, sort.key, sort.reversed).map((gap) => (
-          <GapRow key={`${gap.gap.device} ${gap.gap.start_ns}`} gap={gap} scale={scale} mode={mode} onShow={onShow} onGo={onGo} />
+          <GapRow key={`${gap.gap.device} ${gap.gap.start_ns}`} gap={gap} device={deviceLabel(tracks, gap.gap.device)} scale={scale} mode={mode} onShow={onShow} onGo={onGo} />
         ))}
       </tbody>
     </table>
@@ -107,18 +110,19 @@ function Gaps({ found, onShow, onGo, stale }: GapsProps) {
 
 function countText({ gaps, count, total_us: totalUs }: TimelineGapsAnswer): string {
   const gapsText = gaps.length < count ? `The ${formatNumber(gaps.length)} longest of ${formatNumber(count)} gaps` : `${formatNumber(count)} ${count === 1 ? "gap" : "gaps"}`;
-  return `${gapsText}, ${formatValue(totalUs, "us")} idle in all`;
+  return `${gapsText}, ${formatValue(totalUs, "us")} idle in total`;
 }
 
 interface RowProps {
   readonly gap: TimelineIdleGapPayload;
+  readonly device: string;
   readonly scale: Scale;
   readonly mode: NameMode;
   readonly onShow: Props["onShow"];
   readonly onGo: Props["onGo"];
 }
 
-function GapRow({ gap: idle, scale, mode, onShow, onGo }: RowProps) {
+function GapRow({ gap: idle, device, scale, mode, onShow, onGo }: RowProps) {
   const { gap, causes, before, after } = idle;
   const us = lengthNs(idle) / 1000;
   const text = formatNumber(us / scale.divisor, 3);
@@ -128,22 +132,22 @@ function GapRow({ gap: idle, scale, mode, onShow, onGo }: RowProps) {
         <button
           type="button"
           className="frame-link"
-          title={`${exactValue(us, "us")}: zoom to it`}
-          aria-label={`${text} ${scale.label}, GPU ${gap.device}, zoom to it`}
+          title={`${exactValue(us, "us")}: zoom to the gap`}
+          aria-label={`${text} ${scale.label}, ${device}, zoom to the gap`}
           onClick={() => onShow({ startNs: gap.start_ns, endNs: gap.end_ns })}
         >
           {text}
         </button>
       </td>
       <td>{formatMoment(gap.start_ns)}</td>
-      <td>{gap.device}</td>
+      <td>{device}</td>
       <td className="tl-left" title={causesText(causes)}>
         {causeOf(idle)}
         {causes.length > 1 && <span className="soft"> {shareText(causes, us)}</span>}
       </td>
       <Neighbour slice={before} mode={mode} onGo={onGo} otherwise="the recording begins" />
       <Neighbour slice={after} mode={mode} onGo={onGo} otherwise="the recording ends" />
-      <td className="tl-left" title={gap.thread === null ? "No host thread is known to launch its work." : visibleText(gap.thread)}>
+      <td className="tl-left" title={gap.thread === null ? "The host thread that launches its work is unknown." : visibleText(gap.thread)}>
         {gap.host.length === 0 ? NO_VALUE : gap.host.map((name) => visibleText(shortenMiddle(shownName(namesOf(name), mode), 32))).join(", ")}
       </td>
     </tr>
@@ -154,7 +158,7 @@ interface NeighbourProps {
   readonly slice: TimelineSlicePayload | null;
   readonly mode: NameMode;
   readonly onGo: Props["onGo"];
-  /** Where there is none. */
+  /** Shown where there is none. */
   readonly otherwise: string;
 }
 

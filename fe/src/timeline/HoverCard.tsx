@@ -1,4 +1,4 @@
-/** What lies under the pointer, in words. */
+/** The card that describes the slice or counter under the pointer. */
 import { useEffect, useRef } from "react";
 
 import { formatMoment, formatNumber, formatValue } from "../lib/format";
@@ -21,22 +21,22 @@ const OFFSET_PX = 14;
 export function HoverCard({ stage }: Props) {
   const hover = useStage(stage, ({ hover: under }) => under);
   const card = useRef<HTMLDivElement>(null);
-  const place = useRef({ x: 0, y: 0 });
+  const pointer = useRef({ x: 0, y: 0 });
   useEffect(() => {
-    const put = () => {
+    const move = () => {
       const element = card.current;
       if (element === null) return;
-      const { x, y } = place.current;
+      const { x, y } = pointer.current;
       const left = x + OFFSET_PX + element.offsetWidth > stage.width ? x - OFFSET_PX - element.offsetWidth : x + OFFSET_PX;
-      // Never over the slice it tells of: above the pointer where there is no room below.
+      // Never over the slice it describes: above the pointer where there is no room below.
       const top = y + OFFSET_PX + element.offsetHeight > stage.height ? y - OFFSET_PX - element.offsetHeight : y + OFFSET_PX;
       element.style.transform = `translate(${Math.max(0, left)}px, ${Math.max(0, top)}px)`;
     };
     const onMove = (event: PointerEvent) => {
-      place.current = { x: event.offsetX, y: event.offsetY };
-      put();
+      pointer.current = { x: event.offsetX, y: event.offsetY };
+      move();
     };
-    put();
+    move();
     stage.surface.addEventListener("pointermove", onMove);
     return () => stage.surface.removeEventListener("pointermove", onMove);
   }, [stage, hover]);
@@ -86,7 +86,7 @@ function BoxText({ stage, hover, box }: BoxProps) {
         <div>
           busy {formatValue(100 * (boxes.busy[box] ?? 0), "pct")} of {formatValue(widthUs, "us")}
         </div>
-        <div className="soft">mostly {category}; click to zoom in</div>
+        <div className="soft">largest part {category}; click to zoom in</div>
       </>
     );
   }
@@ -107,7 +107,7 @@ function BoxText({ stage, hover, box }: BoxProps) {
         {category} · starts at {formatMoment(boxes.startNs[box] ?? 0)}
       </div>
       {overlapFrom !== null && hover.lane >= overlapFrom && <div className="soft">overlaps another slice of this track</div>}
-      {boxes.id[box] === NO_ID && <div className="soft">sum of the streams of this GPU</div>}
+      {boxes.id[box] === NO_ID && <div className="soft">all streams of this device together</div>}
     </>
   );
 }

@@ -28,7 +28,7 @@ export function LevelsControl({ stack }: { readonly stack: Stack }) {
               {isMissing(name) && <small className="soft">none recorded</small>}
             </label>
           ))}
-          <small className="soft">On a GPU a call reaches from the first start to the last end of what it launched.</small>
+          <small className="soft">On a GPU, a call spans from the first start to the last end of the work it launched.</small>
         </div>
       )}
     </Popover>

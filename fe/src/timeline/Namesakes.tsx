@@ -1,4 +1,4 @@
-/** How long the slices of one name take, and where the selected one stands among them. */
+/** Durations of all slices of one name, and how the selected one compares. */
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
 import type { TimelineNamesakesAnswer, TimelineNamesakesPayload } from "../generated/schema";
@@ -13,8 +13,8 @@ export function Namesakes({ trace, id }: { readonly trace: Query; readonly id: n
   const { namesakes } = answer.data;
   if (namesakes.count < 2) return null;
   return (
-    <section className="tl-namesakes" aria-label="Slices of this name">
-      <h3 title="Durations of all slices of this name and kind in the whole trace, whatever is selected.">All {formatNumber(namesakes.count)} of this name</h3>
+    <section className="tl-namesakes" aria-label="Slices with this name">
+      <h3 title="Durations of all slices with this name and category in the whole trace, whatever is selected.">All {formatNumber(namesakes.count)} with this name</h3>
       <Histogram namesakes={namesakes} />
       <Figures namesakes={namesakes} />
     </section>
@@ -27,8 +27,8 @@ function Histogram({ namesakes }: { readonly namesakes: TimelineNamesakesPayload
   return (
     <figure className="tl-histogram" aria-label={`Histogram of durations; this one is ${position}`}>
       <div className="tl-bars">
-        {barsOf(namesakes).map(({ left, width, height, isOwn, title }) => (
-          <span key={left} className={isOwn ? "own" : undefined} title={isOwn ? `${title}, this one among them` : title} style={{ left: `${100 * left}%`, width: `${100 * width}%` }}>
+        {barsOf(namesakes).map(({ left, width, height, isSelected, title }) => (
+          <span key={left} className={isSelected ? "own" : undefined} title={isSelected ? `${title}, this one among them` : title} style={{ left: `${100 * left}%`, width: `${100 * width}%` }}>
             <i style={{ height: `${100 * height}%` }} />
           </span>
         ))}
@@ -57,7 +57,7 @@ function Figures({ namesakes }: { readonly namesakes: TimelineNamesakesPayload }
           <span title={exactValue(us, "us")}>{withUnit(us, scale, "us")}</span>
         </Fact>
       ))}
-      <Fact title="Its place">{positionText(namesakes)}</Fact>
+      <Fact title="Rank">{positionText(namesakes)}</Fact>
     </dl>
   );
 }

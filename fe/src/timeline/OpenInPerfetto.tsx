@@ -1,4 +1,4 @@
-/** One click that opens Perfetto's own page with the cut; what it does stands beside it before. */
+/** Opens the range in Perfetto's own page, after a popover that explains what that does. */
 import { useState } from "react";
 
 import { apiUrl, fetchBytes, type Query } from "../api/client";
@@ -7,7 +7,7 @@ import { Popover } from "../ui/Popover";
 import { ANSWER_MS, handOver, openPerfetto, type HandOver } from "./perfetto";
 
 interface Props {
-  /** What is cut out: the trace and the range, as `/perfetto` takes them. */
+  /** The trace and the range to export, as parameters of `/perfetto`. */
   readonly query: Query;
   readonly title: string;
   readonly fileName: string;
@@ -15,14 +15,14 @@ interface Props {
 
 type State = "idle" | "working" | "blocked" | "failed" | HandOver;
 
-const SAID: Readonly<Record<State, string>> = {
+const MESSAGES: Readonly<Record<State, string>> = {
   idle: "",
   working: "Waiting for Perfetto's page …",
-  handed: "Perfetto has it, in its own tab.",
-  blocked: "The browser did not open a tab. Allow this page to open one, or download the cut and open it there.",
-  failed: "The server did not give the cut. Try the download.",
-  silent: `Perfetto's page did not answer within ${ANSWER_MS / 1000} s: there may be no way to it from here. Download the cut, and open it where there is.`,
-  closed: "Perfetto's tab was closed, or the browser keeps it apart from this page. Download the cut and open it there.",
+  handed: "The range is open in Perfetto's tab.",
+  blocked: "The browser did not open a tab. Allow this page to open one, or download the range and open it there.",
+  failed: "The server could not export the range. Try the download.",
+  silent: `Perfetto's page did not answer within ${ANSWER_MS / 1000} s: it may be unreachable from this network. Download the range and open it elsewhere.`,
+  closed: "Perfetto's tab was closed, or the browser isolates it from this page. Download the range and open it there.",
 };
 
 const NEEDS_DOWNLOAD: ReadonlySet<State> = new Set(["blocked", "failed", "silent", "closed"]);
@@ -31,7 +31,7 @@ export function OpenInPerfetto({ query, title, fileName }: Props) {
   const [state, setState] = useState<State>("idle");
   const url = apiUrl("perfetto", query);
   const onOpen = async () => {
-    // Before anything is waited for: only the click itself may open a tab.
+    // Before any await: only the click itself may open a tab.
     const page = openPerfetto();
     if (page === null) {
       setState("blocked");
@@ -48,14 +48,14 @@ export function OpenInPerfetto({ query, title, fileName }: Props) {
     <Popover label="Perfetto ▾" title="Open this range in Perfetto's own page">
       {() => (
         <div className="menu tl-perfetto">
-          <p>Opens ui.perfetto.dev in a new tab; this range of the trace is handed to that page in your browser. Nothing is uploaded by this tool.</p>
+          <p>Opens ui.perfetto.dev in a new tab and passes this range of the trace to it inside your browser. This tool uploads nothing.</p>
           <button type="button" className="button" disabled={state === "working"} onClick={() => void onOpen()}>
             Open in Perfetto
           </button>
-          <p role="status">{SAID[state]}</p>
+          <p role="status">{MESSAGES[state]}</p>
           {NEEDS_DOWNLOAD.has(state) && (
             <button type="button" className="button" onClick={() => saveUrl(fileName, url)}>
-              Download the cut
+              Download the range
             </button>
           )}
         </div>

@@ -1,10 +1,10 @@
-/** Where the panels stand: as high as they need to be, or as the reader dragged it. Enter on the tracks leads here, Escape back. */
+/** The area of the panels: as high as they need, or as the user dragged it. Enter on the tracks moves the focus here, Escape back. */
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
 import { PANEL_HEIGHT, useSize } from "./sizes";
 import { Splitter } from "./Splitter";
 
-/** Selects it on the page. */
+/** CSS selector of it. */
 export const PANEL = ".tl-panel-slot";
 
 interface Props {
@@ -20,19 +20,19 @@ export function PanelSlot({ slot, onLeave, children }: Props) {
   useEffect(() => {
     leave.current = onLeave;
   });
-  /** What the keyboard was on last; what a mouse clicked leaves the keys to the tracks. */
+  /** The last element focused by keyboard; after a mouse click the keys stay with the tracks. */
   const focused = useRef<Element | null>(null);
   useLayoutEffect(() => {
     const element = slot.current;
     if (element === null) return;
-    // A link to another slice goes with what it stood in: Tab goes on from here, not from the top of the page.
+    // A link to another slice disappears with its panel: Tab then continues from here, not from the top of the page.
     const content = new MutationObserver(() => {
       if (focused.current?.isConnected === false && document.activeElement === document.body) element.focus({ preventScroll: true });
     });
     content.observe(element, { childList: true, subtree: true });
     const size = new ResizeObserver(() => setShownPx(element.offsetHeight));
     size.observe(element);
-    // A button that closes the panel goes with it: the keys are for the tracks again.
+    // A button that closes the panel disappears with it: the focus returns to the tracks.
     return () => {
       size.disconnect();
       content.disconnect();
@@ -47,7 +47,7 @@ export function PanelSlot({ slot, onLeave, children }: Props) {
         className="tl-panel-slot"
         tabIndex={-1}
         role="region"
-        aria-label="What is selected"
+        aria-label="Selection details"
         style={px === null ? undefined : { height: px, maxHeight: "75%" }}
         onFocus={({ target }) => (focused.current = target.matches(":focus-visible") ? target : null)}
         onKeyDown={(event) => {

@@ -1,4 +1,4 @@
-/** One collective on every rank, on one clock that is aligned on its end: who comes late lets the others wait. */
+/** One collective on every rank, on one clock that is aligned on its end: a late rank makes the others wait. */
 import type { TimelineFlowsAnswer } from "../generated/schema";
 import { exactValue, formatNumber, formatValue } from "../lib/format";
 
@@ -22,15 +22,15 @@ export interface Bar extends Rank {
   readonly widthPct: number;
 }
 
-/** Where the bars of the ranks lie between the first start and the last end. */
+/** The bars of the ranks between the first start and the last end. */
 export function peerBars({ slice, flows }: TimelineFlowsAnswer, worker: string): Bar[] {
-  const own: Rank = { worker, id: slice.id, startNs: slice.start_ns, durNs: slice.dur_ns, isThis: true };
+  const thisRank: Rank = { worker, id: slice.id, startNs: slice.start_ns, durNs: slice.dur_ns, isThis: true };
   const others = flows.flatMap(({ worker: other, source, target }) => {
     if (other === null) return [];
-    const there = source.id === slice.id ? target : source;
-    return [{ worker: other, id: there.id, startNs: there.start_ns, durNs: there.dur_ns, isThis: false }];
+    const peer = source.id === slice.id ? target : source;
+    return [{ worker: other, id: peer.id, startNs: peer.start_ns, durNs: peer.dur_ns, isThis: false }];
   });
-  const ranks = [own, ...others];
+  const ranks = [thisRank, ...others];
   const first = Math.min(...ranks.map(({ startNs }) => startNs));
   const span = Math.max(1, ...ranks.map(({ startNs, durNs }) => startNs + durNs - first));
   return ranks.map((rank) => ({ ...rank, leftPct: (100 * (rank.startNs - first)) / span, widthPct: (100 * rank.durNs) / span }));
@@ -39,10 +39,10 @@ export function peerBars({ slice, flows }: TimelineFlowsAnswer, worker: string):
 export function Peers({ answer, worker, onPeer }: Props) {
   const bars = peerBars(answer, worker);
   if (bars.length < 2) return null;
-  const untold = answer.flow_count - answer.flows.length;
+  const hiddenCount = answer.flow_count - answer.flows.length;
   return (
     <section className="tl-peers" aria-label="The same collective on the other ranks">
-      <h3 title="On one clock, aligned on the end of the collective. A rank whose bar begins last is the one the others wait for.">On every rank</h3>
+      <h3 title="On one clock, aligned on the end of the collective. The others wait for the rank whose bar begins last.">On every rank</h3>
       {bars.map((bar) => (
         <div key={bar.worker} className="tl-peer">
           {bar.isThis ? (
@@ -58,7 +58,7 @@ export function Peers({ answer, worker, onPeer }: Props) {
           <span title={exactValue(bar.durNs / 1000, "us")}>{formatValue(bar.durNs / 1000, "us")}</span>
         </div>
       ))}
-      {untold > 0 && <p className="soft">and {formatNumber(untold)} more</p>}
+      {hiddenCount > 0 && <p className="soft">and {formatNumber(hiddenCount)} more</p>}
     </section>
   );
 }

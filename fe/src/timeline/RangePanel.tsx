@@ -1,4 +1,4 @@
-/** What happened in a range: time by category, the largest names, GPUs, and what the host did while they idled. */
+/** Summary of a range: time by category, the largest names, and busy and idle time of the devices. */
 import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
@@ -14,19 +14,20 @@ import { OpenInPerfetto } from "./OpenInPerfetto";
 import { categoryVariable } from "./paint";
 import { PanelFrame } from "./PanelFrame";
 import { tracksText } from "./rangeTracks";
+import { deviceLabel } from "./stack";
 import type { TimeRange } from "./viewport";
 
 interface Props {
   readonly trace: Query;
   readonly tracks: TimelineTracksAnswer;
-  /** Whose range it is, when there are several. */
+  /** Chooses the worker, when several are stacked. */
   readonly choice: ReactNode;
-  /** In the worker's own time, as what it is asked to show. */
+  /** In the worker's own time. */
   readonly range: TimeRange;
   /** Keys of the tracks that it was dragged over, as the server names them; null for all. */
   readonly over: readonly string[] | null;
-  /** The same range as Chrome JSON: its address, and what to call it. */
-  readonly cut: Cut;
+  /** The same range as Chrome JSON: its address, title and file name. */
+  readonly perfetto: PerfettoExport;
   readonly onAllTracks: () => void;
   readonly onGaps: () => void;
   readonly onShow: (range: TimeRange) => void;
@@ -35,33 +36,33 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export interface Cut {
+export interface PerfettoExport {
   readonly query: Query;
   readonly title: string;
   readonly fileName: string;
 }
 
-export function RangePanel({ trace, tracks, choice, range, over, cut, onAllTracks, onGaps, onShow, onSelect, onExport, onClose }: Props) {
+export function RangePanel({ trace, tracks, choice, range, over, perfetto, onAllTracks, onGaps, onShow, onSelect, onExport, onClose }: Props) {
   const answer = useAnswer<TimelineRangeAnswer>("timeline/range", { ...trace, start_ns: range.startNs, end_ns: range.endNs, tracks: over?.join(",") ?? null });
   const summary = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
   return (
     <PanelFrame
       title={`Range of ${formatValue((range.endNs - range.startNs) / 1000, "us")}`}
       onClose={onClose}
-      note={<Over over={over} tracks={tracks} onAllTracks={onAllTracks} />}
+      note={<TracksNote over={over} tracks={tracks} onAllTracks={onAllTracks} />}
       actions={
         <>
           {choice}
           <button type="button" className="button" title="Every view shows only this range" onClick={onSelect}>
             Use as selection
           </button>
-          <button type="button" className="button" title="Fill the screen with it (f)" onClick={() => onShow(range)}>
-            Zoom to it
+          <button type="button" className="button" title="Fit the range to the screen (f)" onClick={() => onShow(range)}>
+            Zoom to range
           </button>
           <button type="button" className="button" title="Chrome JSON of this range; Perfetto and chrome://tracing open it" onClick={onExport}>
             Export
           </button>
-          <OpenInPerfetto {...cut} />
+          <OpenInPerfetto {...perfetto} />
         </>
       }
     >
@@ -78,8 +79,8 @@ interface SummaryProps {
   readonly stale: boolean;
 }
 
-/** Which tracks are summed up, and a way to all of them. */
-function Over({ over, tracks, onAllTracks }: Pick<Props, "over" | "tracks" | "onAllTracks">) {
+/** Which tracks are summed up, and a button for all of them. */
+function TracksNote({ over, tracks, onAllTracks }: Pick<Props, "over" | "tracks" | "onAllTracks">) {
   return (
     <span className="tl-over" role="status">
       <span className="soft" title={over === null ? undefined : titlesOf(over, tracks)}>
@@ -107,13 +108,13 @@ function Summary({ summary, tracks, onGaps, stale }: SummaryProps) {
   return (
     <div className={`tl-columns${stale ? " stale" : ""}`} aria-busy={stale}>
       {summary.categories.length === 0 ? (
-        <p className="soft">Nothing is summed up here: in this range no thread or stream of these tracks has a slice. Steps and counters have no sums.</p>
+        <p className="soft">Nothing to sum up: no thread or stream of these tracks has a slice in this range. Steps and counters are not summed.</p>
       ) : (
         <Categories rows={summary.categories} tracks={tracks} />
       )}
       {summary.gpus.length > 0 && (
         <div>
-          <Gpus rows={summary.gpus} />
+          <Devices rows={summary.gpus} tracks={tracks} />
           {summary.gap_count > 0 && (
             <button type="button" className="button" title="Idle gaps: when, how long, why, and what the host did" onClick={onGaps}>
               Idle gaps: {formatNumber(summary.gap_count)} ▸
@@ -153,11 +154,11 @@ function Categories({ rows, tracks }: { readonly rows: readonly TimelineTimePayl
   );
 }
 
-function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
+function Devices({ rows, tracks }: { readonly rows: readonly TimelineGpuPayload[]; readonly tracks: TimelineTracksAnswer }) {
   const scale = scaleFor("us", Math.max(0, ...rows.map(({ busy_us: busy, idle_us: idle }) => Math.max(busy, idle))));
   return (
     <table className="average tl-top">
-      <caption>GPUs</caption>
+      <caption>Busy and idle time by device</caption>
       <tbody>
         {rows.map((gpu) => {
           const total = gpu.busy_us + gpu.idle_us;
@@ -172,7 +173,7 @@ function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
           return parts.map(([name, us], index) => (
             <tr key={`${gpu.device} ${name}`}>
               <th scope="row">
-                GPU {gpu.device} <span className={index === 0 ? "" : "soft"}>{name}</span>
+                {deviceLabel(tracks, gpu.device)} <span className={index === 0 ? "" : "soft"}>{name}</span>
               </th>
               <td title={exactValue(us, "us")}>{withUnit(us, scale, "us")}</td>
               <td className="soft">{share(us)}</td>

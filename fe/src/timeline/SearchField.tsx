@@ -1,4 +1,4 @@
-/** Finds names on the timeline: how many, which of them, and from one to the next. */
+/** The search field: number of hits, the current one, and buttons to the previous and next. */
 import { useEffect, useState, type RefObject } from "react";
 
 import { formatNumber } from "../lib/format";
@@ -8,9 +8,9 @@ interface Props {
   readonly field: RefObject<HTMLInputElement | null>;
   readonly text: string;
   readonly result: StackResult | null;
-  /** How many are searched. */
+  /** How many workers are searched. */
   readonly workers: number;
-  /** What was typed; with a direction, to go to a hit of it. */
+  /** Called with the typed text; with a direction, to go to a hit of it. */
   readonly onSearch: (text: string, direction: 1 | -1 | null) => void;
   readonly onStep: (direction: 1 | -1) => void;
   /** Back to the tracks. */
@@ -21,10 +21,10 @@ const TYPING_MS = 250;
 
 export function SearchField({ field, text, result, workers, onSearch, onStep, onLeave }: Props) {
   const [typed, setTyped] = useState(text);
-  const [asked, setAsked] = useState(text);
-  if (asked !== text) {
+  const [addressText, setAddressText] = useState(text);
+  if (addressText !== text) {
     // The address changed from outside: a link, or back.
-    setAsked(text);
+    setAddressText(text);
     setTyped(text);
   }
   useEffect(() => {

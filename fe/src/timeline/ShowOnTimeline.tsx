@@ -1,8 +1,8 @@
 /** From a row or a finding of another view to the timeline. */
-import type { TimelineSpot } from "../lib/evidence";
+import type { TimelineRange } from "../lib/evidence";
 import type { Params } from "../state/address";
 import { ViewLink } from "../ui/ViewLink";
-import { findOnTimeline, placeOnTimeline } from "./link";
+import { findOnTimeline, rangeOnTimeline } from "./link";
 
 export function ShowOnTimeline({ name }: { readonly name: string }) {
   return (
@@ -12,12 +12,12 @@ export function ShowOnTimeline({ name }: { readonly name: string }) {
   );
 }
 
-/** The worst of a finding: zoomed to and marked, on the timeline of the worker it is about. */
-export function SpotOnTimeline({ spot }: { readonly spot: TimelineSpot }) {
-  const worker: Params = spot.worker === null ? {} : { worker: spot.worker };
+/** The worst occurrence of a finding: zoomed to and marked, on the timeline of its worker. */
+export function ShowRangeOnTimeline({ range }: { readonly range: TimelineRange }) {
+  const worker: Params = range.worker === null ? {} : { worker: range.worker };
   return (
-    <ViewLink view="timeline" params={{ ...worker, ...placeOnTimeline(spot, spot.slice) }} title="Zoom to the worst of it on the timeline">
-      Show on timeline{spot.worker !== null && ` of ${spot.worker}`}
+    <ViewLink view="timeline" params={{ ...worker, ...rangeOnTimeline(range, range.slice) }} title="Zoom to the worst occurrence on the timeline">
+      Show on timeline{range.worker !== null && ` of ${range.worker}`}
     </ViewLink>
   );
 }

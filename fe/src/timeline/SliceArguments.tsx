@@ -1,4 +1,4 @@
-/** The arguments of a slice: those of the trace at once, all that the file has when it was read again. */
+/** The arguments of a slice: those of the trace at once, all of the file after it was read again. */
 import { useState } from "react";
 
 import type { Query } from "../api/client";
@@ -8,8 +8,11 @@ import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { CopyButton } from "../ui/CopyButton";
 import { Fact } from "./PanelFrame";
-import { FIRST_CHARS, listedArguments } from "./recordedArguments";
+
 import { argumentsOf } from "./sliceFacts";
+
+/** A longer value is shortened to this at first. */
+const FIRST_CHARS = 400;
 
 interface Props {
   readonly trace: Query;
@@ -34,7 +37,7 @@ export function SliceArguments({ trace, detail }: Props) {
   );
 }
 
-/** What the file has besides; everything it has on demand. */
+/** Further arguments in the file; all of them on demand. */
 function Recorded({ trace, id }: { readonly trace: Query; readonly id: number }) {
   const [all, setAll] = useState(false);
   const answer = useAnswer<SliceArgumentsAnswer>(`slice/${id}/arguments`, trace);
@@ -50,16 +53,17 @@ function Recorded({ trace, id }: { readonly trace: Query; readonly id: number })
   if (problem !== null) {
     return (
       <p className="soft" role="status">
-        Other arguments cannot be told. {visibleText(problem.message)} {problem.hint}
+        Other arguments are not available. {visibleText(problem.message)} {problem.hint}
       </p>
     );
   }
-  const { listed, hidden } = listedArguments(recorded, all);
+  const listed = all ? recorded : recorded.filter(({ in_model: isKnown }) => !isKnown);
+  const hidden = recorded.length - listed.length;
   return (
     <>
       {listed.length > 0 && (
         <>
-          <h3>{all ? "As the file has them" : "Also in the file"}</h3>
+          <h3>{all ? "As in the file" : "Also in the file"}</h3>
           <dl className="facts">
             {listed.map((argument) => (
               <Fact key={argument.name} title={visibleText(argument.name)}>
@@ -72,20 +76,20 @@ function Recorded({ trace, id }: { readonly trace: Query; readonly id: number })
       {count > recorded.length && <p className="soft">and {formatNumber(count - recorded.length)} more in the file</p>}
       {(hidden > 0 || all) && (
         <button type="button" className="button quiet" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? "Only the others" : `All ${formatNumber(recorded.length)} as the file has them`}
+          {all ? "Only those not above" : `All ${formatNumber(recorded.length)} as in the file`}
         </button>
       )}
-      {count === 0 && <p className="soft">The file has no arguments for it.</p>}
+      {count === 0 && <p className="soft">The file has no arguments of this slice.</p>}
     </>
   );
 }
 
-/** A long value begins short; what the server cut is said. */
+/** A long value is shortened at first; a value that the server truncated says so. */
 function Value({ argument: { text, chars } }: { readonly argument: RecordedArgumentPayload }) {
   const [whole, setWhole] = useState(false);
   if (text === null) {
     return (
-      <span className="soft" title="Values that may be secret are not shown, nor those of more than a million characters. The download of the file has them.">
+      <span className="soft" title="Values that may be secret, or are longer than a million characters, are not shown. The downloaded file has them.">
         not shown
       </span>
     );

@@ -1,4 +1,4 @@
-/** What a slice is linked to: what launched it, what it is in, what it holds. */
+/** The slices that a slice is linked to: its launch, its parent, its children. */
 import type { LinkedPayload, SliceLinksPayload, SlicePayload } from "../generated/schema";
 import { formatNumber } from "../lib/format";
 import { namesOf, shownName } from "../lib/names";
@@ -7,7 +7,7 @@ import { visibleText } from "../lib/visibleText";
 import { useNameMode } from "../state/nameMode";
 import { Fact } from "./PanelFrame";
 
-/** What `/slice` tells of relations, in words; those of a launch come from both sides. */
+/** Titles of the relations in `/slice`; a launch is listed on both its ends. */
 const RELATIONS: readonly (readonly [keyof SliceLinksPayload, string])[] = [
   ["launch", "Launched by"],
   ["owner", "Operator"],

@@ -1,4 +1,4 @@
-/** Everything about the selected slice: times, arguments, call stack, and where its arrows lead. */
+/** Everything about the selected slice: times, arguments, call stack, and the slices its arrows lead to. */
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
 import type { SliceAnswer, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
@@ -20,12 +20,12 @@ import "./panels.css";
 
 interface Props {
   readonly trace: Query;
-  /** Whose slice it is, when there are several. */
+  /** The worker of the slice, when several are stacked. */
   readonly worker: string | null;
   readonly id: number;
   /** Trace time of the first slice. */
   readonly originUs: number;
-  /** Whether the trace tells of device work. */
+  /** Its arrows and neighbours of the same name; null while they load. */
   readonly flows: TimelineFlowsAnswer | null;
   /** "12 % of ProfilerStep#5". */
   readonly share: string | null;
@@ -56,8 +56,8 @@ export function SlicePanel({ trace, worker, id, originUs, flows, share, onGo, on
       note={<CopyName detail={detail} />}
       actions={
         <>
-          <Step label="Previous of this name" text="[" slice={siblings?.previous ?? null} onGo={onGo} />
-          <Step label="Next of this name" text="]" slice={siblings?.next ?? null} onGo={onGo} />
+          <Step label="Previous with this name" text="[" slice={siblings?.previous ?? null} onGo={onGo} />
+          <Step label="Next with this name" text="]" slice={siblings?.next ?? null} onGo={onGo} />
           <RowLinks detail={detail} />
         </>
       }
@@ -83,7 +83,7 @@ function Step({ label, text, slice, onGo }: { readonly label: string; readonly t
   );
 }
 
-/** Where the same name stands in other views. */
+/** Links to the same name in other views. */
 function RowLinks({ detail }: { readonly detail: SlicePayload }) {
   const name = detail.name ?? "";
   const view = VIEW_OF[detail.category];
@@ -104,12 +104,12 @@ const VIEW_OF: Readonly<Record<string, string>> = {
   module: "modules",
 };
 
-/** The full name, and the short one where that is another. */
+/** Copies the full name, and the short one where it differs. */
 function CopyName({ detail: { name, short_name: short } }: { readonly detail: SlicePayload }) {
   if (name === null) return null;
   return (
     <>
-      <CopyButton text={name} label="Copy name" title="Copy name, whole, as it was recorded" />
+      <CopyButton text={name} label="Copy name" title="Copy the full recorded name" />
       {short !== null && short !== name && <CopyButton text={short} label="Copy short" title="Copy short name" />}
     </>
   );

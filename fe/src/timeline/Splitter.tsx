@@ -1,13 +1,13 @@
-/** The line between two parts of the page, dragged or moved by arrow keys; a double click lets the page decide again. */
+/** The line between two parts of the page, dragged or moved by arrow keys; a double click resets it. */
 import { useRef, type KeyboardEvent, type PointerEvent } from "react";
 
 import type { Size } from "./sizes";
 
 interface Props {
   readonly label: string;
-  /** Which way the line runs. */
+  /** Direction of the line. */
   readonly orientation: "vertical" | "horizontal";
-  /** Of the part before it (vertical) or after it (horizontal). */
+  /** Size of the part before it (vertical) or after it (horizontal). */
   readonly px: number;
   readonly size: Size;
   readonly onResize: (px: number | null) => void;
@@ -19,7 +19,7 @@ const LONG_STEP_PX = 80;
 export function Splitter({ label, orientation, px, size, onResize }: Props) {
   const from = useRef<{ readonly at: number; readonly px: number } | null>(null);
   const isVertical = orientation === "vertical";
-  const placeOf = (event: PointerEvent) => (isVertical ? event.clientX : -event.clientY);
+  const coordinateOf = (event: PointerEvent) => (isVertical ? event.clientX : -event.clientY);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.shiftKey ? LONG_STEP_PX : STEP_PX;
     const [more, less] = isVertical ? ["ArrowRight", "ArrowLeft"] : ["ArrowUp", "ArrowDown"];
@@ -38,15 +38,15 @@ export function Splitter({ label, orientation, px, size, onResize }: Props) {
       aria-valuemin={size.minPx}
       aria-valuemax={size.maxPx}
       tabIndex={0}
-      title={`${label}: drag, or arrow keys; double click for the usual size`}
+      title={`${label}: drag or use arrow keys; double-click to reset`}
       onKeyDown={onKeyDown}
       onDoubleClick={() => onResize(null)}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
-        from.current = { at: placeOf(event), px };
+        from.current = { at: coordinateOf(event), px };
       }}
       onPointerMove={(event) => {
-        if (from.current !== null) onResize(from.current.px + placeOf(event) - from.current.at);
+        if (from.current !== null) onResize(from.current.px + coordinateOf(event) - from.current.at);
       }}
       onPointerUp={() => (from.current = null)}
       onPointerCancel={() => (from.current = null)}

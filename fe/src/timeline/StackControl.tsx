@@ -7,7 +7,7 @@ import { formatStack } from "./link";
 import { MAX_STACKED } from "./stack";
 
 interface Props {
-  /** The one the page is about: always there, first. */
+  /** The worker of the page: always stacked, first. */
   readonly worker: string;
   /** The others of the run with a trace of the same span. */
   readonly others: readonly string[];
@@ -23,12 +23,12 @@ export function StackControl({ worker, others, stacked }: Props) {
   );
 }
 
-/** Beyond this many workers a field narrows them. */
+/** With more workers there is a field to filter them. */
 const FILTER_FROM = 12;
 
 function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDone: () => void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(stacked));
-  const [wanted, setWanted] = useState("");
+  const [filter, setFilter] = useState("");
   const isFull = chosen.size + 1 >= MAX_STACKED;
   const toggle = (name: string, isOn: boolean) => {
     const next = new Set(chosen);
@@ -36,7 +36,7 @@ function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDon
     else next.delete(name);
     setChosen(next);
   };
-  // Moments on screen count from the earliest worker: they mean others in another stack.
+  // Times on screen count from the earliest worker: they change meaning with the stack.
   const apply = (names: readonly string[]) => {
     navigate({ stack: formatStack(names), on: null, slice: null, at: null, range: null, open: null, shut: null, pin: null, order: null });
     onDone();
@@ -49,20 +49,20 @@ function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDon
         apply(others.filter((name) => chosen.has(name)));
       }}
     >
-      {others.length > FILTER_FROM && <input className="field" placeholder="Which workers" aria-label="Which workers" value={wanted} onChange={({ target }) => setWanted(target.value)} />}
+      {others.length > FILTER_FROM && <input className="field" placeholder="Filter workers" aria-label="Filter workers" value={filter} onChange={({ target }) => setFilter(target.value)} />}
       <div className="tl-stack-list">
         <label>
           <input type="checkbox" checked disabled /> {worker}
         </label>
         {others
-          .filter((name) => name.toLowerCase().includes(wanted.toLowerCase()))
+          .filter((name) => name.toLowerCase().includes(filter.toLowerCase()))
           .map((name) => (
             <label key={name}>
               <input type="checkbox" checked={chosen.has(name)} disabled={isFull && !chosen.has(name)} onChange={({ target }) => toggle(name, target.checked)} /> {name}
             </label>
           ))}
       </div>
-      <small className="soft">At most {MAX_STACKED} at once, aligned on the ends of their collectives.</small>
+      <small className="soft">At most {MAX_STACKED} workers, aligned on the ends of their collectives.</small>
       <span className="tl-stack-buttons">
         <button type="submit" className="button">
           Show

@@ -9,7 +9,7 @@ import { NAMES_WIDTH, useSize } from "./sizes";
 import { Splitter } from "./Splitter";
 import type { Stage } from "./stage";
 import { TrackFilter } from "./TrackFilter";
-import { TrackHeads } from "./TrackHeads";
+import { TrackHeaders } from "./TrackHeaders";
 import type { Arranging } from "./useArranging";
 import { useStage } from "./useStage";
 import "./heads.css";
@@ -17,7 +17,7 @@ import "./heads.css";
 interface Props {
   readonly stage: Stage | null;
   readonly stageRef: RefObject<HTMLDivElement | null>;
-  readonly headsRef: RefObject<HTMLDivElement | null>;
+  readonly headersRef: RefObject<HTMLDivElement | null>;
   readonly layout: Layout;
   readonly arrangement: Arrangement;
   readonly arranging: Arranging;
@@ -25,7 +25,7 @@ interface Props {
 
 const NAMES_PX = 220;
 
-export function StageFrame({ stage, stageRef, headsRef, layout, arrangement, arranging }: Props) {
+export function StageFrame({ stage, stageRef, headersRef, layout, arrangement, arranging }: Props) {
   const [namesPx, setNamesPx] = useSize(NAMES_WIDTH);
   const descriptionId = useId();
   const widthPx = namesPx ?? NAMES_PX;
@@ -33,8 +33,8 @@ export function StageFrame({ stage, stageRef, headsRef, layout, arrangement, arr
     <div className="tl-frame" style={{ "--tl-names": `${widthPx}px` } as CSSProperties}>
       <div className="tl-heads">
         <TrackFilter filter={arrangement.filter} onFilter={arranging.onFilter} onFoldAll={arranging.onFoldAll} />
-        <TrackHeads stage={stage} layout={layout} arranging={arranging} headsRef={headsRef} />
-        {layout.rows.length === 0 && <p className="tl-none soft">No track has that in its name.</p>}
+        <TrackHeaders stage={stage} layout={layout} arranging={arranging} headersRef={headersRef} />
+        {layout.rows.length === 0 && <p className="tl-none soft">No track matches the filter.</p>}
       </div>
       <Splitter label="Width of the names" orientation="vertical" px={widthPx} size={NAMES_WIDTH} onResize={setNamesPx} />
       <div ref={stageRef} className="tl-stage" tabIndex={0} role="application" aria-roledescription="timeline" aria-label="Timeline" aria-describedby={descriptionId} aria-keyshortcuts="ArrowRight w s a d f z / ?">
@@ -43,16 +43,16 @@ export function StageFrame({ stage, stageRef, headsRef, layout, arrangement, arr
       </div>
       {stage !== null && <ScrollBar stage={stage} heightPx={layout.heightPx} />}
       <p id={descriptionId} hidden>
-        Slices of time on {layout.tracks.length} tracks. Arrow keys select the first slice on screen and walk from it to others; w and s zoom, a and d move, Enter leads to the panel, question mark lists all keys.
+        Slices of time on {layout.tracks.length} tracks. Arrow keys select the first slice on screen and move from it to others; w and s zoom, a and d move, Enter goes to the panel, question mark lists all keys.
       </p>
       <Announcements />
     </div>
   );
 }
 
-/** What keeps the picture from being as fine as it should be. */
+/** Why the picture is coarser than it should be. */
 function Busy({ stage }: { readonly stage: Stage }) {
-  const text = useStage(stage, ({ loader }) => (loader.failure !== null ? `${loader.failure.message} Asking again …` : ""));
+  const text = useStage(stage, ({ loader }) => (loader.failure !== null ? `${loader.failure.message} Retrying …` : ""));
   return text === "" ? null : (
     <div className="tl-busy" role="status">
       {text}
@@ -60,7 +60,7 @@ function Busy({ stage }: { readonly stage: Stage }) {
   );
 }
 
-/** A scroll bar beside the stage: the stage itself does not scroll, so that canvas and headers stay together. */
+/** A scroll bar next to the stage: the stage itself does not scroll, so that canvas and headers stay aligned. */
 function ScrollBar({ stage, heightPx }: { readonly stage: Stage; readonly heightPx: number }) {
   const bar = useRef<HTMLDivElement>(null);
   const scrollPx = useStage(stage, (now) => now.scrollPx);

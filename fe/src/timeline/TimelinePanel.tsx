@@ -7,29 +7,29 @@ import { showRange } from "./commands";
 import { gapScopeOf } from "./gapRows";
 import { GapsPanel } from "./GapsPanel";
 import { asSelection } from "./link";
-import { RangePanel, type Cut } from "./RangePanel";
+import { RangePanel, type PerfettoExport } from "./RangePanel";
 import { parseOver } from "./rangeTracks";
 import { SlicePanel } from "./SlicePanel";
 import { fromPart, inPart, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
 import type { FollowedSlice } from "./useFollowedSlice";
-import type { Place } from "./usePlace";
+import type { TimelineState } from "./useTimelineState";
 import type { TimeRange } from "./viewport";
-import { place as write } from "./visit";
+import { writeAddress } from "./visit";
 
 interface Props {
   readonly stage: Stage | null;
   readonly stack: Stack;
-  readonly place: Place;
+  readonly state: TimelineState;
   readonly followed: FollowedSlice;
   readonly target: Target;
 }
 
 export function TimelinePanel(props: Props) {
-  const { stage, stack, place, followed, target } = props;
+  const { stage, stack, state, followed, target } = props;
   const { gaps, range: rangeText, over } = useParams() as Record<string, string | undefined>;
-  const { sliceId, range, active } = place;
+  const { sliceId, range, active } = state;
   if (sliceId !== null) return <Selected {...props} id={sliceId} />;
   const choice = stack.parts.length > 1 && <WorkerChoice stack={stack} active={active} />;
   const show = (next: TimeRange) => stage !== null && showRange(stage, fromPart(active, next));
@@ -38,15 +38,16 @@ export function TimelinePanel(props: Props) {
     return (
       <GapsPanel
         trace={active.query}
+        tracks={active.tracks}
         choice={choice}
         stage={stage}
         scope={scope}
         range={range}
         inWorker={(shown) => inPart(active, shown)}
-        onScope={(next) => write({ gaps: next })}
+        onScope={(next) => writeAddress({ gaps: next })}
         onShow={show}
         onGo={followed.go}
-        onClose={() => write({ gaps: null })}
+        onClose={() => writeAddress({ gaps: null })}
       />
     );
   }
@@ -58,19 +59,19 @@ export function TimelinePanel(props: Props) {
       choice={choice}
       range={inPart(active, range)}
       over={parseOver(over, rangeText)}
-      cut={cutOf(range, active, target)}
-      onAllTracks={() => write({ over: null })}
-      onGaps={() => write({ gaps: "range" })}
+      perfetto={perfettoExport(range, active, target)}
+      onAllTracks={() => writeAddress({ over: null })}
+      onGaps={() => writeAddress({ gaps: "range" })}
       onShow={show}
       onSelect={() => navigate({ steps: null, range: null, over: null, ...asSelection(range, stack.originUs) })}
-      onExport={() => saveCut(range, active, target)}
-      onClose={() => write({ range: null, over: null })}
+      onExport={() => savePerfettoExport(range, active, target)}
+      onClose={() => writeAddress({ range: null, over: null })}
     />
   );
 }
 
-function Selected({ stage, stack, place, followed, id }: Props & { readonly id: number }) {
-  const { active } = place;
+function Selected({ stage, stack, state, followed, id }: Props & { readonly id: number }) {
+  const { active } = state;
   const { slice } = followed;
   const share = stage === null || slice === null ? null : shareOfStep(stage, slice.track, slice.start_ns, slice.start_ns + slice.dur_ns);
   const isStacked = (worker: string) => stack.parts.some((part) => part.worker === worker);
@@ -85,19 +86,19 @@ function Selected({ stage, stack, place, followed, id }: Props & { readonly id: 
       share={share}
       onGo={followed.go}
       onPeer={onPeer}
-      onClose={() => write({ slice: null })}
+      onClose={() => writeAddress({ slice: null })}
     />
   );
 }
 
-/** Whose range is summed up. */
+/** Chooses the worker of the summary. */
 function WorkerChoice({ stack, active }: { readonly stack: Stack; readonly active: StackPart }) {
   return (
     <select
       className="field"
-      aria-label="Worker that is summed up"
+      aria-label="Worker of the summary"
       value={active.worker}
-      onChange={({ target }) => write({ on: target.value === stack.parts[0].worker ? null : target.value, over: null })}
+      onChange={({ target }) => writeAddress({ on: target.value === stack.parts[0].worker ? null : target.value, over: null })}
     >
       {stack.parts.map(({ worker }) => (
         <option key={worker} value={worker}>
@@ -108,16 +109,16 @@ function WorkerChoice({ stack, active }: { readonly stack: Stack; readonly activ
   );
 }
 
-/** A range on screen as `/perfetto` cuts it out of a worker's trace. */
-function cutOf(range: TimeRange, part: StackPart, target: Target): Cut {
+/** The parameters of `/perfetto` for a range on screen of a worker's trace. */
+function perfettoExport(range: TimeRange, part: StackPart, target: Target): PerfettoExport {
   const { tracks, query, worker } = part;
   const { startNs, endNs } = inPart(part, range);
   const inside = { startNs: Math.max(0, Math.floor(startNs)), endNs: Math.min(tracks.end_ns, Math.ceil(endNs)) };
-  const asked: Query = { ...query, ...asSelection(inside, tracks.origin_us) };
-  return { query: asked, title: `${target.run.name} ${worker}`, fileName: `${target.run.name}_${worker}_range.json` };
+  const exportQuery: Query = { ...query, ...asSelection(inside, tracks.origin_us) };
+  return { query: exportQuery, title: `${target.run.name} ${worker}`, fileName: `${target.run.name}_${worker}_range.json` };
 }
 
-export function saveCut(range: TimeRange, part: StackPart, target: Target): void {
-  const { fileName, query } = cutOf(range, part, target);
+export function savePerfettoExport(range: TimeRange, part: StackPart, target: Target): void {
+  const { fileName, query } = perfettoExport(range, part, target);
   saveUrl(fileName, apiUrl("perfetto", query));
 }

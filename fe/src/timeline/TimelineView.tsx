@@ -1,4 +1,4 @@
-/** Stage, toolbar and panels of one trace; what they share stands in the address. */
+/** Stage, toolbar and panels of one trace; their common state is in the address. */
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { saveFile } from "../lib/download";
@@ -19,7 +19,7 @@ import { partOf, type Stack } from "./stack";
 import { StackControl } from "./StackControl";
 import type { Stage } from "./stage";
 import { StageFrame } from "./StageFrame";
-import { saveCut, TimelinePanel } from "./TimelinePanel";
+import { savePerfettoExport, TimelinePanel } from "./TimelinePanel";
 import { KeyHelp, Toolbar } from "./Toolbar";
 import { useAddressedViewport } from "./useAddressedViewport";
 import { useAnnouncedSlice } from "./useAnnouncedSlice";
@@ -29,48 +29,48 @@ import { useFind } from "./useFind";
 import { useFollowedSlice } from "./useFollowedSlice";
 import { useIterations } from "./useIterations";
 import { useGestures, useMountedStage, useTheming } from "./useMountedStage";
-import { usePlace, type Place } from "./usePlace";
 import { useTimelineKeys } from "./useTimelineKeys";
-import { useVisit, place as write } from "./visit";
+import { useTimelineState, type TimelineState } from "./useTimelineState";
+import { useVisit, writeAddress } from "./visit";
 import "./timeline.css";
 
 interface Props {
   readonly stack: Stack;
   readonly target: Target;
   /** Workers of the run that could be stacked. */
-  readonly fellows: readonly string[];
-  /** What keeps wanted workers from being stacked. */
+  readonly otherWorkers: readonly string[];
+  /** Why requested workers are not stacked. */
   readonly problems: readonly string[];
 }
 
-export function TimelineView({ stack, target, fellows, problems }: Props) {
-  const place = usePlace(stack);
-  const { folding, arrangement, layout, mode, active, sliceId, selection, placed } = place;
+export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
+  const state = useTimelineState(stack);
+  const { folding, arrangement, layout, mode, active, sliceId, selection, hasInitialViewport } = state;
   useVisit();
-  const { stage, stageRef, headsRef } = useMountedStage(stack);
-  const followed = useFollowedSlice(stage, stack, active, place, sliceId, placed);
-  const find = useFind(stack, active, sliceId, followed, placed);
+  const { stage, stageRef, headersRef } = useMountedStage(stack);
+  const followed = useFollowedSlice(stage, stack, active, state, sliceId, hasInitialViewport);
+  const find = useFind(stack, active, sliceId, followed, hasInitialViewport);
   const names = useNameMode();
   const iterations = useIterations(stack.parts[0]);
   const path = useCriticalPath(stage, stack.parts[0]);
-  const onPath = () => write({ path: path.isOn ? null : "on" });
+  const onPath = () => writeAddress({ path: path.isOn ? null : "on" });
   useAnnouncedSlice(stack, names, followed.slice);
   const arranging = useArranging(stack, layout, folding, arrangement);
   const searchField = useRef<HTMLInputElement>(null);
   const slot = useRef<HTMLDivElement>(null);
   const focusStage = () => stageRef.current?.focus({ preventScroll: true });
   const [dragMode, setDragMode] = useState<DragMode>("range");
-  const [dragged, setDragged] = useState<Pick<Place, "range" | "over"> | null>(null);
+  const [dragged, setDragged] = useState<Pick<TimelineState, "range" | "over"> | null>(null);
   const [helpOpen, setHelpOpen] = useState(false);
-  const { range, over } = dragged ?? place;
-  const gaps = gapScopeOf(useParams()["gaps"], place.range !== null);
+  const { range, over } = dragged ?? state;
+  const gaps = gapScopeOf(useParams()["gaps"], state.range !== null);
 
   useEffect(() => {
-    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, path: path.pieces, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations });
-  }, [stage, layout, mode, names, find.found, find.hits, path.pieces, followed.slice, followed.arrows, range, over, selection, iterations]);
+    stage?.update({ layout, mode, names, matches: find.matches, hits: find.hits, path: path.pieces, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations });
+  }, [stage, layout, mode, names, find.matches, find.hits, path.pieces, followed.slice, followed.arrows, range, over, selection, iterations]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
-  useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
+  useAddressedViewport(stage, state.at, state.range ?? (state.isSelecting ? undefined : selected));
   useGestures(stage, {
     dragMode: () => dragMode,
     onRange: (next, done, draggedOver) => {
@@ -80,14 +80,14 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
       setDragged(done ? null : { range: next, over: keysOnScreen(chosen, prefix) });
       if (!done || next.endNs <= next.startNs) return;
       const marked = formatRange(next);
-      write({ range: marked, over: formatOver(marked, chosen), slice: null, gaps: null, on: worker === stack.parts[0].worker ? null : worker });
+      writeAddress({ range: marked, over: formatOver(marked, chosen), slice: null, gaps: null, on: worker === stack.parts[0].worker ? null : worker });
     },
     onPick: (hit) => stage !== null && pickBox(stage, hit, followed.pick),
     onZoom: (hit) => stage !== null && zoomToBox(stage, hit),
   });
   const onCommand = (command: Command) => {
     if (stage === null) return;
-    const clear = () => (helpOpen ? setHelpOpen(false) : write(sliceId !== null ? { slice: null } : gaps !== null ? { gaps: null } : { range: null, over: null }));
+    const clear = () => (helpOpen ? setHelpOpen(false) : writeAddress(sliceId !== null ? { slice: null } : gaps !== null ? { gaps: null } : { range: null, over: null }));
     const focusPanel = () => slot.current?.focus({ preventScroll: true });
     runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), focusPanel, onPin: arranging.onPin, onPath, clear });
   };
@@ -103,28 +103,28 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         helpOpen={helpOpen}
         search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} onLeave={focusStage} />}
         levels={<LevelsControl stack={stack} />}
-        stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
-        onMode={(next) => write({ colors: next === "name" ? "name" : null })}
+        stacking={<StackControl worker={stack.parts[0].worker} others={otherWorkers} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
+        onMode={(next) => writeAddress({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}
         onHelp={setHelpOpen}
         onWhole={() => onCommand("whole")}
         onPicture={() => stage !== null && void savePicture(stage, target)}
-        onExport={() => stage !== null && saveCut(stage.viewport, active, target)}
-        onGaps={() => write({ gaps: gaps === null ? (place.range === null ? "trace" : "range") : null, slice: null })}
+        onExport={() => stage !== null && savePerfettoExport(stage.viewport, active, target)}
+        onGaps={() => writeAddress({ gaps: gaps === null ? (state.range === null ? "trace" : "range") : null, slice: null })}
         gapsOpen={gaps !== null && sliceId === null}
         onPath={onPath}
         pathOn={path.isOn}
       />
-      {[...problems, ...(place.problem === null ? [] : [place.problem]), ...(path.problem === null ? [] : [path.problem])].map((problem) => (
+      {[...problems, ...(state.problem === null ? [] : [state.problem]), ...(path.problem === null ? [] : [path.problem])].map((problem) => (
         <p key={problem} className="tl-warns tl-problem" role="status">
           {problem}
         </p>
       ))}
-      <StageFrame stage={stage} stageRef={stageRef} headsRef={headsRef} layout={layout} arrangement={arrangement} arranging={arranging} />
+      <StageFrame stage={stage} stageRef={stageRef} headersRef={headersRef} layout={layout} arrangement={arrangement} arranging={arranging} />
       {helpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
-      {dragged === null && (sliceId !== null || gaps !== null || place.range !== null) && (
+      {dragged === null && (sliceId !== null || gaps !== null || state.range !== null) && (
         <PanelSlot slot={slot} onLeave={focusStage}>
-          <TimelinePanel stage={stage} stack={stack} place={place} followed={followed} target={target} />
+          <TimelinePanel stage={stage} stack={stack} state={state} followed={followed} target={target} />
         </PanelSlot>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** What stands above the timeline: what is seen, search, how it is drawn, saving. */
+/** The bar above the timeline: visible range, search, colours, saving. */
 import type { ReactNode } from "react";
 
 import type { TimelineCategoryPayload } from "../generated/schema";
@@ -38,26 +38,26 @@ interface Props {
 export function Toolbar(props: Props) {
   const { stage, stack, mode, dragMode } = props;
   const overlapping = stack.parts.reduce((sum, { tracks }) => sum + tracks.overlapping, 0);
-  const leftOut = stack.parts.reduce((sum, { tracks }) => sum + tracks.tracks_left_out, 0);
+  const hiddenTracks = stack.parts.reduce((sum, { tracks }) => sum + tracks.tracks_left_out, 0);
   return (
     <div className="page-head tl-tools">
       <h1>Timeline</h1>
       {stage !== null && <Shown stage={stage} />}
       {overlapping > 0 && (
-        <span className="tl-overlap" title="Slices that overlap others of their track without nesting. None is left out: they have lanes of their own, marked “overlapping”.">
+        <span className="tl-overlap" title="Slices that overlap others of their track without nesting. All are drawn, in separate lanes marked “overlapping”.">
           {formatNumber(overlapping)} overlapping
         </span>
       )}
-      {leftOut > 0 && (
-        <span className="tl-overlap" title="The trace has more tracks than a page can hold. Counters with most points are kept. Overview, operators and kernels count everything.">
-          {formatNumber(leftOut)} tracks not shown
+      {hiddenTracks > 0 && (
+        <span className="tl-overlap" title="The trace has more tracks than the page can show. Counters with the most points are shown. Overview, operators and kernels count everything.">
+          {formatNumber(hiddenTracks)} tracks not shown
         </span>
       )}
       <span style={{ flex: 1 }} />
       {props.search}
       {props.levels}
       {props.stacking}
-      <Segmented label="What dragging does" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Range" : "Move")} onPick={(value) => props.onDragMode(value as DragMode)} />
+      <Segmented label="Drag mode" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Range" : "Move")} onPick={(value) => props.onDragMode(value as DragMode)} />
       <Popover label="Colours ▾" title="What the colours mean">
         {() => (
           <div className="menu">
@@ -66,7 +66,7 @@ export function Toolbar(props: Props) {
           </div>
         )}
       </Popover>
-      <Popover label="Save ▾" title="Save what is seen">
+      <Popover label="Save ▾" title="Save the visible timeline">
         {(close) => (
           <div className="menu">
             <button type="button" className="button" onClick={() => {
@@ -81,16 +81,16 @@ export function Toolbar(props: Props) {
               }}>
               Visible range as Chrome JSON
             </button>
-            <small className="soft">Perfetto and chrome://tracing open the JSON. Nothing is sent anywhere.</small>
+            <small className="soft">Perfetto and chrome://tracing open the JSON. Nothing is uploaded.</small>
           </div>
         )}
       </Popover>
       {stack.parts.some(({ tracks }) => tracks.tracks.some(({ kind }) => kind === "merged")) && (
-        <button type="button" className="button" aria-expanded={props.gapsOpen} title="When GPUs ran nothing, and why" onClick={props.onGaps}>
+        <button type="button" className="button" aria-expanded={props.gapsOpen} title="When devices were idle, and why" onClick={props.onGaps}>
           Idle gaps
         </button>
       )}
-      <button type="button" className="button" aria-pressed={props.pathOn} title="Frame what the step waited for at each moment (c)" onClick={props.onPath}>
+      <button type="button" className="button" aria-pressed={props.pathOn} title="Highlight the critical path of the step (c)" onClick={props.onPath}>
         Critical path
       </button>
       <button type="button" className="button" title="The whole trace (0)" onClick={props.onWhole}>

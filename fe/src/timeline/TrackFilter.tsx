@@ -1,4 +1,4 @@
-/** Above the names of the tracks: which of them are shown, and all of them opened or closed at once. */
+/** The corner above the names of the tracks: a filter, and buttons that open or close all. */
 import { useEffect, useState } from "react";
 
 import { MAX_FILTER } from "./arrangement";
@@ -31,7 +31,7 @@ export function TrackFilter({ filter, onFilter, onFoldAll }: Props) {
         type="search"
         className="field"
         placeholder="Filter tracks"
-        aria-label="Only tracks with this in their names"
+        aria-label="Filter tracks by name"
         maxLength={MAX_FILTER}
         value={typed}
         onChange={({ target }) => setTyped(target.value)}

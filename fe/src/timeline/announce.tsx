@@ -1,26 +1,26 @@
-/** What a reader who does not see the canvas is told: selections, zooms, what became of tracks. */
+/** Announcements for screen readers: selections, zooms, changes of tracks. */
 import { useSyncExternalStore } from "react";
 
-let said = "";
-let saidMs = -Infinity;
-let waiting = 0;
-/** So long a sentence is not cut short by news of less weight. */
-const HEARD_MS = 1000;
+let current = "";
+let announcedMs = -Infinity;
+let timer = 0;
+/** A sentence is not interrupted by a less important one for this long. */
+const MIN_SPOKEN_MS = 1000;
 const listeners = new Set<() => void>();
 
-/** Says a sentence once the page has nothing else to say. */
+/** Announces a sentence, politely: after what the screen reader is speaking. */
 export function announce(sentence: string): void {
-  clearTimeout(waiting);
-  saidMs = performance.now();
-  // The same sentence again is news as well: told apart by a blank nobody hears.
-  said = sentence === said ? `${sentence}\u00a0` : sentence;
+  clearTimeout(timer);
+  announcedMs = performance.now();
+  // A repeated sentence is announced as well: a blank that is not spoken makes it differ.
+  current = sentence === current ? `${sentence}\u00a0` : sentence;
   for (const listener of listeners) listener();
 }
 
-/** Says what is of less weight when the last sentence was heard, unless another one follows until then. */
-export function announceAside(sentence: string): void {
-  clearTimeout(waiting);
-  waiting = window.setTimeout(() => announce(sentence), Math.max(0, saidMs + HEARD_MS - performance.now()));
+/** Announces a less important sentence after the last one was spoken, unless another one follows until then. */
+export function announceLater(sentence: string): void {
+  clearTimeout(timer);
+  timer = window.setTimeout(() => announce(sentence), Math.max(0, announcedMs + MIN_SPOKEN_MS - performance.now()));
 }
 
 function subscribe(listener: () => void): () => void {
@@ -29,7 +29,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 export function Announcements() {
-  const text = useSyncExternalStore(subscribe, () => said);
+  const text = useSyncExternalStore(subscribe, () => current);
   return (
     <div className="tl-said" aria-live="polite">
       {text}

@@ -16,7 +16,7 @@ function drawn(heightPx: number, topPx: number, clip: { topPx: number; bottomPx:
   const filled: Filled[] = [];
   const context = { fillStyle: "", setTransform: () => undefined, fillRect: (left: number, top: number, width: number, height: number) => filled.push({ style: context.fillStyle, left, top, width, height }) };
   const renderer = canvasRenderer({ getContext: () => context } as unknown as HTMLCanvasElement);
-  const batch: RectBatch = { count: 1, places: Float32Array.of(0, 1, 3, 20), paints: Uint8Array.of(10, 20, 30, busy), marks: null, version: 1 };
+  const batch: RectBatch = { count: 1, coordinates: Float32Array.of(0, 1, 3, 20), paints: Uint8Array.of(10, 20, 30, busy), marks: null, version: 1 };
   renderer?.begin(100, heightPx, 1, [255, 255, 255]);
   filled.length = 0;
   renderer?.draw({ batch, scalePx: 50, offsetPx: 0, topPx, clip: { leftPx: 0, rightPx: 100, ...clip } });

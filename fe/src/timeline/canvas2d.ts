@@ -14,7 +14,7 @@ function css([red, green, blue]: Rgb): string {
 class CanvasRects implements RectRenderer {
   private background: Rgb = [255, 255, 255];
   private height = 0;
-  /** Texts of colours, made once: building them is most of the work. */
+  /** CSS texts of colours, cached: building them is most of the work. */
   private readonly styles = new Map<number, { full: string; idle: string }>();
 
   constructor(private readonly context: CanvasRenderingContext2D) {}
@@ -30,23 +30,23 @@ class CanvasRects implements RectRenderer {
 
   draw({ batch, scalePx, offsetPx, topPx, clip }: RectDraw): void {
     const { context } = this;
-    const { places, paints, marks } = batch;
+    const { coordinates, paints, marks } = batch;
     const bottomPx = Math.min(clip.bottomPx, this.height);
     for (let index = 0; index < batch.count; index++) {
       const at = index * 4;
       // On whole pixels: neighbours that share one would leave a seam in it.
-      const left = Math.round((places[at] ?? 0) * scalePx + offsetPx);
-      let width = Math.max(Math.round((places[at + 1] ?? 0) * scalePx + offsetPx) - left, MIN_WIDTH_PX);
+      const left = Math.round((coordinates[at] ?? 0) * scalePx + offsetPx);
+      let width = Math.max(Math.round((coordinates[at + 1] ?? 0) * scalePx + offsetPx) - left, MIN_WIDTH_PX);
       if (left > clip.rightPx || left + width < clip.leftPx) continue;
       if (width > GAP_FROM_PX && paints[at + 3] === 255) width -= 1;
-      const top = topPx + (places[at + 2] ?? 0);
-      const height = (places[at + 3] ?? 0) - (places[at + 2] ?? 0);
+      const top = topPx + (coordinates[at + 2] ?? 0);
+      const height = (coordinates[at + 3] ?? 0) - (coordinates[at + 2] ?? 0);
       if (top >= bottomPx || top + height <= clip.topPx) continue;
       const dimmed = marks !== null && marks[index] === 0;
       const { full, idle } = this.style(paints, at, dimmed);
       const shownLeft = Math.max(left, clip.leftPx);
       const shownWidth = Math.min(left + width, clip.rightPx) - shownLeft;
-      // A lane that the edge of the surface cuts is drawn as far as it is seen, like its label.
+      // A lane at the edge of the surface is drawn as far as it is visible, like its label.
       const shownTop = Math.max(top, clip.topPx);
       const shownBottom = Math.min(top + height, bottomPx);
       const level = Math.min(Math.max(top + (height * (255 - (paints[at + 3] ?? 255))) / 255, shownTop), shownBottom);

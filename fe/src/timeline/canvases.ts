@@ -12,18 +12,18 @@ export interface RectSurface {
 export type RendererChoice = "webgl" | "2d" | null;
 
 /** @throws Error where there is no canvas at all. */
-export function makeRectSurface(choice: RendererChoice): RectSurface {
+export function createRectSurface(choice: RendererChoice): RectSurface {
   const canvas = document.createElement("canvas");
   const fast = choice === "2d" ? null : webglRenderer(canvas, choice === "webgl");
-  if (fast !== null) return named(canvas, fast, "webgl");
+  if (fast !== null) return labelled(canvas, fast, "webgl");
   // A canvas that has once given a WebGL context gives no other.
   const other = document.createElement("canvas");
   const slow = canvasRenderer(other);
   if (slow === null) throw new Error("This browser cannot draw on a canvas.");
-  return named(other, slow, "2d");
+  return labelled(other, slow, "2d");
 }
 
-function named(canvas: HTMLCanvasElement, renderer: RectRenderer, kind: string): RectSurface {
+function labelled(canvas: HTMLCanvasElement, renderer: RectRenderer, kind: string): RectSurface {
   canvas.className = "tl-rects";
   canvas.dataset["renderer"] = kind;
   return { canvas, renderer };

@@ -83,26 +83,26 @@ export interface Palette {
   readonly accent: string;
   readonly warn: string;
   /** Colour of a CSS variable. */
-  readonly of: (variable: string) => Rgb;
+  readonly color: (variable: string) => Rgb;
 }
 
 export function readPalette(): Palette {
-  const { of } = chartColors();
+  const { color: cssColor } = chartColors();
   const known = new Map<string, Rgb>();
-  const background = parseColor(of("--surface"));
+  const background = parseColor(cssColor("--surface"));
   return {
     dark: luminance(background) < 0.2,
     background,
-    raised: of("--raised"),
-    surface: of("--surface"),
-    line: of("--line"),
-    lineStrong: of("--line-strong"),
-    text: of("--text"),
-    soft: of("--text-soft"),
-    accent: of("--accent"),
-    warn: of("--warn"),
-    of: (variable) => {
-      const color = known.get(variable) ?? parseColor(of(variable));
+    raised: cssColor("--raised"),
+    surface: cssColor("--surface"),
+    line: cssColor("--line"),
+    lineStrong: cssColor("--line-strong"),
+    text: cssColor("--text"),
+    soft: cssColor("--text-soft"),
+    accent: cssColor("--accent"),
+    warn: cssColor("--warn"),
+    color: (variable) => {
+      const color = known.get(variable) ?? parseColor(cssColor(variable));
       known.set(variable, color);
       return color;
     },

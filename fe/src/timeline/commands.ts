@@ -11,9 +11,9 @@ import type { Stage } from "./stage";
 import type { Find } from "./useFind";
 import type { FollowedSlice } from "./useFollowedSlice";
 import { fitRange, wholeTrace, type Viewport, type TimeRange } from "./viewport";
-import { jumps, place } from "./visit";
+import { markJump, writeAddress } from "./visit";
 
-export interface Surroundings {
+export interface CommandContext {
   readonly stage: Stage;
   readonly followed: FollowedSlice;
   readonly find: Find;
@@ -23,13 +23,13 @@ export interface Surroundings {
   readonly focusPanel: () => void;
   readonly onPin: (track: string) => void;
   readonly onPath: () => void;
-  /** Takes away what is selected last. */
+  /** Clears what was selected last. */
   readonly clear: () => void;
 }
 
 const SCROLL_SHARE = 0.8;
 
-export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, onPath, clear }: Surroundings): void {
+export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, onPath, clear }: CommandContext): void {
   const { slice, flows, pick, go } = followed;
   const whole = slice === null ? null : { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns };
   const goTo = (next: TimelineSlicePayload | null | undefined) => {
@@ -43,7 +43,7 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
     },
     markScreen: () => markRange(stage, stage.viewport),
     undo: () => goBack(stage, stage.zooms.undo(stage.destination), "No zoom to undo."),
-    redo: () => goBack(stage, stage.zooms.redo(stage.destination), "No zoom to do again."),
+    redo: () => goBack(stage, stage.zooms.redo(stage.destination), "No zoom to redo."),
     pin: () => {
       if (slice !== null) onPin(slice.track);
     },
@@ -67,7 +67,7 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
 
 function markRange(stage: Stage, { startNs, endNs }: TimeRange): void {
   const marked = rangeBetween(startNs, endNs, stage.durationNs);
-  place({ range: formatRange(marked), slice: null });
+  writeAddress({ range: formatRange(marked), slice: null });
   announce(`${formatValue((marked.endNs - marked.startNs) / 1000, "us")} marked.`);
 }
 
@@ -78,14 +78,14 @@ function goBack(stage: Stage, to: Viewport | null, otherwise: string): void {
 
 /** Fills the screen with a range; null is the whole trace. */
 export function showRange(stage: Stage, range: TimeRange | null): void {
-  jumps();
+  markJump();
   stage.glide(range === null ? wholeTrace(stage.durationNs) : fitRange(range.startNs, range.endNs, stage.durationNs));
 }
 
-/** A slice is selected, a merged block is zoomed in on, and beside them the selection ends. */
+/** A click on a slice selects it, on a merged block zooms in, and elsewhere clears the selection. */
 export function pickBox(stage: Stage, hit: Hover | null, select: (slice: TimelineSlicePayload) => void): void {
   if (hit?.box == null) {
-    place({ slice: null });
+    writeAddress({ slice: null });
     return;
   }
   const slice = sliceOf(hit);
@@ -94,7 +94,7 @@ export function pickBox(stage: Stage, hit: Hover | null, select: (slice: Timelin
   else if ((boxes.slices[hit.box] ?? 1) > 1) showRange(stage, { startNs: boxes.startNs[hit.box] ?? 0, endNs: boxes.endNs[hit.box] ?? 0 });
 }
 
-/** A double click: a slice fills the screen; beside slices the last zoom is undone. A merged block was zoomed to by the first click. */
+/** A double click: a slice fills the screen; outside slices the last zoom is undone. A merged block was zoomed to by the first click. */
 export function zoomToBox(stage: Stage, hit: Hover | null): void {
   const slice = hit === null ? null : sliceOf(hit);
   if (slice !== null) showRange(stage, { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns });

@@ -50,7 +50,7 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   context.fillText(text, 4, top + 1);
 }
 
-/** Edges stand on whole pixels: areas that meet within one show a seam there. */
+/** Edges lie on whole pixels: areas that meet inside a pixel show a seam there. */
 function drawStairs(context: Context, scene: Scene, piece: Piece, stairs: Stairs, top: number, height: number, maximum: number): void {
   const { viewport, widthPx } = scene;
   const yOf = (value: number) => top + height * (1 - Math.min(1, Math.max(0, value / maximum)));

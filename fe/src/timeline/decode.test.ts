@@ -12,14 +12,14 @@ function bodyOf(head: Partial<TimelineHead>, arrays: Readonly<Record<string, rea
   const headBytes = 4092;
   const body = new ArrayBuffer(4 + headBytes + sizes.reduce((sum, size) => sum + size, 0));
   const view = new DataView(body);
-  const places: TimelineHead["arrays"] = {};
+  const descriptors: TimelineHead["arrays"] = {};
   let offset = 4 + headBytes;
   for (const [index, [name, [dtype, values]]] of Object.entries(arrays).entries()) {
-    places[name] = { dtype, offset, length: values.length };
+    descriptors[name] = { dtype, offset, length: values.length };
     values.forEach((value, row) => write(view, dtype, offset + row * BYTES[dtype], value));
     offset += sizes[index] ?? 0;
   }
-  const full = { schema_version: 1, start_ns: 0, end_ns: 100, pixel_ns: 1, bucket_ns: 1, counter_bucket_ns: 1, coarse: false, lanes_left_out: 0, names: [], ...head, arrays: places };
+  const full = { schema_version: 1, start_ns: 0, end_ns: 100, pixel_ns: 1, bucket_ns: 1, counter_bucket_ns: 1, coarse: false, lanes_left_out: 0, names: [], ...head, arrays: descriptors };
   view.setUint32(0, headBytes, true);
   new Uint8Array(body, 4, headBytes).set(new TextEncoder().encode(JSON.stringify(full).padEnd(headBytes)));
   return body;

@@ -1,6 +1,6 @@
 /**
  * The binary answer of `/timeline` (docs/internals.md, "Timeline") as columns. The arrays are views
- * of the body: nothing is parsed but the small JSON head.
+ * of the body: only the small JSON head is parsed.
  */
 import type { TimelineArrayPayload, TimelineHead } from "../generated/schema";
 import { NO_ID, NO_NAME, type Boxes, type Stairs } from "./tile";
@@ -14,7 +14,7 @@ export interface TrackPart {
 export interface Screen {
   readonly head: TimelineHead;
   readonly nameCodes: Uint32Array;
-  /** By number of the track; a track with nothing in the range is not there. */
+  /** By number of the track; a track without slices in the range is missing. */
   readonly parts: ReadonlyMap<number, TrackPart>;
 }
 
@@ -32,7 +32,7 @@ const VIEWS = {
 /** Busy time of a merged block that fills its bucket. */
 const FULL_BUCKET = 32768;
 
-/** @throws RangeError when the body is shorter than its head says. */
+/** @throws RangeError when the body is shorter than its head declares. */
 export function decodeScreen(body: ArrayBuffer): Screen {
   const headBytes = new DataView(body).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 4, headBytes))) as TimelineHead;
@@ -64,7 +64,7 @@ function lanesByTrack(laneTrack: Numbers): Map<number, number[]> {
   return lanes;
 }
 
-function makeBoxes(count: number): Boxes {
+function createBoxes(count: number): Boxes {
   return {
     count,
     startNs: new Float64Array(count),
@@ -79,7 +79,7 @@ function makeBoxes(count: number): Boxes {
 }
 
 export function emptyBoxes(): Boxes {
-  return makeBoxes(0);
+  return createBoxes(0);
 }
 
 function boxesOf(head: TimelineHead, array: (name: string) => Numbers, lanes: readonly number[]): Boxes {
@@ -93,7 +93,7 @@ function boxesOf(head: TimelineHead, array: (name: string) => Numbers, lanes: re
       count += end - first;
     }
   }
-  const boxes = makeBoxes(count);
+  const boxes = createBoxes(count);
   const laneRow = array("lane_row");
   const bucketNs = array("lane_bucket_ns");
   let at = 0;
@@ -167,7 +167,7 @@ function stairsOf(head: TimelineHead, array: (name: string) => Numbers, counter:
   };
 }
 
-/** The same boxes, moved in time; nothing is copied where there is nothing to move. */
+/** The same boxes, moved in time; not copied where the shift is zero. */
 export function shiftBoxes(boxes: Boxes, shiftNs: number): Boxes {
   if (shiftNs === 0) return boxes;
   const moved = (timeNs: number) => timeNs + shiftNs;

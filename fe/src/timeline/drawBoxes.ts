@@ -13,7 +13,7 @@ const GRID_TINT = 0.5;
 export function drawBoxes(renderer: RectRenderer, scene: Scene, ratio: number): void {
   const { viewport, widthPx, heightPx, palette } = scene;
   renderer.begin(widthPx, Math.max(1, heightPx - HEAD_PX), ratio, palette.background);
-  const gridColor = mix(palette.background, palette.of("--line"), GRID_TINT);
+  const gridColor = mix(palette.background, palette.color("--line"), GRID_TINT);
   for (const { timeNs } of ticks(viewport, widthPx)) renderer.line(pxOf(viewport, timeNs, widthPx), gridColor);
   for (const row of scene.rows) drawTrack(renderer, scene, row);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { ApiError } from "../api/client";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
-import { askOf, resultInStack } from "./findInStack";
+import { searchQuery, resultInStack } from "./findInStack";
 import type { Stack, StackPart } from "./stack";
 
 const tracks = { schema_version: 1, trace: { run: "r", worker: "w", span: "1" }, end_ns: 1000, origin_us: 0, slices: 0, overlapping: 0, tracks_left_out: 0, categories: [], groups: [], tracks: [] };
@@ -19,8 +19,8 @@ function slice(id: number, startNs: number): TimelineSlicePayload {
   return { id, name: "gemm", category: 0, track: "t", lane: 0, start_ns: startNs, dur_ns: 5, short_name: null, demangled_name: null };
 }
 
-function answer(hits: readonly TimelineSlicePayload[], before: number, isOwn = false): TimelineSearchAnswer {
-  const after = before + Number(isOwn);
+function answer(hits: readonly TimelineSlicePayload[], before: number, includesOrigin = false): TimelineSearchAnswer {
+  const after = before + Number(includesOrigin);
   const names = [{ name: "gemm", code: 0, count: hits.length, short_name: null, demangled_name: null }];
   return { schema_version: 1, query: "gemm", count: hits.length, position: after, name_count: 1, name_codes: [0], names, hits: [...hits], next: hits[after] ?? null, previous: hits[before - 1] ?? null };
 }
@@ -31,16 +31,16 @@ const stack = stackOfParts(upper, lower);
 
 describe("each worker is asked", () => {
   it("from the start when no slice is selected", () => {
-    expect([upper, lower].map((each) => askOf(stack, each, "gemm", null))).toEqual([
+    expect([upper, lower].map((each) => searchQuery(stack, each, "gemm", null))).toEqual([
       { worker: "a", q: "gemm", from_ns: -1 },
       { worker: "b", q: "gemm", from_ns: -1 },
     ]);
   });
 
   it("in its own time, and of those that begin at once the upper one comes first", () => {
-    expect(askOf(stack, lower, "gemm", { part: upper, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_ns: 200 });
-    expect(askOf(stack, upper, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "a", q: "gemm", from_ns: 301 });
-    expect(askOf(stack, lower, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_slice: 7 });
+    expect(searchQuery(stack, lower, "gemm", { part: upper, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_ns: 200 });
+    expect(searchQuery(stack, upper, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "a", q: "gemm", from_ns: 301 });
+    expect(searchQuery(stack, lower, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_slice: 7 });
   });
 });
 

@@ -1,17 +1,17 @@
 /**
- * One search over all stacked workers: each is asked for its own hits, here they are walked through in the
- * order of the common clock.
+ * One search over all stacked workers: each server answer holds the hits of one worker, here they are merged in
+ * the order of the common clock.
  *
  *     rank 0   |gemm|        |gemm|          1    3
  *     rank 1      |gemm|        |gemm|         2    4
  */
 import { ApiError, type Query } from "../api/client";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
-import { foundOf, type FoundInStack } from "./marks";
+import { answerMatches, type StackMatches } from "./matches";
 import { onScreen, type Stack, type StackPart } from "./stack";
 
-/** The slice that is walked on from. */
-export interface FindPlace {
+/** The slice that next and previous hits are counted from. */
+export interface SearchOrigin {
   readonly part: StackPart;
   readonly id: number;
   /** On screen. */
@@ -28,26 +28,26 @@ export interface StackResult {
   readonly text: string;
   readonly count: number;
   readonly nameCount: number;
-  /** Hits up to and including the place. */
+  /** Number of hits up to and including the origin. */
   readonly position: number;
   /** Workers that did not answer, and why: their hits are missing. */
   readonly problems: readonly string[];
   /** What matches, by worker. */
-  readonly found: FoundInStack;
+  readonly matches: StackMatches;
   /** Of all workers, spread evenly when they are many. */
   readonly hits: readonly TimelineSlicePayload[];
-  /** From the place, around the ends. */
+  /** From the origin, wrapping around at the ends. */
   readonly next: StackHit | null;
   readonly previous: StackHit | null;
 }
 
-/** What a worker is asked: the hits around the place, in its own time. Of hits that begin at once the upper worker's is first. */
-export function askOf(stack: Stack, part: StackPart, text: string, place: FindPlace | null): Query {
-  const ask = { ...part.query, q: text };
-  if (place === null) return { ...ask, from_ns: -1 };
-  if (place.part === part) return { ...ask, from_slice: place.id };
-  const isAbove = stack.parts.indexOf(part) < stack.parts.indexOf(place.part);
-  return { ...ask, from_ns: place.startNs - part.shiftNs + (isAbove ? 1 : 0) };
+/** The query to one worker: its hits around the origin, in its own time. Of hits that begin at the same time the upper worker's is first. */
+export function searchQuery(stack: Stack, part: StackPart, text: string, origin: SearchOrigin | null): Query {
+  const query = { ...part.query, q: text };
+  if (origin === null) return { ...query, from_ns: -1 };
+  if (origin.part === part) return { ...query, from_slice: origin.id };
+  const isAbove = stack.parts.indexOf(part) < stack.parts.indexOf(origin.part);
+  return { ...query, from_ns: origin.startNs - part.shiftNs + (isAbove ? 1 : 0) };
 }
 
 interface PartAnswer {
@@ -56,18 +56,18 @@ interface PartAnswer {
 }
 
 /**
- * What the workers answered, as one.
+ * Merges the answers of the workers.
  *
- * @param asked The workers in the order of the stack, with what they answered or why they did not.
+ * @param results The workers in the order of the stack, each with its answer or error.
  */
-export function resultInStack(asked: readonly { readonly part: StackPart; readonly answer: TimelineSearchAnswer | ApiError }[]): StackResult {
-  const answers = asked.flatMap(({ part, answer }): PartAnswer[] => (answer instanceof ApiError ? [] : [{ part, answer }]));
-  const problems = asked.flatMap(({ part, answer }) => (answer instanceof ApiError ? [`${part.worker}: ${answer.message}`] : []));
-  const sum = (of: (answer: TimelineSearchAnswer) => number) => answers.reduce((total, { answer }) => total + of(answer), 0);
-  const ends = (of: (answer: TimelineSearchAnswer) => TimelineSlicePayload | null | undefined) =>
+export function resultInStack(results: readonly { readonly part: StackPart; readonly answer: TimelineSearchAnswer | ApiError }[]): StackResult {
+  const answers = results.flatMap(({ part, answer }): PartAnswer[] => (answer instanceof ApiError ? [] : [{ part, answer }]));
+  const problems = results.flatMap(({ part, answer }) => (answer instanceof ApiError ? [`${part.worker}: ${answer.message}`] : []));
+  const sum = (pick: (answer: TimelineSearchAnswer) => number) => answers.reduce((total, { answer }) => total + pick(answer), 0);
+  const ends = (pick: (answer: TimelineSearchAnswer) => TimelineSlicePayload | null | undefined) =>
     answers
       .flatMap(({ part, answer }): StackHit[] => {
-        const slice = of(answer);
+        const slice = pick(answer);
         return slice == null ? [] : [{ part, slice: onScreen(part, slice) }];
       })
       .toSorted((one, other) => one.slice.start_ns - other.slice.start_ns);
@@ -78,7 +78,7 @@ export function resultInStack(asked: readonly { readonly part: StackPart; readon
     nameCount: Math.max(names.size, ...answers.map(({ answer }) => answer.name_count)),
     position: sum(({ position }) => position ?? 0),
     problems,
-    found: new Map(answers.map(({ part, answer }) => [part, foundOf(answer)])),
+    matches: new Map(answers.map(({ part, answer }) => [part, answerMatches(answer)])),
     hits: hitsOf(answers),
     next: ends(({ next }) => next)[0] ?? ends(({ hits }) => hits[0])[0] ?? null,
     previous: ends(({ previous }) => previous).at(-1) ?? ends(({ hits }) => hits.at(-1)).at(-1) ?? null,

@@ -4,7 +4,7 @@ import type { TimelineIdleGapPayload } from "../generated/schema";
 /** Of which part of time the gaps are listed; in the address `gaps=`. */
 export type GapScope = "trace" | "screen" | "range";
 
-/** Null where the address asks for no card; without a marked range the whole trace stands for it. */
+/** Null where the address opens no card; without a marked range the whole trace is taken. */
 export function gapScopeOf(text: string | undefined, hasRange: boolean): GapScope | null {
   if (text === "range") return hasRange ? "range" : "trace";
   return text === "trace" || text === "screen" ? text : null;

@@ -6,9 +6,9 @@ import { spanNs, type TimeRange } from "./viewport";
 export type DragMode = "range" | "pan";
 
 export interface GestureEvents {
-  /** A click on a box, or on nothing. */
+  /** A click on a box, or outside any. */
   readonly onPick: (hit: Hover | null) => void;
-  /** A second click at the same place, on a box or on nothing. */
+  /** A second click at the same position, on a box or outside any. */
   readonly onZoom: (hit: Hover | null) => void;
   /** While and after a range is dragged; `over` are the tracks the drag went over, that it began on first; null on the ruler. */
   readonly onRange: (range: TimeRange, done: boolean, over: readonly string[] | null) => void;
@@ -18,7 +18,7 @@ export interface GestureEvents {
 /** A pointer that moves less clicks. */
 const CLICK_PX = 4;
 const WHEEL_ZOOM = 0.0025;
-/** Pinching a touchpad comes as small wheel movements. */
+/** Pinching on a touchpad arrives as small wheel movements. */
 const PINCH_ZOOM = 0.012;
 const PINCH_BELOW = 40;
 const LINE_PX = 18;
@@ -43,55 +43,55 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
   /** What was on screen at the first of two clicks. */
   let shown = stage.destination;
 
-  const placeOf = (event: MouseEvent): Touch => {
+  const positionOf = (event: MouseEvent): Touch => {
     const box = surface.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
 
   const onDown = (event: PointerEvent) => {
     if (event.button > 1) return;
-    const place = placeOf(event);
-    pointers.set(event.pointerId, place);
+    const position = positionOf(event);
+    pointers.set(event.pointerId, position);
     surface.setPointerCapture(event.pointerId);
-    start = place;
+    start = position;
     isClick = pointers.size === 1 && event.button === 0;
-    drag = dragFor(event, place, stage, events.dragMode());
+    drag = dragFor(event, position, stage, events.dragMode());
     stage.leave();
-    if (drag.kind === "minimap") centreAt(stage, place.x);
+    if (drag.kind === "minimap") centreAt(stage, position.x);
     if (event.button === 1) event.preventDefault();
   };
 
   const onMove = (event: PointerEvent) => {
-    const place = placeOf(event);
+    const position = positionOf(event);
     const before = pointers.get(event.pointerId);
-    if (before === undefined) { stage.pointAt(place.x, place.y); return; }
+    if (before === undefined) { stage.pointAt(position.x, position.y); return; }
     if (pointers.size === 2) {
-      pinch(stage, pointers, event.pointerId, place);
+      pinch(stage, pointers, event.pointerId, position);
       isClick = false;
-    } else if (!isClick || Math.hypot(place.x - start.x, place.y - start.y) > CLICK_PX) {
+    } else if (!isClick || Math.hypot(position.x - start.x, position.y - start.y) > CLICK_PX) {
       isClick = false;
-      if (drag !== null) move(stage, drag, before, place, events, false);
+      if (drag !== null) move(stage, drag, before, position, events, false);
     }
-    pointers.set(event.pointerId, place);
+    pointers.set(event.pointerId, position);
   };
 
   const onUp = (event: PointerEvent) => {
-    const place = placeOf(event);
+    const position = positionOf(event);
     if (!pointers.delete(event.pointerId) || drag === null) return;
-    isClick &&= drag.kind !== "minimap" && place.y >= HEAD_PX;
-    if (!isClick && drag.kind === "range") move(stage, drag, place, place, events, true);
+    isClick &&= drag.kind !== "minimap" && position.y >= HEAD_PX;
+    if (!isClick && drag.kind === "range") move(stage, drag, position, position, events, true);
     if (pointers.size === 0) drag = null;
-    if (event.pointerType === "mouse") stage.pointAt(place.x, place.y);
+    if (event.pointerType === "mouse") stage.pointAt(position.x, position.y);
   };
 
   const onClick = (event: MouseEvent) => {
     if (!isClick) return;
-    const place = placeOf(event);
+    const position = positionOf(event);
     if (event.detail <= 1) {
       shown = stage.destination;
-      events.onPick(stage.hit(place.x, place.y));
-      // What the first click zoomed to is another place: no second click is meant for it.
-    } else if (event.detail === 2 && stage.destination === shown) events.onZoom(stage.hit(place.x, place.y));
+      events.onPick(stage.hit(position.x, position.y));
+      // The first click zoomed: the pointer is over another time now, so this is no double click.
+    } else if (event.detail === 2 && stage.destination === shown) events.onZoom(stage.hit(position.x, position.y));
   };
 
   const onWheel = (event: WheelEvent) => {
@@ -100,7 +100,7 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PX : 1;
     const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
     if (event.ctrlKey || event.metaKey) {
-      stage.zoom(Math.exp(dy * (Math.abs(dy) < PINCH_BELOW ? PINCH_ZOOM : WHEEL_ZOOM)), placeOf(event).x);
+      stage.zoom(Math.exp(dy * (Math.abs(dy) < PINCH_BELOW ? PINCH_ZOOM : WHEEL_ZOOM)), positionOf(event).x);
     } else if (event.shiftKey) stage.pan(dx + dy);
     else if (Math.abs(dx) > Math.abs(dy)) stage.pan(dx);
     else stage.scrollTo(stage.scrollPx + dy);

@@ -14,7 +14,7 @@ describe("a histogram", () => {
     const bars = barsOf(namesakes({ count: 1011, counts: [1000, 0, 11], edges_us: [0, 10, 20, 30], own_bin: 2 }));
     expect(bars.map(({ left }) => left)).toEqual([0, 1 / 3, 2 / 3]);
     expect(bars.map(({ height }) => height)).toEqual([1, 0, 0.03]);
-    expect(bars.map(({ isOwn }) => isOwn)).toEqual([false, false, true]);
+    expect(bars.map(({ isSelected }) => isSelected)).toEqual([false, false, true]);
     expect(bars[0]?.title).toBe("1\u202f000 from 0 µs to 10 µs");
   });
 

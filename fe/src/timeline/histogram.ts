@@ -1,4 +1,4 @@
-/** Bars of a histogram in a box of 1 × 1, and what they say. */
+/** Bars of a histogram in a box of 1 × 1, and their texts. */
 import type { TimelineNamesakesPayload } from "../generated/schema";
 import { formatNumber, formatValue, withUnit } from "../lib/format";
 import { scaleFor } from "../lib/units";
@@ -7,22 +7,22 @@ export interface HistogramBar {
   readonly left: number;
   readonly width: number;
   readonly height: number;
-  readonly isOwn: boolean;
+  readonly isSelected: boolean;
   readonly title: string;
 }
 
-/** Lower bars are not seen. */
-const LEAST_HEIGHT = 0.03;
+/** Lower bars are not visible. */
+const MIN_HEIGHT = 0.03;
 
-export function barsOf({ counts, edges_us: edges, own_bin: own }: TimelineNamesakesPayload): HistogramBar[] {
-  const most = Math.max(1, ...counts);
+export function barsOf({ counts, edges_us: edges, own_bin: selectedBin }: TimelineNamesakesPayload): HistogramBar[] {
+  const max = Math.max(1, ...counts);
   const width = 1 / Math.max(1, counts.length);
   const scale = scaleFor("us", edges.at(-1) ?? 0);
   return counts.map((count, index) => ({
     left: index * width,
     width,
-    height: count === 0 ? 0 : Math.max(LEAST_HEIGHT, count / most),
-    isOwn: index === own,
+    height: count === 0 ? 0 : Math.max(MIN_HEIGHT, count / max),
+    isSelected: index === selectedBin,
     title: `${formatNumber(count)} from ${withUnit(edges[index] ?? 0, scale, "us")} to ${withUnit(edges[index + 1] ?? 0, scale, "us")}`,
   }));
 }
@@ -37,7 +37,7 @@ export function positionText({ count, shorter, longer }: TimelineNamesakesPayloa
   return `slower than ${share(shorter, others)} of the others`;
 }
 
-/** What is nearly all is not all, and what is little is not nothing. */
+/** A small share is never shown as 0 %. */
 function share(part: number, all: number): string {
   const pct = (100 * part) / all;
   return pct < 0.1 ? "< 0.1 %" : formatValue(pct, "pct");

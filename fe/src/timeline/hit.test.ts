@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { boxAt, neighbour } from "./hit";
 import { boxTowards } from "./moving";
-import { makeBatch } from "./paint";
+import { createBatch } from "./paint";
 import type { Boxes, TrackTile } from "./tile";
 
 type Box = readonly [lane: number, startNs: number, endNs: number, slices?: number];
@@ -65,7 +65,7 @@ it("arrows lead up to what encloses and down to the first slice inside", () => {
     firstLane: 0,
     lastLane: 1,
     coarse: false,
-    batch: makeBatch(BOXES, 0, 400),
+    batch: createBatch(BOXES, 0, 400),
   };
   const at = (box: number) => ({ id: box, name: "", category: 0, track: "t", lane: BOXES.lane[box] ?? 0, start_ns: BOXES.startNs[box] ?? 0, dur_ns: (BOXES.endNs[box] ?? 0) - (BOXES.startNs[box] ?? 0), short_name: null, demangled_name: null });
   expect(boxTowards(tile, at(0), "down")).toBe(3);

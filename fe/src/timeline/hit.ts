@@ -1,7 +1,7 @@
 /** What lies under the pointer. */
 import type { Boxes } from "./tile";
 
-/** A thin slice is found from this far. */
+/** A thin slice is hit from this distance. */
 export const REACH_PX = 3;
 
 /** The box of `lane` at a moment, else the nearest one within reach; null when there is none. */

@@ -1,4 +1,4 @@
-/** Draws the iterations into which the trace is cut over its tracks: they are no events, so no track holds them. */
+/** Draws the chosen iterations over the tracks: they are not events, so no track holds them. */
 import { marksOnScreen } from "./iterationMarks";
 import { LABEL_FONT, LABEL_PADDING_PX } from "./labels";
 import { HEAD_PX, type Scene } from "./scene";

@@ -21,7 +21,7 @@ it("names the one that began before the screen", () => {
 });
 
 it("leaves out what cannot be told apart", () => {
-  const many = { names: Array.from({ length: 10_000 }, (_, place) => `${place}`), startNs: Float64Array.from({ length: 10_000 }, (_, place) => place), endNs: 10_000 };
+  const many = { names: Array.from({ length: 10_000 }, (_, index) => `${index}`), startNs: Float64Array.from({ length: 10_000 }, (_, index) => index), endNs: 10_000 };
   const marks = marksOnScreen(many, { startNs: 0, endNs: 10_000 }, 1000);
   expect(marks.length).toBeLessThan(170);
   expect(marks.every(({ name }) => name === null)).toBe(true);

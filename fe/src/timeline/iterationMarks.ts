@@ -1,4 +1,4 @@
-/** Where the iterations begin into which the trace is cut, as far as they can be told apart on screen. */
+/** Where the chosen iterations begin, as far as they can be distinguished on screen. */
 import { visibleText } from "../lib/visibleText";
 import { pxOf, type Viewport } from "./viewport";
 
@@ -17,20 +17,20 @@ export interface IterationMark {
 }
 
 /** Nearer ones would be a grey ground. */
-const LEAST_GAP_PX = 6;
+const MIN_GAP_PX = 6;
 const NAME_PX = 44;
 
 export function marksOnScreen({ names, startNs, endNs }: Iterations, viewport: Viewport, widthPx: number): IterationMark[] {
   const marks: IterationMark[] = [];
   let lastX = -Infinity;
-  for (let place = 0; place <= names.length; place++) {
-    const x = pxOf(viewport, startNs[place] ?? endNs, widthPx);
-    const next = pxOf(viewport, startNs[place + 1] ?? endNs, widthPx);
+  for (let index = 0; index <= names.length; index++) {
+    const x = pxOf(viewport, startNs[index] ?? endNs, widthPx);
+    const next = pxOf(viewport, startNs[index + 1] ?? endNs, widthPx);
     if (x > widthPx) break;
-    if (x - lastX < LEAST_GAP_PX || (x < 0 && next < NAME_PX)) continue;
+    if (x - lastX < MIN_GAP_PX || (x < 0 && next < NAME_PX)) continue;
     lastX = x;
-    const isNamed = place < names.length && next - Math.max(x, 0) >= NAME_PX;
-    if (x >= 0 || isNamed) marks.push({ x, name: isNamed ? visibleText(names[place] ?? "") : null });
+    const isNamed = index < names.length && next - Math.max(x, 0) >= NAME_PX;
+    if (x >= 0 || isNamed) marks.push({ x, name: isNamed ? visibleText(names[index] ?? "") : null });
   }
   return marks;
 }

@@ -1,4 +1,4 @@
-/** What a key does on the timeline; the names are also what the help lists. */
+/** The keys of the timeline and the help that lists them. */
 
 /** Keys that act as long as they are held. */
 export type Motion = "zoomIn" | "zoomOut" | "panLeft" | "panRight";
@@ -57,18 +57,18 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["w  s", "zoom in and out under the pointer; also Ctrl + wheel, or pinch"],
   ["a  d", "move left and right; also Shift + drag, Shift + wheel"],
   ["f", "fit the selected slice or range, as a double click does; 0: the whole trace"],
-  ["z", "undo the last zoom, as a double click beside slices does; Shift + z or y: zoom again"],
-  ["m", "mark the selected slice as a range; M: what is on screen"],
+  ["z", "undo the last zoom, as a double click outside slices does; Shift + z or y: redo"],
+  ["m", "mark the selected slice as a range; M: the visible range"],
   ["/", "search, =name for exactly that name;  n and N: next and previous hit"],
   ["[  ]", "previous and next slice of the same name"],
   ["← → ↑ ↓", "the first slice on screen; then the neighbours of the selected one, its parent and child, the next lane"],
   ["PgUp  PgDn", "scroll the tracks"],
-  ["Enter", "into the panel of what is selected; Esc: back to the tracks"],
-  ["c", "frame what is on the critical path of the selected steps (else of one of median length), or no longer"],
-  ["p", "keep the track of the selected slice on top, or no longer"],
-  ["Tab", "to the names of the tracks: ↑ ↓ from one to the next, ← → close and open, Alt + ↑ ↓ move, p keeps on top; they can be dragged"],
+  ["Enter", "go to the panel of the selection; Esc: back to the tracks"],
+  ["c", "show or hide the critical path of the selected steps (without a selection, of the step of median length)"],
+  ["p", "pin the track of the selected slice to the top, or unpin it"],
+  ["Tab", "go to the names of the tracks: ↑ ↓ previous and next, ← → close and open, Alt + ↑ ↓ move, p pins to the top; they can be dragged"],
   ["drag", "choose a range, over the ruler or the tracks"],
-  ["Esc", "close what is open, then clear what is selected"],
+  ["Esc", "close what is open, then clear the selection"],
 ];
 
 interface Pressed {

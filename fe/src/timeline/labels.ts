@@ -7,9 +7,9 @@ export const LABEL_FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "H
 export const LABEL_PADDING_PX = 4;
 /** Narrower slices stay without text. */
 export const LABEL_MIN_PX = 26;
-/** Fewer letters tell nothing. */
+/** Fewer letters are not legible as a name. */
 const MIN_LETTERS = 3;
-/** Fewer letters are better kept together. */
+/** Shorter names are not split. */
 const MIDDLE_FROM = 12;
 /** Names are as many as a trace has; forgotten all at once beyond this. */
 const MAX_KNOWN = 20_000;
@@ -32,7 +32,7 @@ export class Labels {
   /** @param measure Width of a text in pixels. */
   constructor(private readonly measure: (text: string) => number) {}
 
-  /** What of `name` fits into `widthPx`; null when nothing sensible does. */
+  /** The part of `name` that fits into `widthPx`; null when too little would fit. */
   fit(name: string, widthPx: number): string | null {
     const room = widthPx - 2 * LABEL_PADDING_PX;
     const known = this.tidied.get(name) ?? this.remember(name);

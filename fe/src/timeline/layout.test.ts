@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import type { TimelineGroupPayload, TimelineTrackPayload } from "../generated/schema";
-import { AS_FOUND } from "./arrangement";
-import { ALL_CLOSED, ALL_OPEN, AS_PROPOSED, canFold, fold, groupKey, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks } from "./layout";
+import { DEFAULT_ARRANGEMENT } from "./arrangement";
+import { ALL_CLOSED, ALL_OPEN, DEFAULT_FOLDING, canFold, fold, groupKey, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks } from "./layout";
 
 const GROUPS: TimelineGroupPayload[] = [
   { key: "trace", title: "Trace", kind: "trace", device: null },
@@ -41,7 +41,7 @@ const TRACKS = [
 ];
 
 describe("layout", () => {
-  const layout = layOut(GROUPS, TRACKS, AS_PROPOSED);
+  const layout = layOut(GROUPS, TRACKS, DEFAULT_FOLDING);
 
   it("stacks rows without gaps, groups above their tracks", () => {
     expect(layout.rows.map((row) => (row.kind === "group" ? row.group.key : row.track.key))).toEqual(["steps", "p1", "ops", "python", "d0", "gpu", "s7"]);
@@ -64,13 +64,13 @@ describe("layout", () => {
   });
 
   it("opens and closes what the reader wants, and back", () => {
-    const opened = fold(AS_PROPOSED, "python", true);
+    const opened = fold(DEFAULT_FOLDING, "python", true);
     expect(layOut(GROUPS, TRACKS, opened).tracks[2]?.lanes).toBe(40);
     const closed = fold(opened, "python", false);
     expect(layOut(GROUPS, TRACKS, closed).tracks[2]?.lanes).toBe(1);
     const group = GROUPS[1];
     if (group === undefined) throw new Error("no group");
-    const folded = layOut(GROUPS, TRACKS, fold(AS_PROPOSED, groupKey(group), false));
+    const folded = layOut(GROUPS, TRACKS, fold(DEFAULT_FOLDING, groupKey(group), false));
     expect(folded.tracks.map(({ track: each }) => each.key)).toEqual(["steps", "gpu", "s7"]);
   });
 
@@ -104,21 +104,21 @@ describe("an arrangement", () => {
     layOut(groups, tracks, folding, arrangement).rows.map((row) => (row.kind === "group" ? row.group.key : row.track.key));
 
   it("pins tracks above all, in the order of the pins, and out of their groups", () => {
-    const arrangement = { ...AS_FOUND, pinned: ["s7", "python", "unknown"] };
-    const layout = layOut(GROUPS, TRACKS, AS_PROPOSED, arrangement);
-    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, arrangement)).toEqual(["s7", "python", "steps", "p1", "ops", "d0", "gpu"]);
+    const arrangement = { ...DEFAULT_ARRANGEMENT, pinned: ["s7", "python", "unknown"] };
+    const layout = layOut(GROUPS, TRACKS, DEFAULT_FOLDING, arrangement);
+    expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, arrangement)).toEqual(["s7", "python", "steps", "p1", "ops", "d0", "gpu"]);
     expect(layout.tracks.map(({ pinned }) => pinned)).toEqual([true, true, false, false, false]);
     expect(layout.tracks[0]).toMatchObject({ number: 4, home: "GPU 0", topPx: 0 });
   });
 
   it("lets pinned tracks stay as long as they leave room for others", () => {
-    const layout = layOut(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, pinned: ["s7", "ops"] });
+    const layout = layOut(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, pinned: ["s7", "ops"] });
     const [stream, operators] = layout.tracks;
     const both = (operators?.topPx ?? 0) + (operators?.heightPx ?? 0);
     expect(stickyOf(layout, 2 * both)).toBe(both);
     expect(stickyOf(layout, 300)).toBe(stream?.heightPx);
     expect(stickyOf(layout, 20)).toBe(0);
-    expect(stickyOf(layOut(GROUPS, TRACKS, AS_PROPOSED), 1000)).toBe(0);
+    expect(stickyOf(layOut(GROUPS, TRACKS, DEFAULT_FOLDING), 1000)).toBe(0);
     const sticky = stickyOf(layout, 300);
     const scrolled = layout.heightPx - 50;
     expect(visibleTracks(layout, scrolled, scrolled + 50, sticky)[0]).toBe(stream);
@@ -126,17 +126,17 @@ describe("an arrangement", () => {
   });
 
   it("shows what a filter leaves, also of folded groups, and pinned tracks always", () => {
-    const closed = fold(AS_PROPOSED, "g.d0", false);
-    expect(keysOf(GROUPS, TRACKS, ALL_CLOSED, { ...AS_FOUND, filter: "gpu 0" })).toEqual(["d0", "gpu", "s7"]);
-    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, filter: "OPS", pinned: ["s7"] })).toEqual(["s7", "p1", "ops"]);
-    expect(keysOf(GROUPS, TRACKS, closed, { ...AS_FOUND, filter: "s7" }), "what the reader closed stays so").toEqual(["d0"]);
-    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, filter: "nothing of the kind" })).toEqual([]);
+    const closed = fold(DEFAULT_FOLDING, "g.d0", false);
+    expect(keysOf(GROUPS, TRACKS, ALL_CLOSED, { ...DEFAULT_ARRANGEMENT, filter: "gpu 0" })).toEqual(["d0", "gpu", "s7"]);
+    expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, filter: "OPS", pinned: ["s7"] })).toEqual(["s7", "p1", "ops"]);
+    expect(keysOf(GROUPS, TRACKS, closed, { ...DEFAULT_ARRANGEMENT, filter: "s7" }), "what the reader closed stays so").toEqual(["d0"]);
+    expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, filter: "nothing of the kind" })).toEqual([]);
   });
 
   it("moves tracks in their groups, and groups with all they hold", () => {
-    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, order: ["python", "ops", "g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "python", "ops"]);
+    expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, order: ["python", "ops", "g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "python", "ops"]);
     const inner = [...GROUPS, { key: "in", title: "Other", kind: "process" as const, device: null, parent: "p1" }];
-    expect(keysOf(inner, [...TRACKS, track("x", "in")], AS_PROPOSED, { ...AS_FOUND, order: ["g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "ops", "python", "in", "x"]);
+    expect(keysOf(inner, [...TRACKS, track("x", "in")], DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, order: ["g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "ops", "python", "in", "x"]);
   });
 
   it("opens all or closes all, and from there each by itself", () => {

@@ -1,6 +1,6 @@
 /** Where tracks lie below each other. Pure: tracks and what is collapsed in, pixels out. */
 import type { TimelineGroupPayload, TimelineTrackPayload } from "../generated/schema";
-import { AS_FOUND, inOrder, namesMatch, type Arrangement } from "./arrangement";
+import { DEFAULT_ARRANGEMENT, inOrder, namesMatch, type Arrangement } from "./arrangement";
 
 /** A process, a device, or a stacked worker, which may hold another group. */
 export interface TrackGroup extends TimelineGroupPayload {
@@ -32,7 +32,7 @@ export interface TrackRow {
   readonly lanes: number;
   readonly lanePx: number;
   readonly open: boolean;
-  /** Whether it stands above the groups; then `home` is the title of the one it is from. */
+  /** Whether it is pinned above the groups; then `home` is the title of its own group. */
   readonly pinned: boolean;
   readonly home: string;
 }
@@ -58,21 +58,21 @@ export function groupKey(group: Pick<TrackGroup, "key">): string {
   return GROUP_PREFIX + group.key;
 }
 
-/** What the reader opened or closed, beside what the server proposes, or beside all or none of them. */
+/** What the user opened or closed, relative to the server's defaults, or to all open or all closed. */
 export interface Folding {
   readonly base?: "all" | "none";
   readonly opened: ReadonlySet<string>;
   readonly closed: ReadonlySet<string>;
 }
 
-export const AS_PROPOSED: Folding = { opened: new Set(), closed: new Set() };
+export const DEFAULT_FOLDING: Folding = { opened: new Set(), closed: new Set() };
 
-export const ALL_OPEN: Folding = { ...AS_PROPOSED, base: "all" };
-export const ALL_CLOSED: Folding = { ...AS_PROPOSED, base: "none" };
+export const ALL_OPEN: Folding = { ...DEFAULT_FOLDING, base: "all" };
+export const ALL_CLOSED: Folding = { ...DEFAULT_FOLDING, base: "none" };
 
 function isOpen(key: string, proposed: boolean, { base, opened, closed }: Folding): boolean {
-  const isFound = base === undefined ? proposed : base === "all";
-  return opened.has(key) || (isFound && !closed.has(key));
+  const isOpenByDefault = base === undefined ? proposed : base === "all";
+  return opened.has(key) || (isOpenByDefault && !closed.has(key));
 }
 
 export function canFold(track: TimelineTrackPayload): boolean {
@@ -83,13 +83,13 @@ export function isTrackOpen(track: TimelineTrackPayload, folding: Folding): bool
   return isOpen(track.key, !track.collapsed, folding);
 }
 
-/** A track of levels of which none is asked for keeps its number and has no lanes. */
+/** A track of levels that are off retains its number and has no lanes. */
 function isOff({ kind, lanes }: TimelineTrackPayload): boolean {
   return kind === "levels" && lanes === 0;
 }
 
 /** Pinned tracks first, then groups with those of their tracks that are neither pinned nor filtered away. */
-export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineTrackPayload[], folding: Folding, arrangement: Arrangement = AS_FOUND): Layout {
+export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineTrackPayload[], folding: Folding, arrangement: Arrangement = DEFAULT_ARRANGEMENT): Layout {
   const { pinned, order, filter } = arrangement;
   const rows: Row[] = [];
   let topPx = 0;
@@ -97,20 +97,20 @@ export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineT
     rows.push(row);
     topPx += row.heightPx;
   };
-  const numbered = tracks.map((track, number) => ({ track, number })).filter(({ track }) => !isOff(track));
+  const listedTracks = tracks.map((track, number) => ({ track, number })).filter(({ track }) => !isOff(track));
   const homeOf = new Map(groups.map((group) => [group.key, homeTitle(groups, group)]));
   const addTrack = ({ track, number }: { track: TimelineTrackPayload; number: number }, isPinned: boolean) =>
     add({ ...trackRow(track, number, topPx, folding), pinned: isPinned, home: homeOf.get(track.group) ?? "" });
   for (const key of pinned) {
-    const found = numbered.find(({ track }) => track.key === key);
-    if (found !== undefined) addTrack(found, true);
+    const pinnedTrack = listedTracks.find(({ track }) => track.key === key);
+    if (pinnedTrack !== undefined) addTrack(pinnedTrack, true);
   }
   const isShown = ({ key, group, title, subtitle }: TimelineTrackPayload) =>
     !pinned.includes(key) && (filter === "" || namesMatch(filter, [homeOf.get(group) ?? null, title, subtitle]));
   // What a filter leaves is there to be seen, also where its group was folded.
   const within = filter === "" ? folding : { base: "all" as const, opened: folding.opened, closed: folding.closed };
   for (const group of groupsInOrder(groups, order)) {
-    const members = numbered.filter(({ track }) => track.group === group.key && isShown(track));
+    const members = listedTracks.filter(({ track }) => track.group === group.key && isShown(track));
     if (members.length === 0 || (group.parent !== undefined && !isOpen(groupKey({ key: group.parent }), true, within))) continue;
     // The steps have no name above them that would open them again.
     const open = group.kind === "trace" || isOpen(groupKey(group), group.collapsed !== true, within);
@@ -181,14 +181,14 @@ export function visibleTracks(layout: Layout, topPx: number, bottomPx: number, s
   return layout.tracks.filter((row) => row.topPx < stickyPx || (row.topPx < bottomPx && row.topPx + row.heightPx > topPx));
 }
 
-/** A track and the lanes of it that are asked for. */
+/** A track and its lanes to request. */
 export interface LaneRange {
   readonly row: TrackRow;
   readonly firstLane: number;
   readonly lastLane: number;
 }
 
-/** Lanes are asked for in blocks, so that scrolling a little asks for nothing. */
+/** Lanes are requested in blocks, so that scrolling a little needs no request. */
 const LANE_BLOCK = 8;
 
 /** The lanes between two heights, rounded up to blocks. */

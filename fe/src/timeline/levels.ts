@@ -15,13 +15,13 @@ const NONE: Depths = { modules: 0, ranges: 0 };
 export const LEVELS_PREFIX = "levels.";
 
 export function parseLevels(text: string | undefined): Depths {
-  const found: Record<Levelled, number> = { ...NONE };
+  const depths: Record<Levelled, number> = { ...NONE };
   for (const part of (text ?? "").split(",")) {
     const [name, depth] = part.split(":");
     const levelled = LEVELLED.find((each) => each === name);
-    if (levelled !== undefined && /^\d$/.test(depth ?? "")) found[levelled] = Math.min(Number(depth), MAX_LEVELS);
+    if (levelled !== undefined && /^\d$/.test(depth ?? "")) depths[levelled] = Math.min(Number(depth), MAX_LEVELS);
   }
-  return found;
+  return depths;
 }
 
 /** Null where none is shown. */

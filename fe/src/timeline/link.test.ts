@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { arrangementPatch, asSelection, foldingPatch, formatRange, hullOf, parseArrangement, parseFolding, parseRange, parseSlice, placeOnTimeline, selectedStretches, selectionRange } from "./link";
+import { arrangementPatch, asSelection, foldingPatch, formatRange, hullOf, parseArrangement, parseFolding, parseRange, parseSlice, rangeOnTimeline, selectedRanges, selectionRange } from "./link";
 
 it.each([
   ["1-2", { startNs: 1, endNs: 2 }],
@@ -58,20 +58,20 @@ it("steps and a range of time leave what is in both", () => {
     { startNs: 20, endNs: 30 },
     { startNs: 40, endNs: 50 },
   ];
-  expect(selectedStretches(null, null)).toBeNull();
-  expect(selectedStretches(steps, null)).toBe(steps);
-  expect(selectedStretches(null, { startNs: 1, endNs: 2 })).toEqual([{ startNs: 1, endNs: 2 }]);
-  expect(selectedStretches(steps, { startNs: 5, endNs: 25 })).toEqual([
+  expect(selectedRanges(null, null)).toBeNull();
+  expect(selectedRanges(steps, null)).toBe(steps);
+  expect(selectedRanges(null, { startNs: 1, endNs: 2 })).toEqual([{ startNs: 1, endNs: 2 }]);
+  expect(selectedRanges(steps, { startNs: 5, endNs: 25 })).toEqual([
     { startNs: 5, endNs: 10 },
     { startNs: 20, endNs: 25 },
   ]);
-  expect(selectedStretches(steps, { startNs: 11, endNs: 19 })).toEqual([]);
+  expect(selectedRanges(steps, { startNs: 11, endNs: 19 })).toEqual([]);
   expect([hullOf(steps), hullOf([]), hullOf(null)]).toEqual([{ startNs: 0, endNs: 50 }, null, null]);
 });
 
 it("a place is zoomed to with room around, marked, and its slice selected", () => {
-  const params = placeOnTimeline({ startNs: 10_000, endNs: 30_000 }, 17);
+  const params = rangeOnTimeline({ startNs: 10_000, endNs: 30_000 }, 17);
   expect(params).toEqual({ at: "0-40000", range: "10000-30000", slice: "17" });
-  expect(placeOnTimeline({ startNs: 100, endNs: 100 }, null)).toEqual({ at: "-900-1100", range: "100-101" });
+  expect(rangeOnTimeline({ startNs: 100, endNs: 100 }, null)).toEqual({ at: "-900-1100", range: "100-101" });
   for (const text of [params["at"], params["range"]]) expect(parseRange(text)).not.toBeNull();
 });

@@ -1,15 +1,15 @@
 /**
- * What of the timeline stands in the address:
+ * The state of the timeline in the address:
  *
  *     at=1000-2500      the range on screen, ns since the first event
  *     slice=17          the selected slice
  *     range=1200-1300   the chosen range
- *     folds=all|none    all tracks and groups open, or none
- *     open=… shut=…     tracks and groups unlike that, or unlike the server proposes
- *     pin=…             tracks that stay on top
- *     order=…           tracks and groups that changed places
- *     tracks=gpu        only tracks with that in their names
- *     find=gemm         what is searched for; find==aten::add exactly that name
+ *     folds=all|none    all tracks and groups open, or all closed
+ *     open=… shut=…     exceptions to that, or to the server's defaults
+ *     pin=…             tracks pinned to the top
+ *     order=…           tracks and groups that were moved
+ *     tracks=gpu        only tracks whose names contain that
+ *     find=gemm         the text searched for; find==aten::add exactly that name
  *     colors=name       colours by name
  *     levels=modules:3  groups drawn as tracks, to that level
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
@@ -54,7 +54,7 @@ export function arrangementPatch({ pinned, order, filter }: Arrangement): Params
   return { pin: pinned.join(","), order: order.join(","), tracks: filter.slice(0, MAX_FILTER) };
 }
 
-/** Addresses stay short: of more, those folded last are kept. */
+/** Addresses stay short: of more, the last folded ones remain. */
 const MAX_FOLDED = 500;
 
 function lastKeys(keys: ReadonlySet<string>): string {
@@ -69,22 +69,22 @@ export function parseMode(params: Params): ColorMode {
   return params["colors"] === "name" ? "name" : "category";
 }
 
-/** Parameters for other views that want a name shown here: that name, not all that contain it. */
+/** Parameters for links from other views that show a name here: exactly that name. */
 export function findOnTimeline(name: string): Params {
   return { find: `=${name}` };
 }
 
-/** Room left and right of a place, as a share of its length: what stands around it explains it. */
-const PLACE_MARGIN = 0.5;
-/** Around what takes no time. */
-const LEAST_MARGIN_NS = 1000;
+/** Room left and right of a range, as a share of its length, to show its context. */
+const RANGE_MARGIN = 0.5;
+/** Room around an event without duration. */
+const MIN_MARGIN_NS = 1000;
 
-/** Parameters for other views that want a stretch of time shown here: zoomed to, marked, its slice selected. */
-export function placeOnTimeline(place: TimeRange, slice: number | null): Params {
-  const room = Math.max((place.endNs - place.startNs) * PLACE_MARGIN, LEAST_MARGIN_NS);
+/** Parameters for links from other views that show a range here: zoomed to, marked, its slice selected. */
+export function rangeOnTimeline(range: TimeRange, slice: number | null): Params {
+  const room = Math.max((range.endNs - range.startNs) * RANGE_MARGIN, MIN_MARGIN_NS);
   return {
-    at: formatRange({ startNs: place.startNs - room, endNs: place.endNs + room }),
-    range: formatRange(place),
+    at: formatRange({ startNs: range.startNs - room, endNs: range.endNs + room }),
+    range: formatRange(range),
     ...(slice === null ? {} : { slice: String(slice) }),
   };
 }
@@ -97,17 +97,17 @@ export function selectionRange(start: string | undefined, end: string | undefine
   return range.endNs > range.startNs ? range : null;
 }
 
-/** What both a choice of steps and a range of time leave, in order; null where neither is chosen. */
-export function selectedStretches(steps: readonly TimeRange[] | null, time: TimeRange | null): readonly TimeRange[] | null {
+/** The intersection of the selected steps and the selected time range, in order; null where neither is chosen. */
+export function selectedRanges(steps: readonly TimeRange[] | null, time: TimeRange | null): readonly TimeRange[] | null {
   if (steps === null || time === null) return steps ?? (time === null ? null : [time]);
   return steps
     .map(({ startNs, endNs }) => ({ startNs: Math.max(startNs, time.startNs), endNs: Math.min(endNs, time.endNs) }))
     .filter(({ startNs, endNs }) => endNs > startNs);
 }
 
-/** From the first to the last of some stretches; null for none. */
-export function hullOf(stretches: readonly TimeRange[] | null): TimeRange | null {
-  const [first, last] = [stretches?.[0], stretches?.at(-1)];
+/** From the start of the first to the end of the last range; null for none. */
+export function hullOf(ranges: readonly TimeRange[] | null): TimeRange | null {
+  const [first, last] = [ranges?.[0], ranges?.at(-1)];
   return first === undefined || last === undefined ? null : { startNs: first.startNs, endNs: last.endNs };
 }
 
@@ -131,6 +131,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // no worker is named like that; nothing is stacked
+    return text; // no worker has such a name, so none is stacked
   }
 }

@@ -1,4 +1,4 @@
-/** Movements that take several frames: gliding to a place, and keys that act while they are held. */
+/** Movements that take several frames: gliding to a range, and keys that act while they are held. */
 import type { Motion } from "./keys";
 import { between, panBy, zoomAt, type Viewport } from "./viewport";
 
@@ -9,7 +9,7 @@ const PAN_PER_S = 1.1;
 /** What one press of a key moves where there is no motion. */
 export const STEP_S = 0.12;
 /** Longer pauses between frames would make held keys jump. */
-const LONGEST_FRAME_MS = 50;
+const MAX_FRAME_MS = 50;
 
 interface Transition {
   readonly from: Viewport;
@@ -54,9 +54,9 @@ export class Mover {
     else this.motions.delete(motion);
   }
 
-  /** What the next frame shows; the same object where nothing moves. */
+  /** The viewport of the next frame; the same object where nothing moves. */
   advance(viewport: Viewport, durationNs: number, nowMs: number): Viewport {
-    const elapsedMs = Math.min(Math.max(0, nowMs - this.lastFrameMs), LONGEST_FRAME_MS);
+    const elapsedMs = Math.min(Math.max(0, nowMs - this.lastFrameMs), MAX_FRAME_MS);
     this.lastFrameMs = nowMs;
     let next = viewport;
     for (const motion of this.motions) next = stepped(next, motion, this.at, elapsedMs / 1000, durationNs);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { layOut, AS_PROPOSED, type TrackRow } from "./layout";
+import { layOut, DEFAULT_FOLDING, type TrackRow } from "./layout";
 import { firstOnScreen, sliceTowards } from "./moving";
-import { makeBatch } from "./paint";
+import { createBatch } from "./paint";
 import type { TrackTiles } from "./tile";
 import { NO_ID, type Boxes, type TrackTile } from "./tile";
 
@@ -21,7 +21,7 @@ function tileOf(rows: readonly Row[]): TrackTile {
     category: new Uint8Array(rows.length),
     busy: new Float32Array(rows.length).fill(1),
   };
-  return { startNs: 0, endNs: 1000, pixelNs: 1, boxes, stairs: null, names: ["x"], shortNames: [null], demangledNames: [null], nameCodes: Uint32Array.of(0), firstLane: 0, lastLane: 9, coarse: false, batch: makeBatch(boxes, 0, 1000) };
+  return { startNs: 0, endNs: 1000, pixelNs: 1, boxes, stairs: null, names: ["x"], shortNames: [null], demangledNames: [null], nameCodes: Uint32Array.of(0), firstLane: 0, lastLane: 9, coarse: false, batch: createBatch(boxes, 0, 1000) };
 }
 
 const shared = { title: "", subtitle: null, help: null, kind: "operators" as const, group: "g", lane_titles: null, overlap_from: null, slices: 9, collapsed: false, communication: false, device: null, unit: null, unit_label: null, maximum: null };
@@ -32,7 +32,7 @@ const { tracks: rows } = layOut(
     { ...shared, key: "ops", lanes: 3 },
     { ...shared, key: "gpu", lanes: 2 },
   ],
-  AS_PROPOSED,
+  DEFAULT_FOLDING,
 );
 const TILES = new Map([
   ["sums", tileOf([[0, 0, 900, 1, NO_ID]])],
@@ -51,9 +51,9 @@ it("the first slice on screen is one: no sum, no block of many, in the uppermost
 
 describe("from a slice", () => {
   const from = (track: string, id: number) => {
-    const found = rows.find((row) => row.track.key === track);
+    const target = rows.find((row) => row.track.key === track);
     const tile = TILES.get(track);
-    if (found === undefined || tile === undefined) throw new Error("no such track");
+    if (target === undefined || tile === undefined) throw new Error("no such track");
     const [startNs, endNs] = [tile.boxes.startNs[id] ?? 0, tile.boxes.endNs[id] ?? 0];
     return { id, name: "x", short_name: null, demangled_name: null, category: 0, track, lane: tile.boxes.lane[id] ?? 0, start_ns: startNs, dur_ns: endNs - startNs };
   };

@@ -40,7 +40,7 @@ function isSlice(boxes: Boxes, box: number): boolean {
 
 export function moveSelection(stage: Stage, from: TimelineSlicePayload | null, direction: Direction, pick: (slice: TimelineSlicePayload) => void): void {
   const rows = stage.layout.tracks;
-  const tilesOf = (row: TrackRow) => stage.loader.of(row.number);
+  const tilesOf = (row: TrackRow) => stage.loader.tilesOf(row.number);
   const next = from === null ? firstOnScreen(stage.visibleRows(), tilesOf, stage.viewport) : sliceTowards(rows, tilesOf, from, direction, stage.viewport);
   if (next !== null) {
     pick(next);
@@ -53,10 +53,10 @@ export function moveSelection(stage: Stage, from: TimelineSlicePayload | null, d
   } else stage.scrollTo(stage.scrollPx + (direction === "up" ? -SCROLL_PX : SCROLL_PX));
 }
 
-/** Where all slices are too narrow to be told apart, the first block of them fills the screen. */
+/** Where all slices are too narrow to be selected, the first merged block fills the screen. */
 function zoomToMerged(stage: Stage): void {
   for (const row of stage.visibleRows()) {
-    const tile = finest(stage.loader.of(row.number));
+    const tile = finest(stage.loader.tilesOf(row.number));
     const box = tile === null ? null : firstBox(tile.boxes, stage.viewport, (each) => (tile.boxes.slices[each] ?? 1) > 1);
     if (tile === null || box === null) continue;
     stage.glide(fitRange(tile.boxes.startNs[box] ?? 0, tile.boxes.endNs[box] ?? 0, stage.durationNs));
@@ -124,11 +124,11 @@ function nearestLane(
   viewport: Viewport,
 ): TimelineSlicePayload | null {
   const by = direction === "up" ? -1 : 1;
-  for (let place = at; place >= 0 && place < rows.length; place += by) {
-    const row = rows[place];
+  for (let index = at; index >= 0 && index < rows.length; index += by) {
+    const row = rows[index];
     const tile = row === undefined ? null : finest(tilesOf(row));
     if (row === undefined || tile === null) continue;
-    const isBeyond = (lane: number) => lane < row.lanes && (place !== at || (lane - from.lane) * by > 0);
+    const isBeyond = (lane: number) => lane < row.lanes && (index !== at || (lane - from.lane) * by > 0);
     const box = nearestBox(tile.boxes, isBeyond, from, by, viewport);
     if (box !== null) return sliceOf({ row, lane: 0, tile, box });
   }
@@ -140,10 +140,10 @@ function nearestBox({ count, lane, startNs, endNs, ...boxes }: Boxes, isWanted: 
   let best: number | null = null;
   let bestNs = Infinity;
   for (let box = 0; box < count; box++) {
-    const [start, end, own] = [startNs[box] ?? 0, endNs[box] ?? 0, lane[box] ?? 0];
-    if (start >= viewport.endNs || end <= viewport.startNs || !isWanted(own) || boxes.slices[box] !== 1 || boxes.id[box] === NO_ID) continue;
+    const [start, end, boxLane] = [startNs[box] ?? 0, endNs[box] ?? 0, lane[box] ?? 0];
+    if (start >= viewport.endNs || end <= viewport.startNs || !isWanted(boxLane) || boxes.slices[box] !== 1 || boxes.id[box] === NO_ID) continue;
     const distanceNs = start <= from.start_ns && end > from.start_ns ? 0 : Math.abs(start - from.start_ns);
-    const isNearer = best === null || distanceNs < bestNs || (distanceNs === bestNs && (own - (lane[best] ?? 0)) * by < 0);
+    const isNearer = best === null || distanceNs < bestNs || (distanceNs === bestNs && (boxLane - (lane[best] ?? 0)) * by < 0);
     if (!isNearer) continue;
     best = box;
     bestNs = distanceNs;

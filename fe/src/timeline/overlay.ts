@@ -7,7 +7,7 @@ import { drawIterations } from "./iterationDrawing";
 import { LABEL_FONT, LABEL_MIN_PX, LABEL_PADDING_PX, type Labels } from "./labels";
 import { laneTopPx, type Row, type TrackRow } from "./layout";
 import { drawPath } from "./pathDrawing";
-import { bandStretches } from "./rangeBand";
+import { rangeBands } from "./rangeBand";
 import { ticks } from "./ruler";
 import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene } from "./scene";
 import { shownNameOf } from "./tile";
@@ -178,7 +178,7 @@ function drawRanges(context: Context, scene: Scene): void {
   if (scene.range === null) return;
   const [left, right] = edges(scene, scene.range);
   context.fillStyle = scene.palette.accent;
-  for (const { topPx, bottomPx } of bandStretches(scene)) {
+  for (const { topPx, bottomPx } of rangeBands(scene)) {
     const height = bottomPx - topPx;
     context.globalAlpha = 0.12;
     context.fillRect(left, topPx, right - left, height);
@@ -188,12 +188,12 @@ function drawRanges(context: Context, scene: Scene): void {
 }
 
 /** What every other view leaves out is shaded here. */
-function shadeOutside(context: Context, scene: Scene, stretches: readonly TimeRange[]): void {
+function shadeOutside(context: Context, scene: Scene, ranges: readonly TimeRange[]): void {
   context.fillStyle = scene.palette.lineStrong;
   context.globalAlpha = 0.28;
   let doneX = 0;
-  for (const stretch of stretches) {
-    const [left, right] = edges(scene, stretch);
+  for (const range of ranges) {
+    const [left, right] = edges(scene, range);
     context.fillRect(doneX, HEAD_PX, Math.max(0, Math.min(left, scene.widthPx) - doneX), scene.heightPx);
     doneX = Math.max(doneX, right);
   }
@@ -236,7 +236,7 @@ function drawRuler(context: Context, scene: Scene): void {
 
 const LENGTH_PADDING_PX = 6;
 
-/** How long the chosen range is, and where on the ruler that stands; null when the range is off screen. */
+/** The length of the chosen range as a label, and its position on the ruler; null when the range is off screen. */
 function rangeLength(context: Context, scene: Scene): { readonly text: string; readonly left: number; readonly right: number } | null {
   if (scene.range === null) return null;
   const [from, to] = edges(scene, scene.range);

@@ -2,7 +2,7 @@
 import type { TimelineCategoryPayload } from "../generated/schema";
 import { colorOfName, mix, shade, type ColorMode, type Palette } from "./colors";
 import { LANE_PX, PADDING_PX } from "./layout";
-import { matchesOf, type Found } from "./marks";
+import { matchNames, type NameMatches } from "./matches";
 import type { RectBatch, Rgb } from "./rects";
 import { NO_NAME, type Boxes, type TrackTile } from "./tile";
 
@@ -34,8 +34,8 @@ export function categoryVariable(key: string): string {
 
 /** Ranges and frames are grey like "other"; modules lean towards the operators they call. */
 export function categoryColor(key: string, palette: Palette): Rgb {
-  const color = palette.of(categoryVariable(key));
-  if (key === "module") return mix(color, palette.of("--cat-cpu-exec"), 0.4);
+  const color = palette.color(categoryVariable(key));
+  if (key === "module") return mix(color, palette.color("--cat-cpu-exec"), 0.4);
   return key.startsWith("python_f") ? mix(color, palette.background, 0.35) : color;
 }
 
@@ -43,25 +43,25 @@ export function categoryColor(key: string, palette: Palette): Rgb {
 const LANE_GAP_PX = 1;
 
 /** Geometry of the boxes of a tile; colours are filled in by {@link paintTile}. */
-export function makeBatch(boxes: Boxes, startNs: number, endNs: number): RectBatch {
-  const places = new Float32Array(boxes.count * 4);
+export function createBatch(boxes: Boxes, startNs: number, endNs: number): RectBatch {
+  const coordinates = new Float32Array(boxes.count * 4);
   const span = endNs - startNs;
   for (let box = 0; box < boxes.count; box++) {
     const top = PADDING_PX + (boxes.lane[box] ?? 0) * LANE_PX;
-    places[box * 4] = ((boxes.startNs[box] ?? 0) - startNs) / span;
-    places[box * 4 + 1] = ((boxes.endNs[box] ?? 0) - startNs) / span;
-    places[box * 4 + 2] = top;
-    places[box * 4 + 3] = top + LANE_PX - LANE_GAP_PX;
+    coordinates[box * 4] = ((boxes.startNs[box] ?? 0) - startNs) / span;
+    coordinates[box * 4 + 1] = ((boxes.endNs[box] ?? 0) - startNs) / span;
+    coordinates[box * 4 + 2] = top;
+    coordinates[box * 4 + 3] = top + LANE_PX - LANE_GAP_PX;
   }
-  return { count: boxes.count, places, paints: new Uint8Array(boxes.count * 4), marks: null, version: 0 };
+  return { count: boxes.count, coordinates, paints: new Uint8Array(boxes.count * 4), marks: null, version: 0 };
 }
 
 export interface Paints {
   readonly palette: Palette;
   readonly mode: ColorMode;
   readonly categories: readonly TimelineCategoryPayload[];
-  /** What stands out; null where nothing is searched for, or not yet found. */
-  readonly found: Found | null;
+  /** What a search highlights; null without a search, or until its answer arrives. */
+  readonly matches: NameMatches | null;
 }
 
 /** More than there are category codes (a byte). */
@@ -71,7 +71,7 @@ const GREY: Rgb = [128, 128, 128];
 /** Fills in the colours; counts the batch's version up. */
 export function paintTile(tile: TrackTile, paints: Paints): void {
   const { boxes, batch } = tile;
-  const { palette, mode, categories, found } = paints;
+  const { palette, mode, categories, matches } = paints;
   const base = categories.map(({ key }) => categoryColor(key, palette));
   // The parts of a merged track are no names among others: idle time stays grey.
   const isSum = categories.map(({ key }) => key.startsWith("merged_"));
@@ -90,7 +90,7 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
     batch.paints.set(color, box * 4);
     batch.paints[box * 4 + 3] = busyByte(boxes, box);
   }
-  batch.marks = found === null ? null : marksOf(tile, found, isSum);
+  batch.marks = matches === null ? null : marksOf(tile, matches, isSum);
   batch.version++;
 }
 
@@ -106,9 +106,9 @@ function boxColor(name: string | null, base: Rgb, palette: Palette, mode: ColorM
   return mode === "name" ? colorOfName(name, palette.dark) : shade(base, name);
 }
 
-function marksOf(tile: TrackTile, found: Found, isSum: readonly boolean[]): Uint8Array {
-  const matches = matchesOf(tile.names, tile.nameCodes, found);
+function marksOf(tile: TrackTile, matches: NameMatches, isSum: readonly boolean[]): Uint8Array {
+  const isMatch = matchNames(tile.names, tile.nameCodes, matches);
   const { name, category } = tile.boxes;
-  // Sums of a GPU are no slices that could be found: they stay as they are.
-  return Uint8Array.from(name, (row, box) => (matches[row] === true || isSum[category[box] ?? 0] === true ? 1 : 0));
+  // The busy sums of a GPU are not slices that a search could match: they are not dimmed.
+  return Uint8Array.from(name, (row, box) => (isMatch[row] === true || isSum[category[box] ?? 0] === true ? 1 : 0));
 }

@@ -6,9 +6,9 @@ import { drawPath } from "./pathDrawing";
 import type { Scene } from "./scene";
 
 function drawn(...pieces: readonly Partial<TimelineSlicePayload>[]): string[] {
-  const told: string[] = [];
-  const tell = (what: string) => (...at: number[]) => told.push([what, ...at].join(" "));
-  const context = { fillRect: tell("bar"), strokeRect: tell("frame") } as unknown as CanvasRenderingContext2D;
+  const calls: string[] = [];
+  const record = (method: string) => (...at: number[]) => calls.push([method, ...at].join(" "));
+  const context = { fillRect: record("bar"), strokeRect: record("frame") } as unknown as CanvasRenderingContext2D;
   const row = { topPx: 0, lanes: 1, lanePx: 19, heightPx: 20 };
   const scene = {
     viewport: { startNs: 0, endNs: 100 },
@@ -19,7 +19,7 @@ function drawn(...pieces: readonly Partial<TimelineSlicePayload>[]): string[] {
     palette: { accent: "blue" },
   } as unknown as Scene;
   drawPath(context, scene, pieces.map((piece) => ({ track: "a", lane: 0, ...piece }) as TimelineSlicePayload));
-  return told.map((text) => text.replace(/^(\w+) (\S+) \S+ (\S+) \S+$/, "$1 from $2 width $3"));
+  return calls.map((text) => text.replace(/^(\w+) (\S+) \S+ (\S+) \S+$/, "$1 from $2 width $3"));
 }
 
 it("frames what is wide, bars what is narrow, and leaves out what is elsewhere", () => {

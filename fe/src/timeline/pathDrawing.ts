@@ -4,7 +4,7 @@ import { sliceRect, type Scene } from "./scene";
 
 const FRAME_PX = 2;
 /** Of narrower ones a frame would hide the slice. */
-const LEAST_FRAME_PX = 6;
+const MIN_FRAME_PX = 6;
 const BAR_PX = 4;
 
 export function drawPath(context: CanvasRenderingContext2D, scene: Scene, pieces: readonly TimelineSlicePayload[]): void {
@@ -15,7 +15,7 @@ export function drawPath(context: CanvasRenderingContext2D, scene: Scene, pieces
     if (rect === null || rect.right < 0 || rect.left > scene.widthPx) continue;
     const left = Math.max(rect.left, -FRAME_PX);
     const width = Math.min(rect.right, scene.widthPx + FRAME_PX) - left;
-    if (width < LEAST_FRAME_PX) context.fillRect(left, rect.top, Math.max(width, 1), BAR_PX);
+    if (width < MIN_FRAME_PX) context.fillRect(left, rect.top, Math.max(width, 1), BAR_PX);
     else context.strokeRect(left + FRAME_PX / 2, rect.top + FRAME_PX / 2, width - FRAME_PX, rect.height - FRAME_PX);
   }
 }

@@ -15,7 +15,7 @@ function stage() {
     addEventListener: (_: string, listener: Listener) => listeners.add(listener),
     removeEventListener: (_: string, listener: Listener) => listeners.delete(listener),
   });
-  return { listeners, say: (source: unknown, origin: string, data: unknown) => listeners.forEach((listener) => listener({ source, origin, data })) };
+  return { listeners, send: (source: unknown, origin: string, data: unknown) => listeners.forEach((listener) => listener({ source, origin, data })) };
 }
 
 function page(closed = false) {
@@ -30,7 +30,7 @@ describe("the hand-over to Perfetto", () => {
 
   it("asks until the page answers, then gives it the trace, to its origin only", async () => {
     vi.useFakeTimers();
-    const { listeners, say } = stage();
+    const { listeners, send } = stage();
     const perfetto = page();
     const done = handOver(perfetto as unknown as Window, TRACE);
     await vi.advanceTimersByTimeAsync(350);
@@ -39,11 +39,11 @@ describe("the hand-over to Perfetto", () => {
       ["PING", PERFETTO_ORIGIN],
       ["PING", PERFETTO_ORIGIN],
     ]);
-    say(perfetto, "https://evil.example", "PONG");
-    say({}, PERFETTO_ORIGIN, "PONG");
-    say(perfetto, PERFETTO_ORIGIN, "PING");
+    send(perfetto, "https://evil.example", "PONG");
+    send({}, PERFETTO_ORIGIN, "PONG");
+    send(perfetto, PERFETTO_ORIGIN, "PING");
     expect(listeners.size).toBe(1);
-    say(perfetto, PERFETTO_ORIGIN, "PONG");
+    send(perfetto, PERFETTO_ORIGIN, "PONG");
     expect(await done).toBe("handed");
     expect(perfetto.postMessage).toHaveBeenLastCalledWith({ perfetto: TRACE }, PERFETTO_ORIGIN);
     expect(listeners.size).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * Hands a trace to Perfetto's own page, in the reader's browser only, as that page documents it
+ * Passes a trace to Perfetto's own page, in the user's browser only, as that page documents it
  * (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui):
  *
  *     this page                      ui.perfetto.dev
@@ -8,12 +8,12 @@
  *        ◀─────────────────────── "PONG"
  *        {perfetto: {buffer, …}} ───▶  shows the trace
  *
- * Messages go to that origin only, and only that window's answer is taken.
+ * Messages are sent to that origin only, and only that window's answer is accepted.
  */
 export const PERFETTO_ORIGIN = "https://ui.perfetto.dev";
 
 const PING_MS = 100;
-/** Perfetto's page is some megabytes; longer it is not there. */
+/** Perfetto's page is some megabytes; without an answer after this time it is unreachable. */
 export const ANSWER_MS = 20_000;
 
 export interface HandedTrace {
@@ -24,19 +24,19 @@ export interface HandedTrace {
 
 export type HandOver = "handed" | "silent" | "closed";
 
-/** The page in a tab of its own, null where the browser forbids it. To be called by the click itself, or it is forbidden. */
+/** The page in a new tab; null where the browser blocks it. Must be called in the click handler, or the browser blocks it. */
 export function openPerfetto(): Window | null {
   return window.open(PERFETTO_ORIGIN, "_blank");
 }
 
-/** Waits until the page answers, then gives it the trace. */
+/** Waits until the page answers, then passes it the trace. */
 export async function handOver(page: Window, trace: HandedTrace, limitMs = ANSWER_MS): Promise<HandOver> {
-  const state = await answered(page, limitMs);
+  const state = await waitForPong(page, limitMs);
   if (state === "handed") page.postMessage({ perfetto: trace }, PERFETTO_ORIGIN);
   return state;
 }
 
-function answered(page: Window, limitMs: number): Promise<HandOver> {
+function waitForPong(page: Window, limitMs: number): Promise<HandOver> {
   return new Promise((resolve) => {
     const untilMs = performance.now() + limitMs;
     const end = (state: HandOver) => {

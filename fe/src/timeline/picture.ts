@@ -4,43 +4,43 @@ import { HEAD_PX, rowTopPx } from "./scene";
 import type { Stage } from "./stage";
 
 /** Width of the column of names in the picture, as on the page. */
-const HEADS_PX = 220;
+const HEADERS_PX = 220;
 const TEXT_PX = 12;
 
 export function timelinePicture(stage: Stage, title: string): Promise<Blob | null> {
   const { rects, overlay, ratio, palette } = stage.layers();
   const canvas = document.createElement("canvas");
-  canvas.width = Math.round((stage.width + HEADS_PX) * ratio);
+  canvas.width = Math.round((stage.width + HEADERS_PX) * ratio);
   canvas.height = Math.round(stage.height * ratio);
   const context = canvas.getContext("2d");
   if (context === null) return Promise.resolve(null);
   context.fillStyle = palette.surface;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(rects, HEADS_PX * ratio, HEAD_PX * ratio);
-  context.drawImage(overlay, HEADS_PX * ratio, 0);
+  context.drawImage(rects, HEADERS_PX * ratio, HEAD_PX * ratio);
+  context.drawImage(overlay, HEADERS_PX * ratio, 0);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  drawHeads(context, stage, title);
+  drawHeaders(context, stage, title);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
-function drawHeads(context: CanvasRenderingContext2D, stage: Stage, title: string): void {
+function drawHeaders(context: CanvasRenderingContext2D, stage: Stage, title: string): void {
   const { palette } = stage.layers();
   context.font = LABEL_FONT;
   context.textBaseline = "top";
   context.fillStyle = palette.soft;
-  context.fillText(title, 6, 12, HEADS_PX - TEXT_PX);
+  context.fillText(title, 6, 12, HEADERS_PX - TEXT_PX);
   context.beginPath();
-  context.rect(0, HEAD_PX, HEADS_PX, stage.height);
+  context.rect(0, HEAD_PX, HEADERS_PX, stage.height);
   context.clip();
   for (const row of stage.layout.rows.toReversed()) {
     const top = rowTopPx(stage, row);
     if (top > stage.height || top + row.heightPx < HEAD_PX) continue;
     // Pinned rows, drawn last, lie over what is scrolled below them.
     context.fillStyle = palette.surface;
-    context.fillRect(0, top, HEADS_PX, row.heightPx);
+    context.fillRect(0, top, HEADERS_PX, row.heightPx);
     context.fillStyle = palette.line;
-    context.fillRect(0, top + row.heightPx - 1, HEADS_PX, 1);
+    context.fillRect(0, top + row.heightPx - 1, HEADERS_PX, 1);
     context.fillStyle = palette.text;
-    context.fillText(row.kind === "group" ? row.group.title : row.track.title, row.kind === "group" ? 6 : 16, top + 6, HEADS_PX - TEXT_PX * 2);
+    context.fillText(row.kind === "group" ? row.group.title : row.track.title, row.kind === "group" ? 6 : 16, top + 6, HEADERS_PX - TEXT_PX * 2);
   }
 }

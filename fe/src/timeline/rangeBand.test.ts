@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { TrackRow } from "./layout";
-import { bandStretches } from "./rangeBand";
+import { rangeBands } from "./rangeBand";
 import { HEAD_PX, MINIMAP_PX } from "./scene";
 
 const ROW_PX = 20;
@@ -11,7 +11,7 @@ const ROWS = ["p", "a", "b", "c", "d"].map((key, index) => row(key, index * ROW_
 const RULER = { topPx: MINIMAP_PX, bottomPx: HEAD_PX };
 
 const stretches = (over: readonly string[] | null, scrollPx = 0) =>
-  bandStretches({ rows: ROWS, over: over === null ? null : new Set(over), scrollPx, stickyPx: ROW_PX, heightPx: HEAD_PX + 70 });
+  rangeBands({ rows: ROWS, over: over === null ? null : new Set(over), scrollPx, stickyPx: ROW_PX, heightPx: HEAD_PX + 70 });
 
 it("the band of a range over all tracks reaches from the ruler to the bottom", () => {
   expect(stretches(null)).toEqual([{ topPx: MINIMAP_PX, bottomPx: HEAD_PX + 70 }]);

@@ -2,18 +2,18 @@
 import { HEAD_PX, MINIMAP_PX, rowTopPx, type Scene } from "./scene";
 
 /** Heights of the surface. */
-export interface Stretch {
+export interface Band {
   readonly topPx: number;
   readonly bottomPx: number;
 }
 
 /** From above; neighbours are one. */
-export function bandStretches(scene: Pick<Scene, "rows" | "over" | "scrollPx" | "stickyPx" | "heightPx">): Stretch[] {
+export function rangeBands(scene: Pick<Scene, "rows" | "over" | "scrollPx" | "stickyPx" | "heightPx">): Band[] {
   const { rows, over, stickyPx, heightPx } = scene;
   if (over === null) return [{ topPx: MINIMAP_PX, bottomPx: heightPx }];
   const stickyBottom = HEAD_PX + stickyPx;
-  const stretches: Stretch[] = [];
-  let last: Stretch = { topPx: MINIMAP_PX, bottomPx: HEAD_PX };
+  const bands: Band[] = [];
+  let last: Band = { topPx: MINIMAP_PX, bottomPx: HEAD_PX };
   for (const row of rows.filter(({ track }) => over.has(track.key))) {
     const top = rowTopPx(scene, row);
     const isSticky = row.topPx < stickyPx;
@@ -22,9 +22,9 @@ export function bandStretches(scene: Pick<Scene, "rows" | "over" | "scrollPx" | 
     if (bottomPx <= topPx) continue;
     if (topPx <= last.bottomPx) last = { topPx: last.topPx, bottomPx };
     else {
-      stretches.push(last);
+      bands.push(last);
       last = { topPx, bottomPx };
     }
   }
-  return [...stretches, last];
+  return [...bands, last];
 }

@@ -1,5 +1,5 @@
 /**
- * Which tracks a range was dragged over, in the address beside `range=`:
+ * Which tracks a range was dragged over, in the address together with `range=`:
  *
  *     over=1200-1300:t1.operators,t4.work      tracks of the worker that is summed up; for that range only
  *
@@ -15,8 +15,8 @@ const KEY = /^[a-z0-9.]{1,40}$/;
 
 /** Keys of tracks as the server names them; null for all. */
 export function parseOver(text: string | undefined, range: string | undefined): readonly string[] | null {
-  const [of, keys] = (text ?? "").split(":");
-  if (range === undefined || of !== range) return null;
+  const [rangeText, keys] = (text ?? "").split(":");
+  if (range === undefined || rangeText !== range) return null;
   const known = [...new Set((keys ?? "").split(","))].filter((key) => KEY.test(key));
   return known.length === 0 || known.length > MAX_OVER ? null : known;
 }
@@ -29,13 +29,13 @@ export function parseOver(text: string | undefined, range: string | undefined): 
  * @param all How many tracks that worker has.
  */
 export function tracksOver(onScreen: readonly string[] | null, prefix: string, all: number): readonly string[] | null {
-  const isOwn = (key: string) => key.startsWith(prefix) && !key.startsWith(prefix + LEVELS_PREFIX);
+  const isOfWorker = (key: string) => key.startsWith(prefix) && !key.startsWith(prefix + LEVELS_PREFIX);
   // Tracks of levels draw again what others have.
-  const own = (onScreen ?? []).filter(isOwn).map((key) => key.slice(prefix.length));
-  return own.length === 0 || own.length >= all || own.length > MAX_OVER ? null : own;
+  const workerTracks = (onScreen ?? []).filter(isOfWorker).map((key) => key.slice(prefix.length));
+  return workerTracks.length === 0 || workerTracks.length >= all || workerTracks.length > MAX_OVER ? null : workerTracks;
 }
 
-/** What the address says of them. */
+/** Their text in the address. */
 export function formatOver(range: string, over: readonly string[] | null): string | null {
   return over === null ? null : `${range}:${over.join(",")}`;
 }

@@ -7,10 +7,10 @@
 export interface RectBatch {
   readonly count: number;
   /** Per rectangle x0, x1, y0, y1. */
-  readonly places: Float32Array;
+  readonly coordinates: Float32Array;
   /** Per rectangle red, green, blue, busy share: below 255 for merged blocks. */
   paints: Uint8Array;
-  /** Per rectangle 1 where it stands out while others are dimmed; null when nothing is searched for. */
+  /** Per rectangle 1 where it is highlighted while others are dimmed; null without a search. */
   marks: Uint8Array | null;
   /** Counts changes of `paints` and `marks`, so that a renderer knows when to send them again. */
   version: number;
@@ -18,7 +18,7 @@ export interface RectBatch {
 
 export interface RectDraw {
   readonly batch: RectBatch;
-  /** Pixel of a place: x × scale + offset. */
+  /** Pixel of a time: x × scale + offset. */
   readonly scalePx: number;
   readonly offsetPx: number;
   readonly topPx: number;
@@ -46,11 +46,11 @@ export interface RectRenderer {
   dispose: () => void;
 }
 
-/** Narrower than this nothing would be seen. */
+/** Narrower rectangles would not be visible. */
 export const MIN_WIDTH_PX = 1;
-/** Neighbouring slices that are wider than this are told apart by a gap of one pixel. */
+/** Neighbouring slices wider than this are separated by a gap of one pixel. */
 export const GAP_FROM_PX = 4;
-/** How much of its colour the idle part of a merged block keeps. */
+/** Share of its colour that the idle part of a merged block retains. */
 export const IDLE_TINT = 0.3;
-/** How much of its colour a rectangle keeps that is not searched for. */
+/** Share of its colour that a dimmed rectangle retains. */
 export const DIMMED = 0.22;

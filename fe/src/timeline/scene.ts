@@ -42,7 +42,7 @@ export interface Scene {
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
   readonly hits: readonly TimelineSlicePayload[];
-  /** What is on the critical path, where that is asked for. */
+  /** The critical path, where it is shown. */
   readonly path: readonly TimelineSlicePayload[];
   readonly hover: Hover | null;
   /** Chosen by dragging. */
@@ -51,7 +51,7 @@ export interface Scene {
   readonly over: ReadonlySet<string> | null;
   /** The frame's selection, which every view follows: stretches in order. */
   readonly selection: readonly TimeRange[] | null;
-  /** What the trace is cut into instead of its steps. */
+  /** The iterations chosen instead of the trace's own steps. */
   readonly iterations: Iterations | null;
 }
 

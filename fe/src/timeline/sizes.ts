@@ -14,7 +14,7 @@ export function clampSize(px: number, { minPx, maxPx }: Size): number {
   return Math.round(Math.min(Math.max(px, minPx), maxPx));
 }
 
-function remembered(size: Size): number | null {
+function storedSize(size: Size): number | null {
   try {
     const text = localStorage.getItem(size.key);
     return text !== null && /^\d{1,4}$/.test(text) ? clampSize(Number(text), size) : null;
@@ -25,14 +25,14 @@ function remembered(size: Size): number | null {
 
 /** The size in pixels, null as long as the page decides, and what sets it. */
 export function useSize(size: Size): readonly [number | null, (px: number | null) => void] {
-  const [px, setPx] = useState(() => remembered(size));
+  const [px, setPx] = useState(() => storedSize(size));
   const set = useCallback(
     (next: number | null) => {
-      const kept = next === null ? null : clampSize(next, size);
-      setPx(kept);
+      const clamped = next === null ? null : clampSize(next, size);
+      setPx(clamped);
       try {
-        if (kept === null) localStorage.removeItem(size.key);
-        else localStorage.setItem(size.key, String(kept));
+        if (clamped === null) localStorage.removeItem(size.key);
+        else localStorage.setItem(size.key, String(clamped));
       } catch {
         // not remembered, but in force
       }

@@ -36,7 +36,7 @@ describe("times", () => {
 
 describe("times in one panel", () => {
   it("are told in one unit", () => {
-    expect(timeTexts(timesOf(detail({ dur_us: 2500, self_us: 4, no_device_time: "No device work." })))).toEqual(["2.500 ms", "0.004 ms", "–", "–"]);
+    expect(timeTexts(timesOf(detail({ dur_us: 2500, self_us: 4, no_device_time: "No device work." })))).toEqual(["2.50 ms", "0.004 ms", "–", "–"]);
   });
 });
 
@@ -92,7 +92,7 @@ describe("arguments", () => {
 
   it.each([
     ["est_achieved_occupancy_pct", 3, "Est. achieved occupancy", "3.0 %"],
-    ["shared_memory_bytes", 2048, "Shared memory", "2.000 KiB"],
+    ["shared_memory_bytes", 2048, "Shared memory", "2.00 KiB"],
     ["blocks_per_sm", 6.4, "Blocks per SM", "6.40"],
     ["warps_per_sm", 0.000390625, "Warps per SM", "0.0004"],
     ["warps_per_sm", 0, "Warps per SM", "0"],

@@ -35,7 +35,7 @@ export function timeTexts(times: readonly TimeFact[]): string[] {
   return times.map(({ us }) => (us === null ? NO_VALUE : withUnit(us, scale, "us")));
 }
 
-export interface PlaceFact {
+export interface MomentFact {
   readonly title: string;
   readonly text: string;
   /** The same on the clock of the trace. */
@@ -49,7 +49,7 @@ const NS_PER_US = 1000;
  *
  * @param originUs Trace time of the first slice.
  */
-export function momentsOf({ start_us: startUs, dur_us: durUs }: SlicePayload, originUs: number): PlaceFact[] {
+export function momentsOf({ start_us: startUs, dur_us: durUs }: SlicePayload, originUs: number): MomentFact[] {
   const startNs = Math.round((startUs - originUs) * NS_PER_US);
   const endNs = startNs + Math.round(durUs * NS_PER_US);
   const traceUs = (us: number) => `${formatNumber(us, 3)} µs on the clock of the trace`;
@@ -82,10 +82,10 @@ export interface ArgumentFact {
 
 /** What the trace recorded with the slice, without what the panel shows elsewhere. */
 export function argumentsOf({ args, call_stack: frames, track }: SlicePayload): ArgumentFact[] {
-  const isTold = (key: string, value: unknown) =>
+  const isShownElsewhere = (key: string, value: unknown) =>
     key === DELAY || (key === "call_stack" && frames.length > 0) || (track?.is_device === true && (key === "device" || key === "stream") && value === track[key]);
   return Object.entries(args)
-    .filter(([key, value]) => !isTold(key, value))
+    .filter(([key, value]) => !isShownElsewhere(key, value))
     .map(([key, value]) => ({ key, title: argumentTitle(key), text: argumentText(key, value) }));
 }
 
@@ -99,8 +99,8 @@ const ORPHANS: Readonly<Record<string, string>> = {
 /** "est_achieved_occupancy_pct" → "Est. achieved occupancy". */
 export function argumentTitle(key: string): string {
   if (key === "orphan_reason") return "No operator";
-  const words = key.replace(/_(pct|ns)$/, "").replace(/(.)_bytes$/, "$1").replace(/^est_/, "est. ");
-  const text = words.replaceAll("_", " ").replace(/\bsm\b/, "SM");
+  const name = key.replace(/_(pct|ns)$/, "").replace(/(.)_bytes$/, "$1").replace(/^est_/, "est. ");
+  const text = name.replaceAll("_", " ").replace(/\bsm\b/, "SM");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -14,13 +14,13 @@ const DEMANGLED = new Map([[5, "void gemm<half>()"]]);
 /** Names of one page of the server. */
 const PAGE = 2;
 
-let asked: string[];
+let requests: string[];
 
 beforeEach(() => {
-  asked = [];
+  requests = [];
   const answer = (url: string) => {
     const from = new URL(url).searchParams.get("from") ?? "";
-    asked.push(from);
+    requests.push(from);
     const rest = [...NAMES.keys()].filter((code) => code >= Number(from));
     const codes = rest.slice(0, PAGE);
     return Promise.resolve(new Response(JSON.stringify({ codes, names: codes.map((code) => NAMES.get(code)), short_names: codes.map((code) => SHORT.get(code) ?? null), demangled_names: codes.map((code) => DEMANGLED.get(code) ?? null), next: rest[PAGE] ?? null })));
@@ -39,28 +39,28 @@ async function named(...codes: number[]): Promise<{ texts: (string | null)[]; sh
   const names = new SliceNames({ run: "r" }, () => {
     news += 1;
     names.fill({ names: texts, shortNames: shorts, demangledNames: demangleds }, row);
-    names.want(texts, row);
+    names.requestMissing(texts, row);
   });
-  names.want(texts, row);
-  names.want(texts, row);
-  await vi.waitFor(() => expect(names.isAsking).toBe(false));
+  names.requestMissing(texts, row);
+  names.requestMissing(texts, row);
+  await vi.waitFor(() => expect(names.isFetching).toBe(false));
   return { texts, shorts, demangleds, news };
 }
 
 it("asks once for a page of names", async () => {
   expect(await named(5, 2)).toEqual({ texts: ["gemm", "aten::add"], shorts: ["gemm f16", null], demangleds: ["void gemm<half>()", null], news: 1 });
-  expect(asked).toEqual(["2"]);
+  expect(requests).toEqual(["2"]);
 });
 
 it("asks for the next page while a name is missing", async () => {
   expect(await named(9, 2, 2)).toMatchObject({ texts: ["nccl", "aten::add", "aten::add"], news: 2 });
-  expect(asked).toEqual(["2", "9"]);
+  expect(requests).toEqual(["2", "9"]);
 });
 
 it("never asks for boxes without a name, nor twice for a code that has none", async () => {
   expect(await named(NO_NAME)).toMatchObject({ texts: [null], news: 0 });
   expect(await named(3, 4, 5, 77)).toMatchObject({ texts: [null, null, "gemm", null] });
-  expect(asked).toEqual(["3"]);
+  expect(requests).toEqual(["3"]);
 });
 
 it("leaves slices without text where the server refuses", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
-import { AS_PROPOSED, fold, groupKey, layOut, uncover } from "./layout";
+import { DEFAULT_FOLDING, fold, groupKey, layOut, uncover } from "./layout";
 import { formatStack, parseStack } from "./link";
 import { arrowsOnScreen, fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
 
@@ -68,19 +68,19 @@ describe("a stack of three", () => {
   });
 
   it("shows steps and devices, operators where there is no device, one lane each, and folds the rest", () => {
-    const seen = layOut(stack.groups, stack.tracks, AS_PROPOSED).rows.map((row) => (row.kind === "group" ? row.group.title : `${row.track.title} ${row.lanes}`));
+    const seen = layOut(stack.groups, stack.tracks, DEFAULT_FOLDING).rows.map((row) => (row.kind === "group" ? row.group.title : `${row.track.title} ${row.lanes}`));
     const gpu = ["steps 1", "merged 1", "s7 1", "Other tracks"];
     expect(seen).toEqual(["a", ...gpu, "b", "steps 1", "ops 1", "Other tracks", "c", ...gpu]);
   });
 
   it("folds a worker away with all that is in it", () => {
-    const folding = fold(AS_PROPOSED, groupKey({ key: `${b.prefix}shown` }), false);
+    const folding = fold(DEFAULT_FOLDING, groupKey({ key: `${b.prefix}shown` }), false);
     const titles = layOut(stack.groups, stack.tracks, folding).rows.flatMap((row) => (row.kind === "group" ? [row.group.title] : []));
     expect(titles).toEqual(["a", "Other tracks", "b", "c", "Other tracks"]);
   });
 
   it("uncovers a track in folded groups, and no more", () => {
-    const folding = fold(AS_PROPOSED, groupKey({ key: `${b.prefix}shown` }), false);
+    const folding = fold(DEFAULT_FOLDING, groupKey({ key: `${b.prefix}shown` }), false);
     const python = stack.tracks.find(({ key }) => key === "b/py");
     if (python === undefined) throw new Error("no such track");
     const shown = layOut(stack.groups, stack.tracks, uncover(stack.groups, python, folding));

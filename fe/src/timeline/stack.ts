@@ -13,7 +13,7 @@ import { formatNumber, formatValue } from "../lib/format";
 import type { TrackGroup } from "./layout";
 import type { TimeRange } from "./viewport";
 
-/** What a worker's place on the common clock rests on; `recorded` is its own clock, which may be off. */
+/** How a worker is aligned to the common clock; `recorded` is its own clock, which may be off. */
 export type Clock = "reference" | "aligned" | "recorded";
 
 /** A worker to be stacked; the first of a stack is the one the page is about. */
@@ -21,9 +21,9 @@ export interface StackedWorker {
   readonly worker: string;
   readonly query: Query;
   readonly tracks: TimelineTracksAnswer;
-  /** What to add to its times to get those of the first worker; null when no collective tells it. */
+  /** Added to its times gives those of the first worker; null when they have no collective in common. */
   readonly offsetNs: number | null;
-  /** How many collectives that rests on. */
+  /** How many collectives the offset is measured on. */
   readonly collectives: number;
 }
 
@@ -32,9 +32,9 @@ export interface StackPart {
   readonly query: Query;
   readonly tracks: TimelineTracksAnswer;
   readonly clock: Clock;
-  /** What to add to the worker's times to get those on screen. */
+  /** Added to the worker's times gives those on screen. */
   readonly shiftNs: number;
-  /** Before the keys of its tracks and groups on screen. */
+  /** Prefix of the keys of its tracks and groups on screen. */
   readonly prefix: string;
   /** Number of its first track on screen. */
   readonly firstTrack: number;
@@ -50,27 +50,27 @@ export interface Stack {
   readonly originUs: number;
 }
 
-/** Screens are asked for per worker, and more tracks are not readable. */
+/** Each worker needs its own requests, and more tracks are not readable. */
 export const MAX_STACKED = 8;
 
-/** What one compares ranks by; their operators only where there is no device. */
+/** The tracks that ranks are compared by; operators only where there is no device. */
 const DEVICE_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "merged", "device_stream"]);
 const HOST_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "operators"]);
 
 export function stackOf(first: StackedWorker, others: readonly StackedWorker[] = []): Stack {
-  if (others.length === 0) return alone(first);
+  if (others.length === 0) return singleWorker(first);
   const workers = [first, ...others] as const;
   const offsets = workers.map((each) => each.offsetNs ?? (each.tracks.origin_us - first.tracks.origin_us) * 1000);
   const earliestNs = Math.min(0, ...offsets);
   let firstTrack = 0;
-  const place = (each: StackedWorker): StackPart => {
+  const partFor = (each: StackedWorker): StackPart => {
     const clock = each === first ? "reference" : each.offsetNs === null ? "recorded" : "aligned";
     const shiftNs = Math.round((each === first ? 0 : (offsets[workers.indexOf(each)] ?? 0)) - earliestNs);
     const part = { worker: each.worker, query: each.query, tracks: each.tracks, clock, shiftNs, prefix: `${encodeURIComponent(each.worker)}/`, firstTrack } as const;
     firstTrack += each.tracks.tracks.length;
     return part;
   };
-  const parts = [place(first), ...others.map(place)] as const;
+  const parts = [partFor(first), ...others.map(partFor)] as const;
   return {
     parts: [parts[0], ...parts.slice(1)],
     groups: parts.flatMap((part, index) => groupsOf(part, workers[index]?.collectives ?? 0)),
@@ -80,7 +80,7 @@ export function stackOf(first: StackedWorker, others: readonly StackedWorker[] =
   };
 }
 
-function alone({ worker, query, tracks }: StackedWorker): Stack {
+function singleWorker({ worker, query, tracks }: StackedWorker): Stack {
   const part: StackPart = { worker, query, tracks, clock: "reference", shiftNs: 0, prefix: "", firstTrack: 0 };
   return { parts: [part], groups: tracks.groups, tracks: tracks.tracks, endNs: tracks.end_ns, originUs: tracks.origin_us };
 }
@@ -98,7 +98,7 @@ const SHOWN = "shown";
 const FOLDED = "folded";
 
 function clockNote({ clock, shiftNs }: StackPart, collectives: number): TrackGroup["note"] {
-  if (clock === "recorded") return { text: "clock not aligned", warns: true, help: "This worker has no collective in common with the first one: it is drawn by the clock it recorded, which may be off." };
+  if (clock === "recorded") return { text: "clock not aligned", warns: true, help: "This worker has no collective in common with the first one: it is drawn by its own recorded clock, which may be off." };
   if (clock === "reference") return { text: "reference", warns: false, help: "The other workers are drawn on the clock of this one." };
   const moved = formatValue(shiftNs / 1000, "us");
   return { text: "aligned", warns: false, help: `Moved so that the ends of ${formatNumber(collectives)} common collectives meet (median); its recording begins at ${moved}.` };
@@ -110,15 +110,21 @@ function tracksOf({ tracks: { tracks, groups }, prefix }: StackPart): TimelineTr
   const titles = new Map(groups.map(({ key, title }) => [key, title]));
   return tracks.map((track) => {
     const isShown = kinds.has(track.kind);
-    const alike = tracks.some((other) => other.group !== track.group && other.title === track.title);
+    const isAmbiguous = tracks.some((other) => other.group !== track.group && other.title === track.title);
     return {
       ...track,
       key: prefix + track.key,
-      title: alike ? `${titles.get(track.group) ?? track.group} · ${track.title}` : track.title,
+      title: isAmbiguous ? `${titles.get(track.group) ?? track.group} · ${track.title}` : track.title,
       group: prefix + (isShown ? SHOWN : FOLDED),
       collapsed: track.collapsed || track.lanes > 1,
     };
   });
+}
+
+/** "GPU 0", or what else the vendor calls it: the title of the device's group without the model in brackets. */
+export function deviceLabel({ groups }: TimelineTracksAnswer, device: number): string {
+  const title = groups.find((group) => group.device === device)?.title;
+  return title === undefined ? `GPU ${device}` : title.replace(/ \(.*$/, "");
 }
 
 /** The worker a track on screen belongs to. */
@@ -126,29 +132,29 @@ export function partOf(stack: Stack, trackKey: string): StackPart {
   return stack.parts.find(({ prefix }) => trackKey.startsWith(prefix)) ?? stack.parts[0];
 }
 
-/** A slice as the server tells it, where it is on screen. */
+/** A slice from the server's answer with the track and time that it has on screen. */
 export function onScreen(part: StackPart, slice: TimelineSlicePayload): TimelineSlicePayload {
   return { ...slice, track: part.prefix + slice.track, start_ns: slice.start_ns + part.shiftNs };
 }
 
-/** Arrows of a slice of one worker, where they are on screen; those to workers that are not there are left out. */
+/** Arrows of a slice of one worker as they are on screen; those to workers that are not stacked are dropped. */
 export function arrowsOnScreen(stack: Stack, part: StackPart, flows: readonly TimelineFlowPayload[]): TimelineFlowPayload[] {
   return flows.flatMap((flow) => {
     const source = onScreen(part, flow.source);
     if (flow.worker === null) return [{ ...flow, source, target: onScreen(part, flow.target) }];
-    const there = stack.parts.find(({ worker }) => worker === flow.worker);
-    if (there === undefined) return [];
+    const targetPart = stack.parts.find(({ worker }) => worker === flow.worker);
+    if (targetPart === undefined) return [];
     // Each worker is drawn by its own clock; the answer's times are aligned on this one collective.
-    return [{ ...flow, source, target: onScreen(there, { ...flow.target, start_ns: flow.target.start_ns - flow.moved_ns }) }];
+    return [{ ...flow, source, target: onScreen(targetPart, { ...flow.target, start_ns: flow.target.start_ns - flow.moved_ns }) }];
   });
 }
 
-/** A range on screen in the worker's own time. */
+/** A range on screen, in the worker's own time. */
 export function inPart({ shiftNs }: StackPart, { startNs, endNs }: TimeRange): TimeRange {
   return { startNs: startNs - shiftNs, endNs: endNs - shiftNs };
 }
 
-/** A range in the worker's own time, where it is on screen. */
+/** A range in the worker's own time, as it is on screen. */
 export function fromPart({ shiftNs }: StackPart, { startNs, endNs }: TimeRange): TimeRange {
   return { startNs: startNs + shiftNs, endNs: endNs + shiftNs };
 }

@@ -1,18 +1,18 @@
 /**
- * The drawing surface: holds what is on screen, draws it when something changed, and asks for tiles.
- * It stands outside React, so that a frame of a pan costs drawing and nothing else.
+ * The drawing surface: holds what is on screen, draws it when something changed, and requests tiles.
+ * It lives outside React, so that a frame of a pan costs only the drawing.
  */
 import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
 import type { NameMode } from "../lib/names";
-import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
+import { createRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
 import { readPalette, type ColorMode, type Palette } from "./colors";
 import { drawBoxes } from "./drawBoxes";
 import { boxAt } from "./hit";
 import type { Iterations } from "./iterationMarks";
 import type { Motion } from "./keys";
 import { LABEL_FONT, Labels } from "./labels";
-import { AS_PROPOSED, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks, type LaneRange, type Layout, type Row, type TrackRow } from "./layout";
-import { NOTHING_FOUND, type FoundInStack } from "./marks";
+import { DEFAULT_FOLDING, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks, type LaneRange, type Layout, type Row, type TrackRow } from "./layout";
+import { NO_MATCHES, type StackMatches } from "./matches";
 import { Mover, stepped, STEP_S } from "./mover";
 import { drawOverlay } from "./overlay";
 import { paintTile, type Paints } from "./paint";
@@ -29,13 +29,13 @@ export interface StageEvents {
   readonly onChange: (stage: Stage) => void;
 }
 
-/** What decides the picture beside the viewport. */
+/** What decides the picture, apart from the viewport. */
 export interface StageInputs {
   readonly layout: Layout;
   readonly mode: ColorMode;
   readonly names: NameMode;
-  /** What stands out while the rest is dimmed; null where nothing is searched for. */
-  readonly found: FoundInStack | null;
+  /** What a search highlights while the rest is dimmed; null without a search. */
+  readonly matches: StackMatches | null;
   readonly hits: readonly TimelineSlicePayload[];
   readonly path: readonly TimelineSlicePayload[];
   readonly selected: TimelineSlicePayload | null;
@@ -50,7 +50,7 @@ export interface StageInputs {
 const NO_INPUTS: Omit<StageInputs, "layout"> = {
   mode: "category",
   names: "short",
-  found: null,
+  matches: null,
   hits: [],
   path: [],
   selected: null,
@@ -61,9 +61,9 @@ const NO_INPUTS: Omit<StageInputs, "layout"> = {
   iterations: null,
 };
 
-/** Above and below the screen this much is asked for too. */
+/** Tiles are requested for this much above and below the screen too. */
 const PREFETCH_PX = 90;
-/** Without movement for so long, the reader looks. */
+/** Without movement for so long, the viewport is at rest. */
 const REST_MS = 160;
 export class Stage {
   viewport: Viewport;
@@ -94,18 +94,18 @@ export class Stage {
 
   /**
    * @param host Gets the canvases; its size is theirs.
-   * @param heads The headers at the left, moved along when scrolled.
+   * @param headers The headers at the left, moved along when scrolled.
    */
   constructor(
     private readonly host: HTMLElement,
-    private readonly heads: HTMLElement,
+    private readonly headers: HTMLElement,
     readonly stack: Stack,
     private readonly events: StageEvents,
     choice: RendererChoice,
   ) {
     this.durationNs = stack.endNs;
     this.viewport = wholeTrace(this.durationNs);
-    this.layout = layOut(stack.groups, stack.tracks, AS_PROPOSED);
+    this.layout = layOut(stack.groups, stack.tracks, DEFAULT_FOLDING);
     this.inputs = { ...NO_INPUTS, layout: this.layout };
     this.loader = new StackTiles(stack, {
       onTile: (tile, part) => paintTile(tile, this.paints(part)),
@@ -115,7 +115,7 @@ export class Stage {
         events.onChange(this);
       },
     });
-    const surface = makeRectSurface(choice);
+    const surface = createRectSurface(choice);
     this.rectCanvas = surface.canvas;
     this.renderer = surface.renderer;
     this.host.append(this.rectCanvas, this.overlay);
@@ -169,7 +169,7 @@ export class Stage {
       this.scrollTo(this.scrollPx);
       if (wasHidden) this.scrollIntoSight(selected.track, selected.lane);
     }
-    if (before.mode !== inputs.mode || before.found !== inputs.found) this.repaint();
+    if (before.mode !== inputs.mode || before.matches !== inputs.matches) this.repaint();
     this.invalidate();
   }
 
@@ -270,11 +270,11 @@ export class Stage {
     return pxOf(this.viewport, timeNs, this.widthPx);
   }
 
-  /** What lies at a place of the surface; null over the ruler, a group or nothing. */
+  /** The slice or counter at a point of the surface; null over the ruler, a group or empty space. */
   hit(xPx: number, yPx: number): Hover | null {
     const row = this.rowAtPx(yPx);
     if (row?.kind !== "track") return null;
-    const pieces = piecesOf(this.loader.of(row.number), this.viewport, this.widthPx);
+    const pieces = piecesOf(this.loader.tilesOf(row.number), this.viewport, this.widthPx);
     const tile = pieces.find((piece) => xPx >= piece.leftPx && xPx <= piece.rightPx)?.tile;
     if (tile === undefined) return null;
     const timeNs = this.timeAtPx(xPx);
@@ -319,8 +319,8 @@ export class Stage {
   }
 
   private paints(part: StackPart): Paints {
-    const { mode, found } = this.inputs;
-    return { palette: this.palette, mode, categories: this.stack.parts[0].tracks.categories, found: found === null ? null : (found.get(part) ?? NOTHING_FOUND) };
+    const { mode, matches } = this.inputs;
+    return { palette: this.palette, mode, categories: this.stack.parts[0].tracks.categories, matches: matches === null ? null : (matches.get(part) ?? NO_MATCHES) };
   }
 
   private repaint(): void {
@@ -351,11 +351,11 @@ export class Stage {
     }
     this.followPointer();
     this.draw();
-    this.loader.want(this.viewport, this.widthPx, this.wanted(), this.resting);
+    this.loader.requestMissing(this.viewport, this.widthPx, this.wanted(), this.resting);
     if (this.mover.isMoving) this.invalidate();
   }
 
-  /** What is on screen and near it, and always the steps: hovering tells shares of them. */
+  /** The lanes on screen and near it, and always the steps: the hover card shows shares of them. */
   private wanted(): LaneRange[] {
     const lanes = visibleLanes(this.layout, this.scrollPx - PREFETCH_PX, this.scrollPx + this.viewHeightPx + PREFETCH_PX, this.stickyPx);
     return [...unseenSteps(this.stack, this.layout, lanes), ...lanes];
@@ -373,7 +373,7 @@ export class Stage {
       stickyPx,
       layout,
       rows: this.visibleRows(),
-      tilesOf: (track) => this.loader.of(track),
+      tilesOf: (track) => this.loader.tilesOf(track),
       palette,
       names,
       hover,
@@ -391,7 +391,7 @@ export class Stage {
   private draw(): void {
     const scene = this.scene();
     const ratio = pixelRatio();
-    this.heads.style.transform = `translateY(${-Math.round(this.scrollPx)}px)`;
+    this.headers.style.transform = `translateY(${-Math.round(this.scrollPx)}px)`;
     drawBoxes(this.renderer, scene, ratio);
     const context = this.overlay.getContext("2d");
     if (context !== null) drawOverlay(context, scene, this.labels, ratio);

@@ -10,7 +10,7 @@ export function shareOfStep(stage: Stage, trackKey: string, startNs: number, end
   const part = partOf(stage.stack, trackKey);
   const steps = stage.layout.tracks.find(({ track }) => track.kind === "steps" && partOf(stage.stack, track.key) === part);
   if (steps === undefined) return null;
-  const { fine, whole } = stage.loader.of(steps.number);
+  const { fine, whole } = stage.loader.tilesOf(steps.number);
   for (const tile of [fine, whole]) {
     const box = tile === null ? null : boxAt(tile.boxes, 0, startNs, 0);
     if (tile === null || box === null || tile.boxes.slices[box] !== 1) continue;

@@ -10,7 +10,7 @@ export interface Boxes {
   readonly endNs: Float64Array;
   readonly lane: Uint16Array;
   readonly category: Uint8Array;
-  /** How many slices it stands for: 1, or more for a merged block. */
+  /** Number of slices in it: 1, or more for a merged block. */
   readonly slices: Uint32Array;
   /** Share of its width that is busy, 0–1; 1 for a slice. */
   readonly busy: Float32Array;
@@ -41,10 +41,10 @@ export interface TrackTile {
   /** The demangled form of those that are mangled, else null. */
   readonly demangledNames: (string | null)[];
   readonly nameCodes: Uint32Array;
-  /** The lanes that were asked for, the last one included. */
+  /** The lanes that were requested, the last one included. */
   readonly firstLane: number;
   readonly lastLane: number;
-  /** Whether the server merged more than pixels ask for, for want of room. */
+  /** Whether the server merged more than the pixels need, to limit the answer's size. */
   readonly coarse: boolean;
   readonly batch: RectBatch;
 }

@@ -1,4 +1,4 @@
-/** The tiles of all stacked workers: each worker's are asked for by a loader of its own. */
+/** The tiles of all stacked workers: one loader per worker requests them. */
 import type { Failure } from "../api/types";
 import type { LaneRange, Layout } from "./layout";
 import { TileLoader } from "./loader";
@@ -26,10 +26,10 @@ export class StackTiles {
     this.loaderOf = stack.parts.flatMap(({ tracks }, index) => tracks.tracks.map(() => this.loaders[index] as TileLoader));
   }
 
-  of(track: number): TrackTiles {
+  tilesOf(track: number): TrackTiles {
     const loader = this.loaderOf[track];
     if (loader === undefined) throw new RangeError(`no track ${track}`);
-    return loader.of(track);
+    return loader.tilesOf(track);
   }
 
   /** Every tile once, with the worker it is of. */
@@ -44,10 +44,10 @@ export class StackTiles {
     return this.loaders.find(({ failure }) => failure !== null)?.failure ?? null;
   }
 
-  want(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): void {
+  requestMissing(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): void {
     for (const loader of this.loaders) {
-      const own = lanes.filter(({ row }) => this.loaderOf[row.number] === loader);
-      if (own.length > 0) loader.want(viewport, widthPx, own, resting);
+      const loaderLanes = lanes.filter(({ row }) => this.loaderOf[row.number] === loader);
+      if (loaderLanes.length > 0) loader.requestMissing(viewport, widthPx, loaderLanes, resting);
     }
   }
 

@@ -2,20 +2,20 @@
 import { useEffect, useRef } from "react";
 
 import { formatValue } from "../lib/format";
-import { announceAside } from "./announce";
+import { announceLater } from "./announce";
 import { formatRange, parseRange } from "./link";
 import type { Stage } from "./stage";
 import { listenToStage } from "./useStage";
 import { fitRange, spanNs, wholeTrace, type TimeRange } from "./viewport";
-import { place } from "./visit";
+import { writeAddress } from "./visit";
 
 const WRITE_AFTER_MS = 300;
-/** Smaller zooms are not told of. */
-const TOLD_ZOOM = 0.01;
+/** Smaller zooms are not announced. */
+const MIN_ANNOUNCED_ZOOM = 0.01;
 
 /**
  * @param at The range in the address, if there is one.
- * @param first What to show first when the address does not say: a selection, null for everything, undefined while that is not known.
+ * @param first The first range to show when the address has none: a selection, null for everything, undefined while that is not known.
  */
 export function useAddressedViewport(stage: Stage | null, at: string | undefined, first: TimeRange | null | undefined): void {
   /** What the address and the screen have in common. */
@@ -30,7 +30,7 @@ export function useAddressedViewport(stage: Stage | null, at: string | undefined
     const isLeft = wanted === null && written.current !== undefined;
     if (wanted !== null && at !== written.current) stage.show(wanted);
     else if (wanted === null && isFirst && first != null) stage.show(fitRange(first.startNs, first.endNs, stage.durationNs));
-    // Back to where the timeline was opened, which did not say what is on screen.
+    // Back to the first address of the visit, which had no visible range.
     else if (isLeft) stage.show(first == null ? wholeTrace(stage.durationNs) : fitRange(first.startNs, first.endNs, stage.durationNs));
     else return;
     written.current = at;
@@ -40,7 +40,7 @@ export function useAddressedViewport(stage: Stage | null, at: string | undefined
   useEffect(() => {
     if (stage === null) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let toldNs = spanNs(stage.viewport);
+    let announcedNs = spanNs(stage.viewport);
     settled.current ??= formatRange(stage.viewport);
     let last = settled.current;
     stage.zooms.rest(stage.viewport);
@@ -52,12 +52,12 @@ export function useAddressedViewport(stage: Stage | null, at: string | undefined
       timer = setTimeout(() => {
         stage.zooms.rest(stage.viewport);
         const span = spanNs(stage.viewport);
-        if (Math.abs(span / toldNs - 1) > TOLD_ZOOM) announceAside(`${formatValue(span / 1000, "us")} on screen.`);
-        toldNs = span;
+        if (Math.abs(span / announcedNs - 1) > MIN_ANNOUNCED_ZOOM) announceLater(`${formatValue(span / 1000, "us")} on screen.`);
+        announcedNs = span;
         if (now === settled.current) return;
         settled.current = now;
         written.current = now;
-        place({ at: now });
+        writeAddress({ at: now });
       }, WRITE_AFTER_MS);
     });
     return () => {

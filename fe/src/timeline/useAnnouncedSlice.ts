@@ -12,7 +12,7 @@ export function useAnnouncedSlice(stack: Stack, names: NameMode, slice: Timeline
   const key = slice === null ? null : partOf(stack, slice.track).prefix + String(slice.id);
   useEffect(() => {
     if (slice !== null) announce(sliceSentence(stack, names, slice));
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for the slice: it comes twice, from the screen and from its worker
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for the slice: it arrives twice, from the screen and from its worker
   }, [key]);
 }
 
@@ -20,6 +20,6 @@ export function sliceSentence(stack: Stack, names: NameMode, slice: TimelineSlic
   const { track, lane, start_ns: startNs, dur_ns: durNs } = slice;
   const home = stack.tracks.find(({ key }) => key === track);
   const group = stack.groups.find(({ key }) => key === home?.group)?.title;
-  const places = [home?.title, group, home !== undefined && home.lanes > 1 ? `lane ${lane + 1} of ${home.lanes}` : undefined].filter((text) => text !== undefined);
-  return `${visibleText(shownName(namesOf(slice), names))}, ${formatValue(durNs / 1000, "us")}, ${visibleText(places.join(", "))}, starts at ${formatMoment(startNs)}.`;
+  const location = [home?.title, group, home !== undefined && home.lanes > 1 ? `lane ${lane + 1} of ${home.lanes}` : undefined].filter((text) => text !== undefined);
+  return `${visibleText(shownName(namesOf(slice), names))}, ${formatValue(durNs / 1000, "us")}, ${visibleText(location.join(", "))}, starts at ${formatMoment(startNs)}.`;
 }

@@ -1,4 +1,4 @@
-/** Folding, pinning, moving and filtering of tracks, by mouse and keys alike; all of it stands in the address. */
+/** Folding, pinning, moving and filtering of tracks, by mouse and keys alike; all of it is in the address. */
 import { useMemo } from "react";
 
 import { announce } from "./announce";
@@ -6,16 +6,16 @@ import { listWith, MAX_PINNED, orderWith, togglePin, type Arrangement } from "./
 import { fold, groupKey, type Folding, type Layout, type Row } from "./layout";
 import { arrangementPatch, foldingPatch } from "./link";
 import type { Stack } from "./stack";
-import { place } from "./visit";
+import { writeAddress } from "./visit";
 
 export interface Arranging {
   readonly onFold: (key: string, open: boolean) => void;
-  /** Opens or closes all at once, or as they were found. */
+  /** Opens or closes all at once, or restores the defaults. */
   readonly onFoldAll: (folding: Folding) => void;
   readonly onPin: (key: string) => void;
-  /** Before or after another row of the same kind and place. */
+  /** Moves a row before or after one of its siblings. */
   readonly onMove: (row: Row, target: Row, isAfter: boolean) => void;
-  /** One place up or down. */
+  /** Moves a row up or down by one. */
   readonly onStep: (row: Row, direction: 1 | -1) => void;
   readonly onFilter: (text: string) => void;
 }
@@ -28,7 +28,7 @@ export function rowTitle(row: Row): string {
   return row.kind === "group" ? row.group.title : row.track.title;
 }
 
-/** Whether two rows can change places: pinned ones among each other, tracks in their group, groups beside each other. */
+/** Whether two rows can be moved among each other: pinned tracks, tracks of one group, groups of one parent. */
 export function areSiblings(one: Row, other: Row): boolean {
   if (one.kind === "group") return other.kind === "group" && one.group.parent === other.group.parent;
   return other.kind === "track" && (one.pinned ? other.pinned : !other.pinned && one.track.group === other.track.group);
@@ -36,29 +36,29 @@ export function areSiblings(one: Row, other: Row): boolean {
 
 export function useArranging(stack: Stack, layout: Layout, folding: Folding, arrangement: Arrangement): Arranging {
   return useMemo(() => {
-    const apply = (change: Partial<Arrangement>) => place(arrangementPatch({ ...arrangement, ...change }));
+    const apply = (change: Partial<Arrangement>) => writeAddress(arrangementPatch({ ...arrangement, ...change }));
     const onMove = (row: Row, target: Row, isAfter: boolean) => {
       if (!areSiblings(row, target)) return;
       const [key, at] = [rowKey(row), rowKey(target)];
       if (row.kind === "track" && row.pinned) apply({ pinned: listWith(arrangement.pinned, key, at, isAfter) });
       else {
         const order = orderWith(arrangement.order, siblingsOf(stack, row), key, at, isAfter);
-        if (order === null) { announce("This would be too far for the address to hold. Pin the track instead."); return; }
+        if (order === null) { announce("The address cannot hold so long an order. Pin the track instead."); return; }
         apply({ order });
       }
       announce(`${rowTitle(row)} moved ${isAfter ? "below" : "above"} ${rowTitle(target)}.`);
     };
     return {
-      onFold: (key, open) => place(foldingPatch(fold(folding, key, open))),
+      onFold: (key, open) => writeAddress(foldingPatch(fold(folding, key, open))),
       onFoldAll: (next) => {
-        place(foldingPatch(next));
-        announce(next.base === "all" ? "All tracks are open." : next.base === "none" ? "All tracks are closed." : "Tracks are open as they were found.");
+        writeAddress(foldingPatch(next));
+        announce(next.base === "all" ? "All tracks are open." : next.base === "none" ? "All tracks are closed." : "Tracks are open as by default.");
       },
       onPin: (key) => {
         const title = stack.tracks.find((track) => track.key === key)?.title ?? "";
         const pinned = togglePin(arrangement.pinned, key);
         if (pinned !== null) apply({ pinned });
-        announce(pinned === null ? `${MAX_PINNED} tracks are pinned already.` : pinned.includes(key) ? `${title} is pinned on top.` : `${title} is no longer pinned.`);
+        announce(pinned === null ? `${MAX_PINNED} tracks are pinned already.` : pinned.includes(key) ? `${title} is pinned to the top.` : `${title} is no longer pinned.`);
       },
       onMove,
       onStep: (row, direction) => {

@@ -23,28 +23,28 @@ export function useCriticalPath(stage: Stage | null, part: StackPart): CriticalP
   const { path, steps } = useParams() as Record<string, string | undefined>;
   const isOn = path === "on";
   const screen = useRestingViewport(stage, isOn);
-  const asked = screen === null ? null : inPart(part, screen);
-  const answer = useAnswer<TimelinePathAnswer>(asked === null ? null : "timeline/critical_path", {
+  const partRange = screen === null ? null : inPart(part, screen);
+  const answer = useAnswer<TimelinePathAnswer>(partRange === null ? null : "timeline/critical_path", {
     ...part.query,
     steps: steps ?? null,
-    start_ns: asked?.startNs ?? null,
-    end_ns: asked?.endNs ?? null,
+    start_ns: partRange?.startNs ?? null,
+    end_ns: partRange?.endNs ?? null,
   });
-  const found = !isOn ? null : answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
-  const pieces = useMemo(() => (found == null ? NO_PIECES : found.pieces.map((each) => onScreen(part, each))), [found, part]);
+  const result = !isOn ? null : answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
+  const pieces = useMemo(() => (result == null ? NO_PIECES : result.pieces.map((each) => onScreen(part, each))), [result, part]);
   useShownOnce(stage, part, isOn, answer.state === "ready" ? answer.data : null);
   return { isOn, pieces, problem: isOn && answer.state === "failed" ? answer.failure.message : null };
 }
 
-/** Its step comes on screen when the path is asked for and lies elsewhere. */
-function useShownOnce(stage: Stage | null, part: StackPart, isOn: boolean, found: TimelinePathAnswer | null): void {
+/** Moves the path's step on screen when the path is switched on and lies elsewhere. */
+function useShownOnce(stage: Stage | null, part: StackPart, isOn: boolean, result: TimelinePathAnswer | null): void {
   const isShown = useRef(false);
   useEffect(() => {
     if (!isOn) isShown.current = false;
-    if (!isOn || isShown.current || stage === null || found === null) return;
+    if (!isOn || isShown.current || stage === null || result === null) return;
     isShown.current = true;
-    const range = fromPart(part, { startNs: found.start_ns, endNs: found.end_ns });
+    const range = fromPart(part, { startNs: result.start_ns, endNs: result.end_ns });
     const isElsewhere = range.endNs <= stage.viewport.startNs || range.startNs >= stage.viewport.endNs;
     if (isElsewhere && range.endNs > range.startNs) showRange(stage, range);
-  }, [stage, part, isOn, found]);
+  }, [stage, part, isOn, result]);
 }

@@ -1,25 +1,25 @@
-/** The search: its text stands in the address, its hits are counted and walked through. */
+/** The search on the timeline: its text in the address, its hits, and the steps from one to the next. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import { useAnswer } from "../api/hooks";
+import { ApiError } from "../api/client";
+import { useAnswer, useAnswers, type Request } from "../api/hooks";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
 import { useParams } from "../state/urlStore";
-import { askOf, resultInStack, type FindPlace, type StackHit, type StackResult } from "./findInStack";
-import type { FoundInStack } from "./marks";
+import { searchQuery, resultInStack, type SearchOrigin, type StackHit, type StackResult } from "./findInStack";
+import type { StackMatches } from "./matches";
 import type { Stack, StackPart } from "./stack";
 import type { FollowedSlice } from "./useFollowedSlice";
-import { useSearches } from "./useSearches";
-import { place as write } from "./visit";
+import { writeAddress } from "./visit";
 
 export interface Find {
   readonly text: string;
   readonly result: StackResult | null;
   readonly hits: readonly TimelineSlicePayload[];
-  /** What stands out; null where nothing is searched for, or not yet found. */
-  readonly found: FoundInStack | null;
-  /** Looks for a text, and goes to a hit of it as soon as there is one. */
+  /** What is highlighted; null without a search, or until its answer arrives. */
+  readonly matches: StackMatches | null;
+  /** Searches for a text, and goes to a hit of it as soon as there is one. */
   readonly search: (text: string, direction: 1 | -1 | null) => void;
-  /** To the next or previous hit, around the ends; once the answer is there. */
+  /** Goes to the next or previous hit, wrapping around at the ends, once the answer has arrived. */
   readonly step: (direction: 1 | -1) => void;
 }
 
@@ -34,24 +34,24 @@ const NO_HITS: readonly TimelineSlicePayload[] = [];
 /**
  * @param part The worker whose slice is selected.
  * @param id The selected slice: hits are counted from it.
- * @param placed Whether the address says what is on screen: if not, the first hit is gone to by itself.
+ * @param hasInitialViewport Whether the address holds the visible range: if not, the page goes to the first hit by itself.
  */
-export function useFind(stack: Stack, part: StackPart, id: number | null, followed: FollowedSlice, placed: boolean): Find {
+export function useFind(stack: Stack, part: StackPart, id: number | null, followed: FollowedSlice, hasInitialViewport: boolean): Find {
   const text = useParams()["find"] ?? "";
   const [steppedTo, setSteppedTo] = useState<StackHit | null>(null);
-  const place = useMemo(() => placeOf(part, id, followed.slice, steppedTo), [part, id, followed.slice, steppedTo]);
-  const { result, isFresh } = useResult(stack, part, text, id, place);
-  // The hits are the same wherever one counts from; kept, so that the picture is not drawn anew.
+  const origin = useMemo(() => originOf(part, id, followed.slice, steppedTo), [part, id, followed.slice, steppedTo]);
+  const { result, isFresh } = useResult(stack, part, text, id, origin);
+  // The hits do not depend on the origin; memoized, so that the picture is not drawn again.
   const newest = result?.hits ?? NO_HITS;
   const key = result === null ? "" : [result.text, result.count, newest.length, newest[0]?.start_ns, newest.at(-1)?.start_ns].join(" ");
   // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for the hits
   const hits = useMemo(() => newest, [key]);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for what matches as well
-  const found = useMemo(() => result?.found ?? null, [key]);
+  const matches = useMemo(() => result?.matches ?? null, [key]);
 
   const { go } = followed;
-  // A step that was asked for before the answer to step by was there.
-  const pending = useRef<PendingStep | null>(!placed && text !== "" && id === null ? { text, direction: 1 } : null);
+  // A step that was requested before the answer it needs had arrived.
+  const pending = useRef<PendingStep | null>(!hasInitialViewport && text !== "" && id === null ? { text, direction: 1 } : null);
   const step = useCallback(
     (direction: 1 | -1) => {
       pending.current = isFresh ? null : { text, direction };
@@ -69,18 +69,18 @@ export function useFind(stack: Stack, part: StackPart, id: number | null, follow
         return;
       }
       pending.current = direction === null ? null : { text: next, direction };
-      write({ find: next });
+      writeAddress({ find: next });
     },
     [text, step],
   );
   useEffect(() => {
     if (isFresh && pending.current?.text === text) step(pending.current.direction);
   }, [isFresh, text, step]);
-  return { text, result, hits, found, search, step };
+  return { text, result, hits, matches, search, step };
 }
 
-/** Where the selected slice is: known at once when it was stepped to, else when its worker has answered. */
-function placeOf(part: StackPart, id: number | null, slice: TimelineSlicePayload | null, steppedTo: StackHit | null): FindPlace | null {
+/** The position of the selected slice: known at once when a step led to it, else when its worker has answered. */
+function originOf(part: StackPart, id: number | null, slice: TimelineSlicePayload | null, steppedTo: StackHit | null): SearchOrigin | null {
   if (id === null) return null;
   const known = slice ?? (steppedTo?.part === part && steppedTo.slice.id === id ? steppedTo.slice : null);
   return known === null ? null : { part, id, startNs: known.start_ns };
@@ -88,19 +88,19 @@ function placeOf(part: StackPart, id: number | null, slice: TimelineSlicePayload
 
 interface Result {
   readonly result: StackResult | null;
-  /** Whether it is the one around the place. */
+  /** Whether it is the result around the current origin. */
   readonly isFresh: boolean;
 }
 
-/** What was found around the place; what was found around the one before while that is being asked. */
-function useResult(stack: Stack, part: StackPart, text: string, id: number | null, place: FindPlace | null): Result {
+/** The result around the origin; the one around the previous origin while the new one loads. */
+function useResult(stack: Stack, part: StackPart, text: string, id: number | null, origin: SearchOrigin | null): Result {
   // The worker of the slice counts from the slice itself, wherever that is.
-  const own = askOf(stack, part, text, id === null ? null : { part, id, startNs: 0 });
-  const resource = useAnswer<TimelineSearchAnswer>(text === "" ? null : ROUTE, own);
+  const partQuery = searchQuery(stack, part, text, id === null ? null : { part, id, startNs: 0 });
+  const resource = useAnswer<TimelineSearchAnswer>(text === "" ? null : ROUTE, partQuery);
   const answer = text !== "" && resource.state === "ready" ? resource.data : null;
   const others = useMemo(() => stack.parts.filter((each) => each !== part), [stack, part]);
-  const isAskable = others.length === 0 || (text !== "" && (id === null || place !== null));
-  const otherAnswers = useSearches(isAskable ? others.map((each) => ({ route: ROUTE, query: askOf(stack, each, text, place) })) : null);
+  const isReady = others.length === 0 || (text !== "" && (id === null || origin !== null));
+  const otherAnswers = useSearches(isReady ? others.map((each) => ({ route: ROUTE, query: searchQuery(stack, each, text, origin) })) : null);
   const fresh = useMemo(() => {
     if (answer === null || otherAnswers === null) return null;
     const answerOf = (each: StackPart) => (each === part ? answer : otherAnswers[others.indexOf(each)]);
@@ -114,4 +114,23 @@ function useResult(stack: Stack, part: StackPart, text: string, id: number | nul
   const [last, setLast] = useState<StackResult | null>(null);
   if (fresh !== null && fresh !== last) setLast(fresh);
   return { result: fresh ?? (last?.text === text ? last : null), isFresh: fresh !== null };
+}
+
+type SearchAnswer = TimelineSearchAnswer | ApiError;
+
+/**
+ * Searches in several workers: the answers in the order of the requests once all have arrived or failed; null until then.
+ *
+ * @param requests Null requests nothing yet.
+ */
+function useSearches(requests: readonly Request[] | null): readonly SearchAnswer[] | null {
+  const resources = useAnswers<TimelineSearchAnswer>(requests ?? [], requests?.[0]?.query.worker === undefined ? {} : { ...requests[0].query, worker: null });
+  const isActive = requests !== null;
+  return useMemo(() => {
+    if (!isActive) return null;
+    const settled = resources.flatMap((each): SearchAnswer[] =>
+      each.state === "ready" ? [each.data] : each.state === "failed" ? [new ApiError(each.failure, 0)] : [],
+    );
+    return settled.length === resources.length ? settled : null;
+  }, [isActive, resources]);
 }

@@ -7,18 +7,18 @@ import { uncover, type Folding, type Layout } from "./layout";
 import { foldingPatch } from "./link";
 import { arrowsOnScreen, onScreen, partOf, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
-import type { Place } from "./usePlace";
+import type { TimelineState } from "./useTimelineState";
 import { fitRange, reveal, spanNs } from "./viewport";
-import { jumpTo, place as write } from "./visit";
+import { jumpTo, writeAddress } from "./visit";
 
 export interface FollowedSlice {
   /** Where it is on screen. */
   readonly slice: TimelineSlicePayload | null;
-  /** As its worker tells, in that worker's own time. */
+  /** The answer of its worker, in that worker's own time. */
   readonly flows: TimelineFlowsAnswer | null;
   /** Its arrows, also to the same collective on stacked workers, where they are on screen. */
   readonly arrows: readonly TimelineFlowPayload[];
-  /** Selects what was clicked: it is in sight. */
+  /** Selects a clicked slice, which is on screen already. */
   readonly pick: (slice: TimelineSlicePayload) => void;
   /** Selects a slice that may be anywhere, of the same worker or of another one of the stack. */
   readonly go: (id: number, worker?: string) => void;
@@ -30,11 +30,11 @@ const NO_ARROWS: readonly TimelineFlowPayload[] = [];
 
 /**
  * @param part The worker whose slice it is.
- * @param folding What is folded: a slice that is gone to is uncovered.
+ * @param folding What is folded: going to a slice opens its groups.
  * @param layout The tracks that are shown.
- * @param placed Whether the address says what is on screen: then a slice it names moves nothing at first.
+ * @param hasInitialViewport Whether the address holds the visible range: then a slice in the address moves nothing at first.
  */
-export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, { folding, layout }: Pick<Place, "folding" | "layout">, id: number | null, placed: boolean): FollowedSlice {
+export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, { folding, layout }: Pick<TimelineState, "folding" | "layout">, id: number | null, hasInitialViewport: boolean): FollowedSlice {
   const [picked, setPicked] = useState<TimelineSlicePayload | null>(null);
   // Its peers are slices of the other workers.
   const answer = useAnswer<TimelineFlowsAnswer>(id === null ? null : "timeline/flows", { ...part.query, slice: id, peers: 1 }, { ...part.query, worker: null });
@@ -47,24 +47,24 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
   useEffect(() => {
     latest.current = { folding, layout };
   });
-  const inSight = useRef(placed && id !== null ? placeOf(part, id) : null);
+  const inSight = useRef(hasInitialViewport && id !== null ? sliceKey(part, id) : null);
   useEffect(() => {
     if (stage === null || slice === null) return;
-    const place = placeOf(part, slice.id);
-    if (place !== inSight.current) {
+    const key = sliceKey(part, slice.id);
+    if (key !== inSight.current) {
       uncoverTrack(stage, slice.track, latest.current.folding, latest.current.layout);
       bringIntoSight(stage, slice);
     } else stage.scrollIntoSight(slice.track, slice.lane);
-    inSight.current = place;
+    inSight.current = key;
   }, [stage, part, slice]);
 
   const selecting = useCallback((next: number, worker: string) => ({ slice: String(next), on: worker === stack.parts[0].worker ? null : worker }), [stack]);
   const pick = useCallback(
     (next: TimelineSlicePayload) => {
-      const own = partOf(stack, next.track);
-      inSight.current = placeOf(own, next.id);
+      const slicePart = partOf(stack, next.track);
+      inSight.current = sliceKey(slicePart, next.id);
       setPicked(next);
-      write(selecting(next.id, own.worker));
+      writeAddress(selecting(next.id, slicePart.worker));
     },
     [stack, selecting],
   );
@@ -78,17 +78,17 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
   return { slice, flows, arrows, pick, go };
 }
 
-/** Ids count anew in every worker. */
-function placeOf({ prefix }: StackPart, id: number): string {
+/** Every worker has its own slice ids. */
+function sliceKey({ prefix }: StackPart, id: number): string {
   return prefix + String(id);
 }
 
-/** Opens the groups of a track; one that is filtered away takes the filter away. */
+/** Opens the groups of a track, and clears a filter that hides it. */
 function uncoverTrack({ stack }: Stage, key: string, folding: Folding, layout: Layout): void {
   const track = stack.tracks.find((each) => each.key === key);
   if (track === undefined || layout.rowOf.has(key)) return;
   const shown = uncover(stack.groups, track, folding);
-  write({ tracks: null, ...(shown === folding ? {} : foldingPatch(shown)) });
+  writeAddress({ tracks: null, ...(shown === folding ? {} : foldingPatch(shown)) });
 }
 
 function bringIntoSight(stage: Stage, slice: TimelineSlicePayload): void {

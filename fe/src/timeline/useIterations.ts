@@ -1,23 +1,23 @@
-/** The iterations into which the address cuts the trace, in times on screen; null where those are its own steps. */
+/** The iterations that the address chooses, in times on screen; null where they are the trace's own steps. */
 import { useMemo } from "react";
 
 import { useView } from "../api/hooks";
 import type { Table } from "../api/types";
 import { numberOf, textOf } from "../lib/rows";
-import { cutText } from "../state/iterationsBy";
-import { CUT_KEY } from "../state/selection";
+import { iterationsByText } from "../state/iterationsBy";
+import { ITERATIONS_BY_KEY } from "../state/selection";
 import { useParams } from "../state/urlStore";
 import type { Iterations } from "./iterationMarks";
 import type { StackPart } from "./stack";
 
 const TABLE = "iterations";
-/** More could not be told apart on any screen, nor be read. */
-const MOST = 20_000;
+/** More could not be distinguished on any screen. */
+const MAX_ITERATIONS = 20_000;
 
 export function useIterations(part: StackPart): Iterations | null {
-  const isCut = cutText(useParams()[CUT_KEY]) !== null;
-  const answer = useView(isCut ? "iterations" : null, { ...part.query, table: TABLE, only: TABLE, limit: MOST });
-  const table = isCut && answer.state === "ready" ? answer.data.tables[TABLE] : undefined;
+  const isSplit = iterationsByText(useParams()[ITERATIONS_BY_KEY]) !== null;
+  const answer = useView(isSplit ? "iterations" : null, { ...part.query, table: TABLE, only: TABLE, limit: MAX_ITERATIONS });
+  const table = isSplit && answer.state === "ready" ? answer.data.tables[TABLE] : undefined;
   return useMemo(() => (table === undefined || table.rows.length === 0 ? null : iterationsOf(table, part)), [table, part]);
 }
 

@@ -5,18 +5,18 @@ import { useTheme } from "../ui/theme";
 import { listenToGestures, type GestureEvents } from "./gestures";
 import type { Stack } from "./stack";
 import { Stage } from "./stage";
-import { tellStageListeners } from "./useStage";
+import { notifyStageListeners } from "./useStage";
 
 export function useMountedStage(stack: Stack) {
   const stageRef = useRef<HTMLDivElement>(null);
-  const headsRef = useRef<HTMLDivElement>(null);
+  const headersRef = useRef<HTMLDivElement>(null);
   const [stage, setStage] = useState<Stage | null>(null);
   useEffect(() => {
-    const [host, heads] = [stageRef.current, headsRef.current];
-    if (host === null || heads === null) return;
+    const [host, headers] = [stageRef.current, headersRef.current];
+    if (host === null || headers === null) return;
     const canvas = new URLSearchParams(window.location.search).get("canvas");
     const choice = canvas === "webgl" || canvas === "2d" ? canvas : null;
-    const mounted = new Stage(host, heads, stack, { onChange: tellStageListeners }, choice);
+    const mounted = new Stage(host, headers, stack, { onChange: notifyStageListeners }, choice);
     const size = new ResizeObserver(() => mounted.resize());
     size.observe(host);
     setStage(mounted);
@@ -26,7 +26,7 @@ export function useMountedStage(stack: Stack) {
       setStage(null);
     };
   }, [stack]);
-  return { stage, stageRef, headsRef };
+  return { stage, stageRef, headersRef };
 }
 
 /** Follows the theme of the page. */
@@ -42,7 +42,7 @@ export function useTheming(stage: Stage | null): void {
   }, [stage, theme]);
 }
 
-/** The same listeners for the life of the stage: a drag goes on while the page is drawn anew. */
+/** The same listeners for the life of the stage: a drag continues while React renders again. */
 export function useGestures(stage: Stage | null, events: GestureEvents): void {
   const latest = useRef(events);
   useEffect(() => {

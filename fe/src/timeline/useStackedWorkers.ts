@@ -1,4 +1,4 @@
-/** Fetches what a stack is made of: the tracks of every worker and how far their clocks are apart. */
+/** Fetches the tracks of every stacked worker and the offsets between their clocks. */
 import { useMemo } from "react";
 
 import type { Query } from "../api/client";
@@ -13,7 +13,7 @@ export interface StackedWorkers {
   readonly problems: readonly string[];
 }
 
-const NOTHING: StackedWorkers = { others: [], problems: [] };
+const NO_WORKERS: StackedWorkers = { others: [], problems: [] };
 
 /**
  * @param trace The trace the page is about.
@@ -27,9 +27,9 @@ export function useStackedWorkers(trace: Query, names: readonly string[]): Stack
   const tracks = useAnswers<TimelineTracksAnswer>(names.map((worker) => ({ route: "timeline/tracks", query: { ...trace, worker } })), run);
   const key = names.join("\n");
   return useMemo(() => {
-    if (key === "") return NOTHING;
-    const isThere = [clocks, ...tracks].every(({ state }) => state === "ready" || state === "failed");
-    return isThere ? stackedWorkers(trace, key.split("\n"), clocks, tracks) : null;
+    if (key === "") return NO_WORKERS;
+    const isSettled = [clocks, ...tracks].every(({ state }) => state === "ready" || state === "failed");
+    return isSettled ? stackedWorkers(trace, key.split("\n"), clocks, tracks) : null;
   }, [trace, key, clocks, tracks]);
 }
 
@@ -43,7 +43,7 @@ function stackedWorkers(
   const problems: string[] = clocks.state === "failed" ? [`The clocks of the workers cannot be compared: ${clocks.failure.message}`] : [];
   names.forEach((worker, index) => {
     const answer = tracks[index];
-    if (answer?.state === "failed") problems.push(`${worker} is left out: ${answer.failure.message}`);
+    if (answer?.state === "failed") problems.push(`${worker} is not stacked: ${answer.failure.message}`);
     if (answer?.state !== "ready") return;
     const clock = clocks.state === "ready" ? clocks.data.workers.find((each) => each.worker === worker) : undefined;
     others.push({ worker, query: { ...trace, worker }, tracks: answer.data, offsetNs: clock?.offset_ns ?? null, collectives: clock?.collectives ?? 0 });

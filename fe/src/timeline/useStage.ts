@@ -5,7 +5,7 @@ import type { Stage } from "./stage";
 
 const listeners = new WeakMap<Stage, Set<() => void>>();
 
-export function tellStageListeners(stage: Stage): void {
+export function notifyStageListeners(stage: Stage): void {
   for (const listener of listeners.get(stage) ?? []) listener();
 }
 
@@ -16,12 +16,12 @@ export function listenToStage(stage: Stage, listener: () => void): () => void {
   return () => void set.delete(listener);
 }
 
-const nothing = () => {
+const unsubscribe = () => {
   // Without a stage nothing changes.
 };
 
-/** @param pick Gives the same value as long as nothing changed: a text, a number, or an object that is kept. */
+/** @param pick Returns the same value as long as nothing changed: a text, a number, or a stable object. */
 export function useStage<S extends Stage | null, T>(stage: S, pick: (stage: S) => T): T {
-  const subscribe = useCallback((listener: () => void) => (stage === null ? nothing : listenToStage(stage, listener)), [stage]);
+  const subscribe = useCallback((listener: () => void) => (stage === null ? unsubscribe : listenToStage(stage, listener)), [stage]);
   return useSyncExternalStore(subscribe, () => pick(stage));
 }

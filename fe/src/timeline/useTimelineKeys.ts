@@ -1,11 +1,13 @@
-/** Keys of the timeline. Caught before the frame's own, since `/` and `?` mean this page while it is open. */
+/** Keys of the timeline. Handled before the frame's own, since `/` and `?` mean this page while it is open. */
 import { useEffect, useRef } from "react";
 
 import { isTyping } from "../ui/isTyping";
 import { commandOf, motionOf, type Command } from "./keys";
-import { closeMenuElsewhere, OPEN_MENU } from "./menus";
 import { PANEL } from "./PanelSlot";
 import type { Stage } from "./stage";
+
+/** CSS selector of a button with its open menu (`Popover`), which Escape closes first. */
+const OPEN_MENU = ".anchor:has(> .popover)";
 
 interface Handlers {
   readonly onCommand: (command: Command) => void;
@@ -28,7 +30,7 @@ export function useTimelineKeys(stage: Stage | null, handlers: Handlers): void {
       if (motion !== null) stage.startMotion(motion, pointerPx);
       else if (event.key === "?") latest.current.onHelp();
       else if (command === null || belongsToControl(event)) return;
-      else if (command !== "clear" || !closeMenuElsewhere()) latest.current.onCommand(command);
+      else if (command !== "clear" || !closeMenu()) latest.current.onCommand(command);
       event.preventDefault();
       event.stopPropagation();
     };
@@ -50,16 +52,28 @@ export function useTimelineKeys(stage: Stage | null, handlers: Handlers): void {
   }, [stage]);
 }
 
-/** Keys that parts of the page have a use of their own for; null is every key. */
-const OWN_KEYS: readonly (readonly [string, RegExp | null])[] = [
+/** Keys that controls on the page handle themselves; null is every key. */
+const CONTROL_KEYS: readonly (readonly [string, RegExp | null])[] = [
   [`${OPEN_MENU}, [role=grid], [role=treegrid]`, null],
   [".tl-heads-view", /^(Arrow.*|Home|End|p)$/],
   ["[role=separator]", /^(Arrow.*|Home|End)$/],
   [PANEL, /^(ArrowUp|ArrowDown|PageUp|PageDown|Enter|Escape)$/],
-  // What a button does with it is its own; the stage is none.
+  // Enter activates a button; the stage is not one.
   ["button, a, summary", /^Enter$/],
 ];
 
 function belongsToControl({ target, key }: KeyboardEvent): boolean {
-  return target instanceof HTMLElement && OWN_KEYS.some(([selector, keys]) => target.closest(selector) !== null && (keys === null || keys.test(key)));
+  return target instanceof HTMLElement && CONTROL_KEYS.some(([selector, keys]) => target.closest(selector) !== null && (keys === null || keys.test(key)));
+}
+
+/**
+ * Closes the open menu when the focus is elsewhere: a menu gets Escape only while it has the focus.
+ *
+ * @returns Whether a menu was open.
+ */
+function closeMenu(): boolean {
+  const button = document.querySelector<HTMLButtonElement>(`${OPEN_MENU} > button`);
+  button?.click();
+  button?.focus();
+  return button !== null;
 }

@@ -15,9 +15,9 @@ export interface TimeRange {
   readonly endNs: number;
 }
 
-/** Closer than this there is nothing to see: clocks of traces count whole nanoseconds. */
+/** The smallest span: clocks of traces count whole nanoseconds. */
 export const MIN_SPAN_NS = 40;
-/** How far past both ends of the trace one can look, as a share of the screen. */
+/** How far the viewport can go past both ends of the trace, as a share of the screen. */
 const OVERSHOOT = 0.1;
 /** Room left and right of what is brought into sight. */
 const FIT_MARGIN = 0.08;
@@ -32,7 +32,7 @@ export function wholeTrace(durationNs: number): Viewport {
   return { startNs: -room, endNs: durationNs + room };
 }
 
-/** Inside the trace as far as it goes, neither closer nor further than makes sense. */
+/** Limits the viewport to the trace and to sensible spans. */
 export function clampViewport(viewport: Viewport, durationNs: number): Viewport {
   const whole = wholeTrace(durationNs);
   const widest = spanNs(whole);
@@ -47,7 +47,7 @@ export function clampViewport(viewport: Viewport, durationNs: number): Viewport 
 /**
  * Zooms so that the moment under the pointer stays under it.
  *
- * @param factor Below 1 comes closer.
+ * @param factor Below 1 zooms in.
  * @param at Where the pointer is, 0 (left edge) to 1 (right edge).
  */
 export function zoomAt(viewport: Viewport, factor: number, at: number, durationNs: number): Viewport {

@@ -1,7 +1,7 @@
 /**
- * How the timeline writes its address, so that Back stays here: the first thing the reader does leaves the place as it
- * was opened behind, to go back to, and so does a jump from where the reader stayed a while. All else takes the place
- * of what stood in the address: moving about would fill the history.
+ * How the timeline writes its address, so that Back is useful: the user's first action adds a history entry for the
+ * state in which the timeline was opened, and so does a jump from a state that was shown for a while. Everything else
+ * replaces the current entry: panning and zooming would fill the history.
  *
  *     kernels → timeline → (zoom, pan, select …) → jump → …      Back goes from jump to jump, then to where it was opened
  */
@@ -9,8 +9,8 @@ import { useEffect } from "react";
 
 import { adjust, navigate, type Patch } from "../state/urlStore";
 
-/** Where the reader stayed for less, nobody goes back to. */
-const STAYED_MS = 1500;
+/** States that were shown for less get no history entry. */
+const MIN_STAY_MS = 1500;
 const ACTIONS = ["pointerdown", "keydown", "wheel"] as const;
 
 export class Visit {
@@ -25,18 +25,18 @@ export class Visit {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** The reader did something: what changes before is the page's own doing. */
+  /** The user did something: changes before that are the page's own. */
   act(): void {
     this.hasActed = true;
   }
 
-  /** The browser went back or on: this place is one to come back to again, once the reader does something. */
+  /** The browser went back or forward: the next action adds an entry for this state again. */
   arrive(): void {
     this.hasActed = false;
     this.hasLeft = false;
   }
 
-  /** What is written next is a jump. */
+  /** Declares that the next write is a jump. */
   jump(): void {
     this.isJump = true;
   }
@@ -46,28 +46,28 @@ export class Visit {
     const nowMs = this.nowMs();
     this.isJump = false;
     this.lastMs = nowMs;
-    const isLeft = hasActed && (!hasLeft || (isJump && nowMs - lastMs >= STAYED_MS));
-    if (isLeft) this.hasLeft = true;
-    (isLeft ? this.push : this.replace)(patch);
+    const isPushed = hasActed && (!hasLeft || (isJump && nowMs - lastMs >= MIN_STAY_MS));
+    if (isPushed) this.hasLeft = true;
+    (isPushed ? this.push : this.replace)(patch);
   }
 }
 
-/** Of the page that is open; each opening is a visit of its own. */
+/** The visit of the open page; each opening is a new one. */
 let current = new Visit();
 
-/** Writes what the reader changed. */
-export function place(patch: Patch): void {
+/** Writes a change by the user. */
+export function writeAddress(patch: Patch): void {
   current.write(patch);
 }
 
-/** Writes where the reader jumped to. */
+/** Writes a jump by the user. */
 export function jumpTo(patch: Patch): void {
   current.jump();
   current.write(patch);
 }
 
-/** What the viewport will write when it rests is a jump. */
-export function jumps(): void {
+/** Declares that the next write, when the viewport rests, is a jump. */
+export function markJump(): void {
   current.jump();
 }
 

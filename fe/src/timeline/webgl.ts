@@ -3,7 +3,7 @@ import { DIMMED, GAP_FROM_PX, IDLE_TINT, MIN_WIDTH_PX, type RectBatch, type Rect
 
 const VERTEX = `#version 300 es
 layout(location=0) in vec2 corner;
-layout(location=1) in vec4 place;
+layout(location=1) in vec4 rect;
 layout(location=2) in vec4 paint;
 layout(location=3) in float mark;
 uniform vec2 time;
@@ -16,11 +16,11 @@ out vec3 idle;
 out float down;
 flat out float busy;
 void main() {
-  float left = place.x * time.x + time.y;
-  float right = place.y * time.x + time.y;
+  float left = rect.x * time.x + time.y;
+  float right = rect.y * time.x + time.y;
   float width = max(right - left, ${MIN_WIDTH_PX.toFixed(1)});
   if (width > ${GAP_FROM_PX.toFixed(1)} && paint.a > 0.999) width -= 1.0;
-  vec2 px = vec2(left + corner.x * width, top + mix(place.z, place.w, corner.y));
+  vec2 px = vec2(left + corner.x * width, top + mix(rect.z, rect.w, corner.y));
   gl_Position = vec4(px.x / screen.x * 2.0 - 1.0, 1.0 - px.y / screen.y * 2.0, 0.0, 1.0);
   full = mix(background, paint.rgb, mark > 0.5 ? 1.0 : 1.0 - dimming);
   idle = mix(background, full, ${IDLE_TINT});
@@ -39,9 +39,9 @@ void main() {
   color = vec4(1.0 - down <= busy ? full : idle, 1.0);
 }`;
 
-interface Held {
+interface BatchBuffers {
   readonly array: WebGLVertexArrayObject;
-  readonly places: WebGLBuffer;
+  readonly coordinates: WebGLBuffer;
   readonly paints: WebGLBuffer;
   readonly marks: WebGLBuffer;
   version: number;
@@ -50,12 +50,12 @@ interface Held {
 /**
  * Null where there is no WebGL2, or where it fails to start.
  *
- * @param evenSlow Also where the processor does the work of a GPU; a 2D canvas is four times faster there.
+ * @param allowSoftware Also where the processor does the work of a GPU; a 2D canvas is four times faster there.
  */
-export function webglRenderer(canvas: HTMLCanvasElement, evenSlow: boolean): RectRenderer | null {
-  const failIfMajorPerformanceCaveat = !evenSlow;
+export function webglRenderer(canvas: HTMLCanvasElement, allowSoftware: boolean): RectRenderer | null {
+  const failIfMajorPerformanceCaveat = !allowSoftware;
   const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, stencil: false, failIfMajorPerformanceCaveat });
-  if (gl === null || (!evenSlow && isSoftware(gl))) return null;
+  if (gl === null || (!allowSoftware && isSoftware(gl))) return null;
   const program = link(gl);
   if (program === null) return null;
   return new WebglRects(gl, program);
@@ -84,7 +84,7 @@ function link(gl: WebGL2RenderingContext): WebGLProgram | null {
 }
 
 class WebglRects implements RectRenderer {
-  private readonly held = new Map<RectBatch, Held>();
+  private readonly buffers = new Map<RectBatch, BatchBuffers>();
   private readonly corners: WebGLBuffer;
   private readonly uniforms: Readonly<Record<"time" | "top" | "screen" | "dimming" | "background", WebGLUniformLocation | null>>;
   private height = 0;
@@ -127,7 +127,7 @@ class WebglRects implements RectRenderer {
     gl.uniform2f(uniforms.time, scalePx, offsetPx);
     gl.uniform1f(uniforms.top, topPx);
     gl.uniform1f(uniforms.dimming, batch.marks === null ? 0 : 1 - DIMMED);
-    gl.bindVertexArray(this.hold(batch).array);
+    gl.bindVertexArray(this.buffersOf(batch).array);
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, batch.count);
     gl.bindVertexArray(null);
   }
@@ -142,45 +142,45 @@ class WebglRects implements RectRenderer {
   }
 
   release(batch: RectBatch): void {
-    const held = this.held.get(batch);
-    if (held === undefined) return;
+    const buffers = this.buffers.get(batch);
+    if (buffers === undefined) return;
     const { gl } = this;
-    gl.deleteVertexArray(held.array);
-    for (const buffer of [held.places, held.paints, held.marks]) gl.deleteBuffer(buffer);
-    this.held.delete(batch);
+    gl.deleteVertexArray(buffers.array);
+    for (const buffer of [buffers.coordinates, buffers.paints, buffers.marks]) gl.deleteBuffer(buffer);
+    this.buffers.delete(batch);
   }
 
   dispose(): void {
-    for (const batch of [...this.held.keys()]) this.release(batch);
+    for (const batch of [...this.buffers.keys()]) this.release(batch);
     this.gl.deleteBuffer(this.corners);
     this.gl.deleteProgram(this.program);
   }
 
-  private hold(batch: RectBatch): Held {
-    const known = this.held.get(batch);
-    const held = known ?? this.create(batch);
-    if (held.version !== batch.version) this.sendPaints(batch, held);
-    return held;
+  private buffersOf(batch: RectBatch): BatchBuffers {
+    const known = this.buffers.get(batch);
+    const buffers = known ?? this.create(batch);
+    if (buffers.version !== batch.version) this.sendPaints(batch, buffers);
+    return buffers;
   }
 
-  private create(batch: RectBatch): Held {
+  private create(batch: RectBatch): BatchBuffers {
     const { gl } = this;
-    const held: Held = {
+    const buffers: BatchBuffers = {
       array: gl.createVertexArray(),
-      places: gl.createBuffer(),
+      coordinates: gl.createBuffer(),
       paints: gl.createBuffer(),
       marks: gl.createBuffer(),
       version: -1,
     };
-    gl.bindVertexArray(held.array);
+    gl.bindVertexArray(buffers.array);
     this.attribute(this.corners, 0, 2, gl.FLOAT, false, 0);
-    this.attribute(held.places, 1, 4, gl.FLOAT, false, 1);
-    gl.bufferData(gl.ARRAY_BUFFER, batch.places, gl.STATIC_DRAW);
-    this.attribute(held.paints, 2, 4, gl.UNSIGNED_BYTE, true, 1);
-    this.attribute(held.marks, 3, 1, gl.UNSIGNED_BYTE, false, 1);
+    this.attribute(buffers.coordinates, 1, 4, gl.FLOAT, false, 1);
+    gl.bufferData(gl.ARRAY_BUFFER, batch.coordinates, gl.STATIC_DRAW);
+    this.attribute(buffers.paints, 2, 4, gl.UNSIGNED_BYTE, true, 1);
+    this.attribute(buffers.marks, 3, 1, gl.UNSIGNED_BYTE, false, 1);
     gl.bindVertexArray(null);
-    this.held.set(batch, held);
-    return held;
+    this.buffers.set(batch, buffers);
+    return buffers;
   }
 
   private attribute(buffer: WebGLBuffer, location: number, size: number, type: number, normalised: boolean, divisor: number): void {
@@ -191,12 +191,12 @@ class WebglRects implements RectRenderer {
     gl.vertexAttribDivisor(location, divisor);
   }
 
-  private sendPaints(batch: RectBatch, held: Held): void {
+  private sendPaints(batch: RectBatch, buffers: BatchBuffers): void {
     const { gl } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, held.paints);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers.paints);
     gl.bufferData(gl.ARRAY_BUFFER, batch.paints, gl.DYNAMIC_DRAW);
-    gl.bindBuffer(gl.ARRAY_BUFFER, held.marks);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers.marks);
     gl.bufferData(gl.ARRAY_BUFFER, batch.marks ?? new Uint8Array(batch.count), gl.DYNAMIC_DRAW);
-    held.version = batch.version;
+    buffers.version = batch.version;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Which range is asked for when a viewport is shown: wider than the screen, so that a pan finds its
- * surroundings there already, and on a coarse grid, so that going back asks for the same address and the
+ * neighbourhood loaded already, and on a coarse grid, so that going back requests the same address and the
  * browser's cache answers.
  */
 import { spanNs, type Viewport } from "./viewport";

@@ -1,24 +1,24 @@
 /** The zooms that can be undone: what was on screen whenever it rested. */
 import { spanNs, type Viewport } from "./viewport";
 
-const MAX_KEPT = 50;
-/** Of two rests at one zoom, which differ by less, the later one stands for both. */
+const MAX_ENTRIES = 50;
+/** Of two resting viewports at one zoom that differ by less, only the later one is recorded. */
 const SAME_ZOOM = 0.001;
 
 export class ZoomHistory {
-  private kept: readonly Viewport[] = [];
+  private viewports: readonly Viewport[] = [];
   private at = -1;
 
   /** The screen rests here. */
   rest(viewport: Viewport): void {
-    const now = this.kept[this.at];
+    const now = this.viewports[this.at];
     if (now !== undefined && isSame(now, viewport)) return;
     if (now !== undefined && Math.abs(spanNs(now) / spanNs(viewport) - 1) < SAME_ZOOM) {
-      this.kept = this.kept.with(this.at, viewport);
+      this.viewports = this.viewports.with(this.at, viewport);
       return;
     }
-    this.kept = [...this.kept.slice(0, this.at + 1), viewport].slice(-MAX_KEPT);
-    this.at = this.kept.length - 1;
+    this.viewports = [...this.viewports.slice(0, this.at + 1), viewport].slice(-MAX_ENTRIES);
+    this.at = this.viewports.length - 1;
   }
 
   /** What was on screen before the last zoom; null where there was none. */
@@ -26,14 +26,14 @@ export class ZoomHistory {
     this.rest(shown);
     if (this.at <= 0) return null;
     this.at -= 1;
-    return this.kept[this.at] ?? null;
+    return this.viewports[this.at] ?? null;
   }
 
   redo(shown: Viewport): Viewport | null {
     this.rest(shown);
-    if (this.at >= this.kept.length - 1) return null;
+    if (this.at >= this.viewports.length - 1) return null;
     this.at += 1;
-    return this.kept[this.at] ?? null;
+    return this.viewports[this.at] ?? null;
   }
 }
 

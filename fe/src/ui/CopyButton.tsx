@@ -1,4 +1,4 @@
-/** Copies a text and says so. */
+/** A button that copies a text and confirms it. */
 import { copyText } from "../lib/download";
 import { useBriefMessage } from "./useBriefMessage";
 
@@ -10,11 +10,11 @@ interface Props {
 }
 
 export function CopyButton({ text, label = "Copy", title, className = "button quiet" }: Props) {
-  const [said, setSaid] = useBriefMessage();
-  const copy = async () => setSaid((await copyText(text)) ? "Copied" : "The browser refused");
+  const [message, setMessage] = useBriefMessage();
+  const copy = async () => setMessage((await copyText(text)) ? "Copied" : "The browser refused");
   return (
     <button type="button" className={className} title={title} onClick={() => void copy()}>
-      <span role="status">{said ?? label}</span>
+      <span role="status">{message ?? label}</span>
     </button>
   );
 }

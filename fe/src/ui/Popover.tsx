@@ -1,4 +1,4 @@
-/** A button and the small panel it opens. Closes on Escape, on a click elsewhere, and when focus leaves. */
+/** A button and the panel it opens. Escape or a click elsewhere closes it. */
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
 interface Props {

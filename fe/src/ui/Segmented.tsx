@@ -1,4 +1,4 @@
-/** A choice of one among few. */
+/** A choice of one value: buttons, or a list when there are many. */
 interface Props {
   readonly label: string;
   readonly values: readonly string[];
@@ -7,7 +7,7 @@ interface Props {
   readonly title?: (value: string) => string;
 }
 
-/** More than this make a list. */
+/** More values than this become a list. */
 const MAX_BUTTONS = 8;
 
 export function Segmented({ label, values, value, onPick, title = (each) => each }: Props) {

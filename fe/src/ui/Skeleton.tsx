@@ -1,7 +1,7 @@
-/** Where a page will be: a word on what happens, and its outline. Nothing for what is there at once. */
+/** A placeholder for a loading page: a message and an outline. Shown only when loading takes a moment. */
 import { useEffect, useState, type ReactNode } from "react";
 
-/** Heights of what pages begin with: facts, findings, a chart. */
+/** Heights of the first blocks of a page: facts, findings, a chart. */
 const BLOCKS_PX = [48, 160, 280];
 
 export function Skeleton({ children }: { readonly children: ReactNode }) {
@@ -31,10 +31,10 @@ export function Outline() {
   );
 }
 
-/** What is answered sooner seems to come at once. */
+/** A shorter delay is perceived as instant. */
 const PATIENCE_MS = 100;
 
-/** Whether it has taken so long that it is worth a word: what only flashes is noise. */
+/** Whether loading takes so long that a placeholder helps: one that only flashes disturbs. */
 function usePatience(): boolean {
   const [isOver, setOver] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A real link to a view: a click stays in the page, a click with a key opens it elsewhere. */
+/** A link to a view: a click stays in the page, a click with a modifier key opens another tab. */
 import type { ReactNode } from "react";
 
 import type { Params } from "../state/address";
@@ -6,12 +6,12 @@ import { goToView, useParams, viewHref } from "../state/urlStore";
 
 interface Props {
   readonly view: string;
-  /** What of the address belongs to that view; the frame's part stays unless it is named here. */
+  /** Parameters of that view; those of the frame stay unless they are set here. */
   readonly params?: Params;
   readonly title?: string;
   readonly className?: string;
   readonly isCurrent?: boolean;
-  /** What follows a click that stays in the page. */
+  /** Called after a click that stays in the page. */
   readonly onGo?: () => void;
   readonly children: ReactNode;
 }

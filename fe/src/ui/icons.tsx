@@ -1,4 +1,4 @@
-/** The few pictures of the frame, drawn with the text colour. */
+/** Icons, drawn in the text colour. */
 import type { ReactNode } from "react";
 
 function Icon({ children }: { readonly children: ReactNode }) {

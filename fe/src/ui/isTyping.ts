@@ -1,4 +1,4 @@
-/** Whether a key belongs to something that takes text. */
+/** Whether a key event goes to a text field. */
 export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
 }

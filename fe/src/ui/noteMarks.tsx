@@ -1,16 +1,16 @@
-/** The small mark beside a number that a quality note speaks of; it leads to the note. */
+/** The mark on a number that has a quality note, with a link to the note. */
 import type { Note } from "../api/types";
 import { visibleText } from "../lib/visibleText";
 
-/** Column or fact key → the note that bends it: a note names them in `evidence.columns`. */
-export function notedKeys(notes: readonly Note[]): ReadonlyMap<string, Note> {
-  const noted = new Map<string, Note>();
+/** Column or fact key → the note about it: a note lists its keys in `evidence.columns`. */
+export function notesByKey(notes: readonly Note[]): ReadonlyMap<string, Note> {
+  const noteByKey = new Map<string, Note>();
   for (const note of notes) {
     const columns = note.evidence["columns"];
     if (!Array.isArray(columns)) continue;
-    for (const column of columns) noted.set(String(column), note);
+    for (const column of columns) noteByKey.set(String(column), note);
   }
-  return noted;
+  return noteByKey;
 }
 
 export function noteId(note: Note): string {
@@ -25,9 +25,9 @@ export function NoteMark({ note, about }: { readonly note: Note; readonly about:
       title={`${visibleText(note.text)}\nClick to go to the note.`}
       aria-label={`Note on ${about}`}
       onClick={() => {
-        const place = document.getElementById(noteId(note));
-        place?.scrollIntoView({ block: "center" });
-        place?.focus();
+        const element = document.getElementById(noteId(note));
+        element?.scrollIntoView({ block: "center" });
+        element?.focus();
       }}
     >
       †

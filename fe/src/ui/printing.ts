@@ -1,4 +1,4 @@
-/** Tells when the page is about to be printed, and when that is over; returns what stops it. */
+/** Calls `listener` before and after printing; returns a function that unsubscribes. */
 export function onPrinting(listener: (printing: boolean) => void): () => void {
   const onBefore = () => listener(true);
   const onAfter = () => listener(false);

@@ -1,4 +1,4 @@
-/** A trace that is not there yet, or never will be: what happens to it, and what to do. */
+/** Cards instead of a page: the trace is still read, failed, or has no data for the view. */
 import type { Failure, Run, Span, ViewInfo } from "../api/types";
 import { formatNumber, formatSeconds, formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
@@ -61,8 +61,8 @@ export function progressText(span: Span): string {
   return parts.join(", ");
 }
 
-/** Nothing went wrong: the recording holds nothing of the kind. */
-export function NothingCard({ view, reason }: { readonly view: ViewInfo; readonly reason: string }) {
+/** No error: the recording has no data for the view. */
+export function NoDataCard({ view, reason }: { readonly view: ViewInfo; readonly reason: string }) {
   const title = `${view.title}: nothing to show for ${view.scope === "pair" ? "these traces" : "this trace"}`;
   return (
     <section className="card" aria-label={title}>

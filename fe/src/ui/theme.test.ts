@@ -29,42 +29,42 @@ function contrast(a: string, b: string): number {
 }
 
 describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
-  const of = (name: string) => colors.get(name) ?? "";
+  const color = (name: string) => colors.get(name) ?? "";
 
   it.each(["text", "text-soft", "text-faint", "accent", "bad"])("%s can be read on every ground", (name) => {
     for (const ground of ["bg", "surface", "raised", "hover"]) {
-      expect(contrast(of(name), of(ground)), `${name} on ${ground}`).toBeGreaterThanOrEqual(AA);
+      expect(contrast(color(name), color(ground)), `${name} on ${ground}`).toBeGreaterThanOrEqual(AA);
     }
   });
 
   it("text can be read on what is chosen, and warnings on theirs", () => {
-    expect(contrast(of("text"), of("chosen"))).toBeGreaterThanOrEqual(AA);
-    expect(contrast(of("warn"), of("warn-bg"))).toBeGreaterThanOrEqual(AA);
+    expect(contrast(color("text"), color("chosen"))).toBeGreaterThanOrEqual(AA);
+    expect(contrast(color("warn"), color("warn-bg"))).toBeGreaterThanOrEqual(AA);
   });
 
   it("categories have different colours that can be told from the ground", () => {
     const categories = [...colors.keys()].filter((name) => name.startsWith("cat-"));
     expect(categories).toHaveLength(9);
-    expect(new Set(categories.map(of)).size).toBe(9);
+    expect(new Set(categories.map(color)).size).toBe(9);
     for (const name of ["cat-kernel", "cat-tensor-core", "cat-communication", "cat-dataloader", "cat-cpu-exec", "cat-memset"]) {
-      expect(contrast(of(name), of("surface")), name).toBeGreaterThanOrEqual(AA_GRAPHICS);
+      expect(contrast(color(name), color("surface")), name).toBeGreaterThanOrEqual(AA_GRAPHICS);
     }
   });
 
   it("overlap is told from the categories by its lightness too", () => {
-    expect(contrast(of("mark-overlap"), of("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
+    expect(contrast(color("mark-overlap"), color("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
     for (const name of ["cat-kernel", "cat-communication", "cat-cpu-exec", "cat-other"]) {
-      expect(contrast(of("mark-overlap"), of(name)), name).toBeGreaterThan(1.5);
+      expect(contrast(color("mark-overlap"), color(name)), name).toBeGreaterThan(1.5);
     }
   });
 
   it("kernels on Tensor Cores are told from other kernels by their lightness too", () => {
-    expect(contrast(of("cat-tensor-core"), of("cat-kernel"))).toBeGreaterThan(1.5);
+    expect(contrast(color("cat-tensor-core"), color("cat-kernel"))).toBeGreaterThan(1.5);
   });
 
   it("what waits is told from the ground and from all that works", () => {
-    expect(contrast(of("mark-wait"), of("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
+    expect(contrast(color("mark-wait"), color("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
     const others = [...colors].filter(([name]) => /^(cat|mark)-/.test(name) && name !== "mark-wait");
-    for (const [name, color] of others) expect(color, name).not.toBe(of("mark-wait"));
+    for (const [name, value] of others) expect(value, name).not.toBe(color("mark-wait"));
   });
 });

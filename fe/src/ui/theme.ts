@@ -1,4 +1,4 @@
-/** Light or dark: as chosen here once, else as TensorBoard shows itself, else as the system says. */
+/** Light or dark: as chosen by the user, else like TensorBoard, else like the system. */
 import { useSyncExternalStore } from "react";
 import { flushSync } from "react-dom";
 
@@ -8,7 +8,7 @@ export type Theme = "light" | "dark";
 
 const STORAGE_KEY = "torch-tb-profiler.theme";
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-/** The system's own few colours (Windows: high contrast) stand on its ground, whatever was chosen here. */
+/** With forced system colours (Windows: high contrast) the theme follows the system, whatever was chosen. */
 const forced = window.matchMedia("(forced-colors: active)");
 const listeners = new Set<() => void>();
 let chosen: Theme | null = readChosen();
@@ -23,7 +23,7 @@ function readChosen(): Theme | null {
   }
 }
 
-/** TensorBoard marks its body; another origin may not be looked at. */
+/** The body of TensorBoard, which has the theme as a class; null for another origin. */
 function hostBody(): HTMLElement | null {
   try {
     return window.parent === window ? null : window.parent.document.body;
@@ -52,7 +52,7 @@ export function startTheme(): void {
   forced.addEventListener("change", apply);
   onPrinting((now) => {
     printing = now;
-    // Charts have to be drawn anew before the browser takes its picture of the page.
+    // Charts must be redrawn before the browser captures the page.
     flushSync(apply);
   });
   const host = hostBody();
@@ -64,7 +64,7 @@ export function chooseTheme(next: Theme): void {
   try {
     localStorage.setItem(STORAGE_KEY, next);
   } catch {
-    // not remembered, but shown
+    // not stored, but shown
   }
   apply();
 }

@@ -1,4 +1,4 @@
-/** What a button says of what it has just done, for a moment. */
+/** A message of a button about its last action, shown for a moment. */
 import { useEffect, useState } from "react";
 
 const MESSAGE_MS = 1500;

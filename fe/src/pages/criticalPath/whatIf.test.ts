@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 
-import { formatWhatIf, parseWhatIf, WAYS } from "./whatIf";
+import { formatWhatIf, parseWhatIf, EFFECTS } from "./whatIf";
 
-test("names may hold colons; what is asked is read back", () => {
-  for (const way of WAYS) {
-    const asked = { name: "aten::mm", way };
-    expect(parseWhatIf(formatWhatIf(asked))).toEqual(asked);
+test("names may hold colons; a change is read back", () => {
+  for (const effect of EFFECTS) {
+    const change = { name: "aten::mm", effect };
+    expect(parseWhatIf(formatWhatIf(change))).toEqual(change);
   }
 });
 
-test("what names no change is none", () => {
+test("other texts are no change", () => {
   expect([undefined, "", "aten::mm", "aten::mm:double", ":halve"].map(parseWhatIf)).toEqual([null, null, null, null, null]);
 });

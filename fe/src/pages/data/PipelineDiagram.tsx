@@ -1,4 +1,4 @@
-/** Data pipelines from left to right: readers first, how busy each operation is, and the queue behind it as far as it is full. */
+/** A diagram of data pipelines from left to right, with how busy each operation is and how full the queue behind it. */
 import { exactValue, formatValue } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
 import type { Operation } from "./pipelineTree";
@@ -11,10 +11,10 @@ interface Props {
 
 export function PipelineDiagram({ title, help, last }: Props) {
   return (
-    <figure className="card" aria-label={`${title}, drawn`}>
+    <figure className="card" aria-label={`${title}, diagram`}>
       <header>
         <h2 title={help}>{title}</h2>
-        <span className="soft">samples go from left to right; bars in boxes are how busy a stage is, those between boxes the mean fill of queues</span>
+        <span className="soft">samples flow from left to right; bars inside boxes show how busy a stage is, bars between boxes the mean fill of queues</span>
       </header>
       <div className="body pipeline" tabIndex={0} role="group" aria-label="Operations and queues">
         {last.map((operation) => (
@@ -56,8 +56,8 @@ function Busy({ operation: { workers, timeUs, busyPct, loader } }: { readonly op
   const many = workers === null ? "" : `${workers} worker${workers === 1 ? "" : "s"}`;
   return (
     <>
-      {(loader === null || many !== "") && <small>{many === "" ? "workers not told" : many}</small>}
-      {timeUs !== null && <small title={exactValue(timeUs, "us")}>{formatValue(timeUs, "us")} a batch</small>}
+      {(loader === null || many !== "") && <small>{many === "" ? "workers unknown" : many}</small>}
+      {timeUs !== null && <small title={exactValue(timeUs, "us")}>{formatValue(timeUs, "us")} per batch</small>}
       {busyPct !== null && (
         <>
           <Bar pct={busyPct} />
@@ -70,7 +70,7 @@ function Busy({ operation: { workers, timeUs, busyPct, loader } }: { readonly op
 
 function Queue({ operation: { queuePct, queueMean, capacity } }: { readonly operation: Operation }) {
   if (queuePct === null) return null;
-  const size = queueMean === null || capacity === null ? "" : `: ${exactValue(queueMean, null)} of ${capacity} in the mean`;
+  const size = queueMean === null || capacity === null ? "" : `: ${exactValue(queueMean, null)} of ${capacity} on average`;
   return (
     <div className="pipeline-queue" title={`Queue ${exactValue(queuePct, "pct")} full${size}`}>
       <Bar pct={queuePct} />

@@ -1,4 +1,4 @@
-/** A data pipeline as a tree: each operation with those it takes from. */
+/** A data pipeline as a tree: each operation with its inputs. */
 import type { Table } from "../../api/types";
 import { cellOf, numberOf, textOf } from "../../lib/rows";
 
@@ -6,21 +6,21 @@ export interface Operation {
   readonly id: string;
   readonly type: string;
   readonly workers: number | null;
-  /** How full the queue behind it is; null where none is, or nobody told. */
+  /** How full the queue behind it is; null without a queue, or when unknown. */
   readonly queuePct: number | null;
   readonly queueMean: number | null;
   readonly capacity: number | null;
   readonly isBottleneck: boolean;
-  /** Its time for one batch in µs; null where nothing measured it. */
+  /** Time per batch in µs; null when it was not measured. */
   readonly timeUs: number | null;
-  /** Its time by that of its workers; null where nothing measured it. */
+  /** Share of its workers' time; null when it was not measured. */
   readonly busyPct: number | null;
-  /** The loader that it is a stage of; null of operations that go by a number. */
+  /** The loader of the stage; null for operations identified by a number. */
   readonly loader: string | null;
   readonly inputs: readonly Operation[];
 }
 
-/** More would be no picture: the table has them all. */
+/** Larger pipelines are not drawn; the table has them. */
 export const MAX_OPERATIONS = 60;
 const MAX_DEPTH = 24;
 
@@ -30,7 +30,7 @@ function loaderOf(operation: string): string | null {
   return end < 0 ? null : operation.slice(0, end);
 }
 
-/** The last operations with all before them; empty where there are too many to draw. */
+/** The last operations with their inputs; empty when there are too many to draw. */
 export function pipelineTree(table: Table): readonly Operation[] {
   if (table.rows.length > MAX_OPERATIONS) return [];
   const inputs = new Map<string, (typeof table.rows)[number][]>();
@@ -40,7 +40,7 @@ export function pipelineTree(table: Table): readonly Operation[] {
     inputs.set(key, [...(inputs.get(key) ?? []), row]);
   }
   let deepest = 0;
-  const grown = (key: string, depth: number): Operation[] => {
+  const operationsBelow = (key: string, depth: number): Operation[] => {
     deepest = Math.max(deepest, depth);
     if (depth > MAX_DEPTH) return [];
     return (inputs.get(key) ?? []).map((row) => ({
@@ -54,9 +54,9 @@ export function pipelineTree(table: Table): readonly Operation[] {
       timeUs: numberOf(table, row, "time_mean_us"),
       busyPct: numberOf(table, row, "busy_pct"),
       loader: loaderOf(textOf(table, row, "operation")),
-      inputs: grown(textOf(table, row, "operation"), depth + 1),
+      inputs: operationsBelow(textOf(table, row, "operation"), depth + 1),
     }));
   };
-  const last = grown("", 0);
+  const last = operationsBelow("", 0);
   return deepest > MAX_DEPTH ? [] : last;
 }

@@ -1,22 +1,22 @@
-/** What the device can reach, where the server does not know it or the user knows better. */
+/** The form for peak values of the device that are unknown, or that the user knows better. */
 import { useState, type SyntheticEvent } from "react";
 
 import { BANDWIDTH, formatPeaks, TYPES, withPeak, type Peaks } from "./peak";
 
 interface Props {
-  readonly given: Peaks;
+  readonly peaks: Peaks;
   readonly isUnknown: boolean;
-  readonly onGive: (text: string | null) => void;
+  readonly onChange: (text: string | null) => void;
 }
 
 const FIELDS: readonly (readonly [string, string])[] = [...TYPES.map((type) => [type, `${type} (TFLOP/s)`] as const), [BANDWIDTH, "memory (GB/s)"]];
 
-export function PeakForm({ given, isUnknown, onGive }: Props) {
+export function PeakForm({ peaks, isUnknown, onChange }: Props) {
   const [problem, setProblem] = useState<string | null>(null);
   const submit = (event: SyntheticEvent<HTMLFormElement>) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
-    let next: Peaks = given;
+    let next: Peaks = peaks;
     for (const [key, title] of FIELDS) {
       const text = data.get(key);
       const changed = withPeak(next, key, typeof text === "string" ? text : "");
@@ -27,28 +27,28 @@ export function PeakForm({ given, isUnknown, onGive }: Props) {
       next = changed;
     }
     setProblem(null);
-    onGive(next.size === 0 ? null : formatPeaks(next));
+    onChange(next.size === 0 ? null : formatPeaks(next));
   };
   return (
     <details className="card peak-form no-print" open={isUnknown}>
       <summary>
-        {given.size > 0 ? `Peaks given by you: ${formatPeaks(given)}` : isUnknown ? "The peaks of this device are not known: give them here" : "Other peaks than the vendor’s"}
+        {peaks.size > 0 ? `Your peak values: ${formatPeaks(peaks)}` : isUnknown ? "The peak values of this device are unknown: enter them here" : "Use different peak values"}
       </summary>
-      {/* Anew for each text of the address, so that its fields show it. */}
-      <form key={formatPeaks(given)} className="body" onSubmit={submit} noValidate>
+      {/* Remounted when the address changes, so that the fields show it. */}
+      <form key={formatPeaks(peaks)} className="body" onSubmit={submit} noValidate>
         {FIELDS.map(([key, title]) => (
           <label key={key}>
             <span>{title}</span>
-            <input className="field" name={key} inputMode="decimal" defaultValue={given.get(key) ?? ""} />
+            <input className="field" name={key} inputMode="decimal" defaultValue={peaks.get(key) ?? ""} />
           </label>
         ))}
         <span className="choices">
           <button type="submit" className="button">
-            Use these
+            Apply
           </button>
-          {given.size > 0 && (
-            <button type="button" className="button" onClick={() => onGive(null)}>
-              Back to the vendor’s
+          {peaks.size > 0 && (
+            <button type="button" className="button" onClick={() => onChange(null)}>
+              Use the vendor’s values
             </button>
           )}
         </span>

@@ -1,4 +1,4 @@
-/** The roofline with its legend and how to read it. */
+/** The roofline with its legend and an explanation. */
 import type { Series, Table } from "../../api/types";
 import { pointsOf, symbolPath, type Bound } from "./plot";
 import { BOUND_TEXT, RooflinePlot } from "./RooflinePlot";
@@ -16,7 +16,7 @@ export function RooflineCard({ series, table, chosen, onChoose }: Props) {
     <figure className="card chart" aria-label="Roofline" data-roofline>
       <header>
         <h2>Roofline</h2>
-        <span className="soft">a point per row, as large as its device time; click one to find its row</span>
+        <span className="soft">one point per row, sized by device time; click a point to show its row</span>
       </header>
       <ul className="roofline-legend">
         {bounds.map((bound) => (
@@ -29,23 +29,24 @@ export function RooflineCard({ series, table, chosen, onChoose }: Props) {
       <details className="body" open>
         <summary>How to read this</summary>
         <p>
-          A FLOP is one addition or multiplication; TFLOP/s are 10¹² of them in a second. Each point is a row of the table below. The higher it lies,
-          the faster it computes; the farther right, the more it computes with each byte that it reads or writes. Both axes are logarithmic:
-          equal distances are equal factors, mostly ten from one line of the grid to the next.
+          A FLOP is one addition or multiplication; 1 TFLOP/s is 10¹² of them per second. Each point is a row of the table below. The higher it is,
+          the faster it computes; the farther right, the more it computes per byte that it reads or writes. Both axes are logarithmic:
+          equal distances are equal factors, usually ten between two lines of the grid.
         </p>
         <p>
-          A device has two limits: how much it can compute in a second, and how much its memory can deliver in a second. The line, the roof, is both:
-          it rises where memory is the limit and is level where arithmetic is, at a height that depends on the number type. A point above it did less
-          work than is counted: its data was still in the cache, or its algorithm is a cleverer one (Winograd).
+          A device has two limits: its compute throughput and its memory bandwidth. The roofline combines both: it rises where memory is the limit and
+          is flat where compute is, at a height that depends on the data type. A point above it did less work than is counted: its data was still in
+          the cache, or it used a cheaper algorithm (Winograd).
         </p>
         <p>
-          The farther a point lies <em>below</em> its line, the more of its time can be saved; the larger the point, the more time it takes. Under the
-          rising part, moving less data helps (fuse operators, smaller number types); under the level part, faster arithmetic does (smaller number
-          types, larger tiles). A circle is too short to reach either line: fewer and larger launches help (larger batch, fusion, CUDA graphs).
+          The farther a point is <em>below</em> its roofline, the more of its time can be saved; the larger the point, the more time it takes. Under the
+          rising part, moving less data helps (fused operators, smaller data types); under the flat part, faster arithmetic does (smaller data
+          types, larger tiles). A circle is latency-bound, too short to reach either limit: fewer and larger launches help (larger batch, fusion,
+          graph capture).
         </p>
         <p>
-          MFU, model FLOPs utilization, is the same for the whole step: the FLOPs that the model needs, over what the device could have computed in
-          that time.
+          MFU, model FLOPs utilization, is the corresponding ratio for the whole step: the FLOPs that the model needs, divided by what the device could
+          have computed in that time.
         </p>
       </details>
     </figure>

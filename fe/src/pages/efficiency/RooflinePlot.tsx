@@ -1,11 +1,11 @@
-/** The roofline: roofs of the device and a point per row, on logarithmic axes. */
+/** The roofline plot: the rooflines of the device and a point per row, on logarithmic axes. */
 import { useMemo, useState, type KeyboardEvent } from "react";
 
 import type { Series, Table } from "../../api/types";
 import { formatNumber, formatValue } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
 import { useElementWidth } from "../../table/useElementWidth";
-import { decadeText, decades, place, type LogScale } from "./logScale";
+import { decadeText, decades, toPixel, type LogScale } from "./logScale";
 import { heightAt, pointsOf, radiusOf, roofsOf, symbolPath, windowOf, type Bound, type PlotPoint, type Roof } from "./plot";
 
 interface Props {
@@ -18,14 +18,14 @@ interface Props {
 const HEIGHT_PX = 420;
 const MARGIN = { left: 66, right: 18, top: 16, bottom: 46 };
 const LABEL_PX = 15;
-const MOST_LABELS = 9;
-const NARROW_LABEL_PX = 70;
+const MAX_LABELS = 9;
+const MIN_LABEL_PX = 70;
 
 export const BOUND_TEXT: Readonly<Record<Bound, string>> = {
-  compute: "limited by arithmetic",
-  memory: "limited by memory",
-  latency: "too short for either",
-  unknown: "limit not known",
+  compute: "compute-bound",
+  memory: "memory-bound",
+  latency: "latency-bound",
+  unknown: "bound unknown",
 };
 
 interface Scales {
@@ -40,7 +40,7 @@ export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
   const [hovered, setHovered] = useState<string | null>(null);
   const scales = useMemo(() => scalesOf(points, roofs, width), [points, roofs, width]);
   const radius = (point: PlotPoint) => radiusOf(point.timePct, points[0]?.timePct ?? point.timePct, points.length);
-  const told = points.find(({ id }) => id === (hovered ?? chosen)) ?? null;
+  const highlighted = points.find(({ id }) => id === (hovered ?? chosen)) ?? null;
   const step = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (by === undefined || points.length === 0) return;
@@ -55,7 +55,7 @@ export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
         width={width}
         height={HEIGHT_PX}
         role="listbox"
-        aria-label="Rows on the roofline, those with most time first; arrow keys choose one"
+        aria-label="Rows on the roofline, those with the most time first; arrow keys choose one"
         tabIndex={0}
         onKeyDown={step}
       >
@@ -68,7 +68,7 @@ export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
             aria-label={pointText(point)}
             data-point={point.id}
             className={`roofline-point is-${point.bound}${point.id === chosen ? " chosen" : ""}`}
-            transform={`translate(${place(scales.x, point.intensity)},${place(scales.y, point.tflops)})`}
+            transform={`translate(${toPixel(scales.x, point.intensity)},${toPixel(scales.y, point.tflops)})`}
             onMouseEnter={() => setHovered(point.id)}
             onMouseLeave={() => setHovered(null)}
             onClick={() => onChoose(point.id)}
@@ -78,7 +78,7 @@ export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
         ))}
         <Roofs roofs={roofs} scales={scales} />
       </svg>
-      {told !== null && <PointTip point={told} below={radius(told)} scales={scales} width={width} />}
+      {highlighted !== null && <PointTip point={highlighted} below={radius(highlighted)} scales={scales} width={width} />}
     </div>
   );
 }
@@ -94,16 +94,16 @@ function scalesOf(points: readonly PlotPoint[], roofs: readonly Roof[], width: n
 function Axes({ scales: { x, y } }: { readonly scales: Scales }) {
   return (
     <g className="roofline-axes">
-      {decades(x, Math.max(2, Math.floor((x.to - x.from) / NARROW_LABEL_PX))).map((value) => (
-        <g key={value} transform={`translate(${place(x, value)},0)`}>
+      {decades(x, Math.max(2, Math.floor((x.to - x.from) / MIN_LABEL_PX))).map((value) => (
+        <g key={value} transform={`translate(${toPixel(x, value)},0)`}>
           <line y1={y.to} y2={y.from} />
           <text y={y.from + 18} textAnchor="middle">
             {decadeText(value)}
           </text>
         </g>
       ))}
-      {decades(y, MOST_LABELS).map((value) => (
-        <g key={value} transform={`translate(0,${place(y, value)})`}>
+      {decades(y, MAX_LABELS).map((value) => (
+        <g key={value} transform={`translate(0,${toPixel(y, value)})`}>
           <line x1={x.from} x2={x.to} />
           <text x={x.from - 8} dy="0.35em" textAnchor="end">
             {decadeText(value)}
@@ -111,10 +111,10 @@ function Axes({ scales: { x, y } }: { readonly scales: Scales }) {
         </g>
       ))}
       <text className="title" x={(x.from + x.to) / 2} y={HEIGHT_PX - 8} textAnchor="middle">
-        FLOP per byte: how much is computed with what is moved →
+        Arithmetic intensity (FLOP/byte) →
       </text>
       <text className="title" transform={`translate(14,${(y.from + y.to) / 2}) rotate(-90)`} textAnchor="middle">
-        TFLOP/s: faster →
+        Performance (TFLOP/s) →
       </text>
     </g>
   );
@@ -127,7 +127,7 @@ function Roofs({ roofs, scales: { x, y } }: { readonly roofs: readonly Roof[]; r
       {roofs.map((roof) => {
         const ridge = roof.line.slice(1, -1).map(([at]) => at);
         const xs = [x.low, ...ridge.filter((at) => at > x.low && at < x.high), x.high];
-        const corners = xs.map((at) => [place(x, at), place(y, Math.max(heightAt(roof, at), y.low))] as const);
+        const corners = xs.map((at) => [toPixel(x, at), toPixel(y, Math.max(heightAt(roof, at), y.low))] as const);
         const top = corners.at(-1)?.[1] ?? y.to;
         let label = top - 5;
         while (labels.some((other) => Math.abs(other - label) < LABEL_PX)) label += LABEL_PX;
@@ -146,15 +146,15 @@ function Roofs({ roofs, scales: { x, y } }: { readonly roofs: readonly Roof[]; r
   );
 }
 
-/** The rate of the memory, along the roof that rises. */
+/** The memory bandwidth, along the rising part of the roofline. */
 function MemoryLabel({ roofs, x, y }: { readonly roofs: readonly Roof[]; readonly x: LogScale; readonly y: LogScale }) {
   const roof = roofs[0];
   if (roof?.memory === undefined || roof.memory === null) return null;
   const ridge = Math.min(roof.line[1]?.[0] ?? x.high, x.high);
   const low = Math.max(x.low, (y.low / heightAt(roof, ridge)) * ridge);
   const middle = Math.sqrt(low * ridge);
-  const at = [place(x, middle), place(y, heightAt(roof, middle))] as const;
-  const to = [place(x, ridge), place(y, heightAt(roof, ridge))] as const;
+  const at = [toPixel(x, middle), toPixel(y, heightAt(roof, middle))] as const;
+  const to = [toPixel(x, ridge), toPixel(y, heightAt(roof, ridge))] as const;
   const angle = (Math.atan2(to[1] - at[1], to[0] - at[0]) * 180) / Math.PI;
   return (
     <text transform={`translate(${at[0]},${at[1]}) rotate(${angle})`} dy={-6} textAnchor="middle">
@@ -164,7 +164,7 @@ function MemoryLabel({ roofs, x, y }: { readonly roofs: readonly Roof[]; readonl
 }
 
 function pointText(point: PlotPoint): string {
-  const roof = point.roofPct === null ? "" : `, ${formatValue(point.roofPct, "pct")} of its roof`;
+  const roof = point.roofPct === null ? "" : `, ${formatValue(point.roofPct, "pct")} of its roofline`;
   return visibleText(`${point.name}: ${formatNumber(point.tflops, 3)} TFLOP/s${roof}, ${BOUND_TEXT[point.bound]}`);
 }
 
@@ -176,23 +176,23 @@ interface TipProps {
 }
 
 function PointTip({ point, below, scales, width }: TipProps) {
-  const left = place(scales.x, point.intensity);
-  const top = place(scales.y, point.tflops) + below + 6;
+  const left = toPixel(scales.x, point.intensity);
+  const top = toPixel(scales.y, point.tflops) + below + 6;
   const side = left > width / 2 ? { right: width - left } : { left };
   return (
     <div className="chart-tip roofline-tip" style={{ ...side, top: Math.min(top, HEIGHT_PX - 150) }} role="status">
       <strong>{visibleText(point.name)}</strong>
       {point.inputShape !== "" && <small>{visibleText(point.inputShape)}</small>}
       <dl>
-        <dt>Speed</dt>
+        <dt>Performance</dt>
         <dd>{formatNumber(point.tflops, point.tflops < 1 ? 4 : 2)} TFLOP/s</dd>
         <dt>FLOP per byte</dt>
         <dd>{formatNumber(point.intensity, 2)}</dd>
-        <dt>Of its roof</dt>
+        <dt>Share of its roofline</dt>
         <dd>{formatValue(point.roofPct, "pct")}</dd>
-        <dt>Of the device time</dt>
+        <dt>Share of device time</dt>
         <dd>{formatValue(point.timePct, "pct")}</dd>
-        <dt>It is</dt>
+        <dt>Bound</dt>
         <dd>{BOUND_TEXT[point.bound]}</dd>
       </dl>
     </div>

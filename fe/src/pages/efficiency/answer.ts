@@ -1,12 +1,12 @@
-/** What the view says, in sentences: how near the model is to the peak, how much could be saved, and where. */
+/** The summary of the view in sentences: how close the model is to the peak, how much could be saved, and where. */
 import type { Fact, Scalar, View } from "../../api/types";
-import { formatNumber, formatValue } from "../../lib/format";
+import { formatNumber, formatValue, significantDigits } from "../../lib/format";
 import { numberOf, textOf } from "../../lib/rows";
 
-const BOUND_WORDS: Readonly<Record<string, string>> = {
-  compute: "limited by arithmetic",
-  memory: "limited by memory bandwidth",
-  latency: "too short to reach either limit",
+const BOUND_LABELS: Readonly<Record<string, string>> = {
+  compute: "compute-bound",
+  memory: "memory-bound",
+  latency: "latency-bound",
 };
 
 export function answer(view: View): string[] {
@@ -15,22 +15,22 @@ export function answer(view: View): string[] {
   const peak = view.facts.find(({ key, value }) => key === "peak_tflops" && value !== null);
   const type = view.facts.find(({ key, value }) => key === "peak_type" && value !== null);
   if (mfu !== null) {
-    const of = peak === undefined ? "what the device can compute" : `the ${formatNumber(Number(peak.value), 1)} TFLOP/s the device can compute${type === undefined ? "" : ` (${String(type.value)})`}`;
-    sentences.push(`The model reaches ${formatValue(mfu, "pct")} of ${of}.`);
+    const reference = peak === undefined ? "what the device can compute" : `the ${formatNumber(Number(peak.value), significantDigits(Number(peak.value)))} TFLOP/s the device can compute${type === undefined ? "" : ` (${String(type.value)})`}`;
+    sentences.push(`The model reaches ${formatValue(mfu, "pct")} of ${reference}.`);
   }
   const recoverable = numberValue(view.facts, "recoverable_us");
   const first = view.tables["operators"];
   const row = first?.rows[0];
   if (recoverable !== null && recoverable > 0) {
-    sentences.push(`At the roofs, ${formatValue(recoverable, "us")} of device time would be saved (estimated, at most).`);
-    const own = first === undefined || row === undefined ? null : numberOf(first, row, "recoverable_us");
-    if (first !== undefined && row !== undefined && own !== null && own > 0) {
-      const why = BOUND_WORDS[textOf(first, row, "bound")];
-      sentences.push(`Most of it in ${textOf(first, row, "name")}: ${formatValue(own, "us")}${why === undefined ? "" : `, ${why}`}.`);
+    sentences.push(`At its roofline limit every operator together would save ${formatValue(recoverable, "us")} of device time (estimated upper bound).`);
+    const firstUs = first === undefined || row === undefined ? null : numberOf(first, row, "recoverable_us");
+    if (first !== undefined && row !== undefined && firstUs !== null && firstUs > 0) {
+      const bound = BOUND_LABELS[textOf(first, row, "bound")];
+      sentences.push(`Largest part: ${textOf(first, row, "name")}: ${formatValue(firstUs, "us")}${bound === undefined ? "" : `, ${bound}`}.`);
     }
   }
   const without = numberValue(view.facts, "time_without_work_pct");
-  if (without !== null && without >= 10) sentences.push(`For ${formatValue(without, "pct")} of the device time the work is not known.`);
+  if (without !== null && without >= 10) sentences.push(`The work behind ${formatValue(without, "pct")} of the device time is unknown.`);
   return sentences;
 }
 
@@ -39,7 +39,7 @@ function numberValue(facts: readonly Fact[], key: string): number | null {
   return typeof value === "number" ? value : null;
 }
 
-/** The mean the server gives, or the only one there is. */
+/** The mean of the server, or the only value. */
 function meanOf(facts: readonly Fact[]): number | null {
   const known = facts.filter(({ value }) => typeof value === "number");
   const fact = known.find(({ scope }) => scope === null || scope.startsWith("mean")) ?? (known.length === 1 ? known[0] : undefined);

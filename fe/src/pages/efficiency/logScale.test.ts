@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { decades, decadeText, place } from "./logScale";
+import { decades, decadeText, toPixel } from "./logScale";
 
 test("equal factors are equal distances; what lies outside is at the edge", () => {
   const scale = { low: 0.01, high: 100, from: 0, to: 400 };
-  expect([0.01, 0.1, 1, 10, 100].map((value) => Math.round(place(scale, value)))).toEqual([0, 100, 200, 300, 400]);
-  expect([0, 1e9].map((value) => place(scale, value))).toEqual([0, 400]);
+  expect([0.01, 0.1, 1, 10, 100].map((value) => Math.round(toPixel(scale, value)))).toEqual([0, 100, 200, 300, 400]);
+  expect([0, 1e9].map((value) => toPixel(scale, value))).toEqual([0, 400]);
 });
 
 test("powers of ten are marked, no more than asked for", () => {

@@ -1,32 +1,32 @@
-/** Logarithmic axes: where a value lies, and which values are marked. */
+/** Logarithmic axes: the position of a value, and the ticks. */
 
 export interface LogScale {
   readonly low: number;
   readonly high: number;
-  /** Place of `low` and of `high` on the screen. */
+  /** Pixels of `low` and of `high`. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Where a value lies; one outside lies at the edge. */
-export function place({ low, high, from, to }: LogScale, value: number): number {
+/** The pixel of a value, clamped to the axis. */
+export function toPixel({ low, high, from, to }: LogScale, value: number): number {
   const inside = Math.min(Math.max(value, low), high);
   return from + ((to - from) * Math.log(inside / low)) / Math.log(high / low);
 }
 
-/** Powers of ten inside, no more than `most`. */
-export function decades({ low, high }: Pick<LogScale, "low" | "high">, most: number): number[] {
+/** Ticks at powers of ten, at most `maxCount`. */
+export function decades({ low, high }: Pick<LogScale, "low" | "high">, maxCount: number): number[] {
   const first = Math.ceil(Math.log10(low) - 1e-9);
   const last = Math.floor(Math.log10(high) + 1e-9);
-  const every = Math.max(1, Math.ceil((last - first + 1) / most));
-  const marked: number[] = [];
-  for (let power = first; power <= last; power += every) marked.push(10 ** power);
-  return marked;
+  const every = Math.max(1, Math.ceil((last - first + 1) / maxCount));
+  const ticks: number[] = [];
+  for (let power = first; power <= last; power += every) ticks.push(10 ** power);
+  return ticks;
 }
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** 0.01, 1, 1000, 10⁵: a power of ten as an axis names it. */
+/** The label of a power of ten: 0.01, 1, 1000, 10⁵. */
 export function decadeText(value: number): string {
   const power = Math.round(Math.log10(value));
   if (power >= 0 && power < 4) return String(10 ** power);

@@ -1,4 +1,4 @@
-/** Peaks that a user gives: text of the address, as `peak=` of the server, and kept for the next visit. */
+/** Peak values entered by the user: `peak=` in the address and of the server, stored for the next visit. */
 
 import type { Fact } from "../../api/types";
 
@@ -21,7 +21,7 @@ export function formatPeaks(peaks: Peaks): string {
   return [...peaks].map(([key, value]) => `${key}=${value}`).join(",");
 }
 
-/** Peaks with one changed; an empty text takes it away. Null when the text is no positive number. */
+/** Peaks with one changed, or removed by an empty text; null when the text is not a positive number. */
 export function withPeak(peaks: Peaks, key: string, text: string): Peaks | null {
   const next = new Map(peaks);
   if (text.trim() === "") {
@@ -33,14 +33,14 @@ export function withPeak(peaks: Peaks, key: string, text: string): Peaks | null 
   return next.set(key, value);
 }
 
-/** Whose peaks are kept: those of a run, and by the names of its devices those of the next run on them. */
+/** What peaks are stored for: a run, or the names of its devices for other runs on them. */
 export type Owner = { readonly run: string } | { readonly devices: string };
 
 function storageKey(owner: Owner): string {
   return "run" in owner ? `pytorch_profiler.peak.${owner.run}` : `pytorch_profiler.peak_of_device.${owner.devices}`;
 }
 
-/** What was given before; nothing where the browser keeps nothing. */
+/** The stored peaks; null when there are none or the browser stores nothing. */
 export function storedPeaks(owner: Owner): string | null {
   try {
     return localStorage.getItem(storageKey(owner));
@@ -54,11 +54,11 @@ export function storePeaks(owner: Owner, text: string | null): void {
     if (text === null || text === "") localStorage.removeItem(storageKey(owner));
     else localStorage.setItem(storageKey(owner), text);
   } catch {
-    // A browser that keeps nothing; the address still says it.
+    // The browser stores nothing; the address still has them.
   }
 }
 
-/** The names of the devices of a view, each once; null where none has a name. */
+/** The names of the devices of a view, without duplicates; null when none has a name. */
 export function devicesOf(facts: readonly Fact[]): string | null {
   const names = facts.flatMap(({ key, value }) => (key === "device_name" && typeof value === "string" ? [value] : []));
   return names.length === 0 ? null : [...new Set(names)].sort().join(" + ");

@@ -1,11 +1,11 @@
-/** What the roofline plot draws: points of the table, roofs of the series, and the window that shows both. */
+/** The data of the roofline plot: points of the table, rooflines of the series, and the window with both. */
 import type { Series, Table } from "../../api/types";
 import { cellOf, numberOf, textOf } from "../../lib/rows";
 
 export type Bound = "compute" | "memory" | "latency" | "unknown";
 
 export interface PlotPoint {
-  /** What tells it from the others: as the row of the table. */
+  /** The key of its row in the table. */
   readonly id: string;
   readonly name: string;
   readonly inputShape: string;
@@ -20,7 +20,7 @@ export interface PlotPoint {
 export interface Roof {
   /** Number type and rate: "bfloat16: 989.4 TFLOP/s". */
   readonly label: string;
-  /** "memory 3350 GB/s", where the memory's rate is known. */
+  /** "memory 3350 GB/s", if the bandwidth is known. */
   readonly memory: string | null;
   readonly line: readonly (readonly [number, number])[];
 }
@@ -33,7 +33,7 @@ export interface Window {
 const ROOM = 3;
 const BOUNDS: readonly Bound[] = ["compute", "memory", "latency"];
 
-/** The points, those with most time first. */
+/** The points, those with the most time first. */
 export function pointsOf(table: Table): PlotPoint[] {
   return table.rows.flatMap((row): PlotPoint[] => {
     const intensity = numberOf(table, row, "intensity_flop_per_byte");
@@ -42,14 +42,14 @@ export function pointsOf(table: Table): PlotPoint[] {
     if (intensity === null || tflops === null || timePct === null) return [];
     const name = textOf(table, row, "name");
     const inputShape = textOf(table, row, "input_shape");
-    const said = cellOf(table, row, "bound");
-    const bound = BOUNDS.find((each) => each === said) ?? "unknown";
+    const recordedBound = cellOf(table, row, "bound");
+    const bound = BOUNDS.find((each) => each === recordedBound) ?? "unknown";
     const roofPct = numberOf(table, row, "roof_pct");
     return [{ id: rowKey(name, inputShape), name, inputShape, intensity, tflops, timePct, roofPct, bound, dtype: textOf(table, row, "dtype") }];
   });
 }
 
-/** The key of a row: names may be the same where shapes are not. */
+/** The key of a row: the name alone is not unique when rows are grouped by shape. */
 export function rowKey(name: string, inputShape: string): string {
   return inputShape === "" ? name : `${name} ${inputShape}`;
 }
@@ -65,7 +65,7 @@ export function roofsOf(series: Series): Roof[] {
   });
 }
 
-/** What of the plane is shown: all points, the ridges of all roofs, and some room around them. */
+/** The visible window: all points and the ridges of all rooflines, with some margin. */
 export function windowOf(points: readonly PlotPoint[], roofs: readonly Roof[]): Window {
   const ridges = roofs.flatMap(({ line }) => line.slice(1, -1));
   const xs = [...points.map((point) => point.intensity), ...ridges.map(([x]) => x)];
@@ -79,7 +79,7 @@ function widened(values: readonly number[]): [number, number] {
   return [Math.min(...values) / ROOM, Math.max(...values) * ROOM];
 }
 
-/** Height of a roof: on a log-log plane its pieces are straight, so each is interpolated there. */
+/** Height of a roofline, interpolated on the log-log plane, where its pieces are straight. */
 export function heightAt({ line }: Roof, x: number): number {
   const next = line.findIndex(([each]) => each >= x);
   const [lastX, lastY] = line.at(-1) ?? [1, 1];
@@ -91,18 +91,18 @@ export function heightAt({ line }: Roof, x: number): number {
   return leftY * (rightY / leftY) ** share;
 }
 
-const LEAST_RADIUS = 4;
-const MOST_RADIUS = 22;
-const MOST_AMONG_MANY = 11;
+const MIN_RADIUS = 4;
+const MAX_RADIUS = 22;
+const MAX_RADIUS_OF_MANY = 11;
 const MANY = 60;
 
-/** Radius of a point: its area is its time, beside that of the point with most. */
-export function radiusOf(timePct: number, mostPct: number, count: number): number {
-  const most = count > MANY ? MOST_AMONG_MANY : MOST_RADIUS;
-  return Math.max(LEAST_RADIUS, most * Math.sqrt(timePct / Math.max(mostPct, timePct)));
+/** Radius of a point: its area is its time relative to the largest one. */
+export function radiusOf(timePct: number, largestPct: number, count: number): number {
+  const maxRadius = count > MANY ? MAX_RADIUS_OF_MANY : MAX_RADIUS;
+  return Math.max(MIN_RADIUS, maxRadius * Math.sqrt(timePct / Math.max(largestPct, timePct)));
 }
 
-/** An SVG path of a symbol of this radius around the origin; the shape says what limits the row, as the colour does. */
+/** An SVG path of the symbol of a bound around the origin: shape and colour both encode it. */
 export function symbolPath(bound: Bound, radius: number): string {
   const r = radius;
   switch (bound) {

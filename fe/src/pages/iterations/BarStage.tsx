@@ -1,4 +1,4 @@
-/** The canvas with the bars, and what stands on it: the borders, and the values below the pointer. */
+/** The canvas with the bars, the handles of the range, and the values under the pointer. */
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { chartColors } from "../../chart/colors";
@@ -11,7 +11,7 @@ import { useTheme } from "../../ui/theme";
 import { iterationAt, type Bars, type Window } from "./bars";
 import { drawBars, PLOT } from "./draw";
 import type { Range } from "./range";
-import { RangeBorder } from "./RangeBorder";
+import { RangeHandle } from "./RangeHandle";
 import type { RangeDraft } from "./useRangeDraft";
 
 const HEIGHT_PX = 240;
@@ -19,18 +19,18 @@ const HEIGHT_PX = 240;
 interface Props {
   readonly title: string;
   readonly bars: Bars;
-  /** The iterations that are drawn. */
+  /** The drawn iterations. */
   readonly shown: Range;
   readonly draft: RangeDraft;
-  /** The one looked into, or -1. */
+  /** Index of the chosen iteration, or -1. */
   readonly chosen: number;
-  readonly onChoose: (place: number) => void;
+  readonly onChoose: (index: number) => void;
 }
 
 export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props) {
   const [measure, widthPx] = useElementWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [hover, setHover] = useState<{ readonly place: number; readonly x: number } | null>(null);
+  const [hover, setHover] = useState<{ readonly index: number; readonly x: number } | null>(null);
   const theme = useTheme();
   const [printings, setPrintings] = useState(0);
   useEffect(() => onPrinting(() => setPrintings((count) => count + 1)), []);
@@ -46,22 +46,22 @@ export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props)
     const ratio = pixelRatio();
     setSize(element, widthPx, HEIGHT_PX, ratio);
     context.scale(ratio, ratio);
-    const isInside = (place: number) => range !== null && place >= range.first && place <= range.last;
-    const isSelected = (place: number) => isInside(place) && (isMoving || bars.selected[place] === 1);
+    const isInside = (index: number) => range !== null && index >= range.first && index <= range.last;
+    const isSelected = (index: number) => isInside(index) && (isMoving || bars.selected[index] === 1);
     drawBars(context, { bars, window, heightPx: HEIGHT_PX, range, isSelected, chosen, colors: chartColors() });
   }, [bars, window, widthPx, range, isMoving, chosen, theme, printings]);
 
-  const placeAt = (clientX: number): { place: number; x: number } | null => {
+  const positionAt = (clientX: number): { index: number; x: number } | null => {
     const left = (canvas.current?.getBoundingClientRect().left ?? 0) + PLOT.left;
     const x = clientX - left;
-    return x < 0 || x > window.widthPx ? null : { place: iterationAt(x, window), x };
+    return x < 0 || x > window.widthPx ? null : { index: iterationAt(x, window), x };
   };
   return (
     <div
       ref={measure}
       className="iteration-stage"
       style={{ height: HEIGHT_PX }}
-      onPointerMove={({ clientX }) => setHover(placeAt(clientX))}
+      onPointerMove={({ clientX }) => setHover(positionAt(clientX))}
       onPointerLeave={() => setHover(null)}
     >
       <canvas
@@ -70,32 +70,32 @@ export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props)
         aria-busy={false}
         aria-label={`Chart: ${title}. The table below has every value.`}
         onClick={({ clientX }) => {
-          const at = placeAt(clientX);
-          if (at !== null) onChoose(at.place);
+          const at = positionAt(clientX);
+          if (at !== null) onChoose(at.index);
         }}
       />
       {range !== null &&
-        (["first", "last"] as const).map((end) => <RangeBorder key={end} end={end} range={range} window={window} names={bars.names} draft={draft} />)}
-      {hover !== null && !isMoving && <Values bars={bars} place={hover.place} x={hover.x} window={window} />}
+        (["first", "last"] as const).map((end) => <RangeHandle key={end} end={end} range={range} window={window} names={bars.names} draft={draft} />)}
+      {hover !== null && !isMoving && <Values bars={bars} index={hover.index} x={hover.x} window={window} />}
     </div>
   );
 }
 
 interface ValuesProps {
   readonly bars: Bars;
-  readonly place: number;
+  readonly index: number;
   readonly x: number;
   readonly window: Window;
 }
 
-/** The table says the same to who cannot point. */
-function Values({ bars, place, x, window }: ValuesProps) {
+/** Hidden from screen readers, as the table has the same values. */
+function Values({ bars, index, x, window }: ValuesProps) {
   const isLeft = x > window.widthPx / 2;
   const side = isLeft ? { right: PLOT.right + window.widthPx - x + 16 } : { left: PLOT.left + x + 16 };
-  const rows = [{ title: "Total", color: null, value: bars.total[place] ?? 0 }, ...bars.parts.map(({ title, color, values }) => ({ title, color, value: values[place] ?? 0 }))];
+  const rows = [{ title: "Total", color: null, value: bars.total[index] ?? 0 }, ...bars.parts.map(({ title, color, values }) => ({ title, color, value: values[index] ?? 0 }))];
   return (
     <div className="iteration-values" style={side} aria-hidden="true">
-      <b>Iteration {visibleText(bars.names[place] ?? "")}</b>
+      <b>Iteration {visibleText(bars.names[index] ?? "")}</b>
       <dl>
         {rows.map(({ title, color, value }) => (
           <div key={title}>

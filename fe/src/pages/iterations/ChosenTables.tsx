@@ -1,4 +1,4 @@
-/** What is inside the iteration that was chosen: its operators, and the kernels of all of them or of one. */
+/** The operators of the chosen iteration, and the kernels of all of them or of one. */
 import type { Query } from "../../api/client";
 import { useView } from "../../api/hooks";
 import type { Row, Table } from "../../api/types";
@@ -13,9 +13,9 @@ import type { ViewContext } from "../ViewFrame";
 const OPERATORS = "iteration_operators";
 const KERNELS = "iteration_kernels";
 const NAME_CHARACTERS = 60;
-/** They are the same in every row. */
+/** The same in every row. */
 const OF_THE_ITERATION = ["iteration"];
-/** Of each operator the table above says these. */
+/** The table of operators above has these. */
 const OF_OPERATORS = ["direction", "type"];
 const OF_ALL_OPERATORS = [...OF_THE_ITERATION, ...OF_OPERATORS];
 const OF_THE_OPERATOR = ["iteration", "operator_id", "operator", ...OF_OPERATORS];
@@ -30,9 +30,9 @@ export function ChosenTables({ context }: { readonly context: ViewContext }) {
   if (isMissing(context.view.tables["iterations"], iteration)) {
     return (
       <p role="alert" className="choices">
-        There is no iteration “{named}” here.
+        There is no iteration “{named}”.
         <button type="button" className="button" onClick={() => navigate({ iteration: null, operator_id: null })}>
-          Look into none
+          Clear the choice
         </button>
       </p>
     );
@@ -59,7 +59,7 @@ export function ChosenTables({ context }: { readonly context: ViewContext }) {
   );
 }
 
-/** As far as the rows here tell: the server says it of others. */
+/** Whether the completely loaded table lacks the iteration; otherwise the server reports it. */
 function isMissing(table: Table | undefined, iteration: string): boolean {
   return table !== undefined && table.rows.length === table.row_count && !table.rows.some((row) => textOf(table, row, "iteration") === iteration);
 }
@@ -107,20 +107,20 @@ interface PartProps {
   readonly rowId?: (table: Table, row: Row) => string;
 }
 
-/** One table of the view, asked for alone. */
+/** One table of the view, requested separately. */
 function Part({ context, name, query, title, hidden, extra, choice, rowId }: PartProps) {
-  const asked = { ...query, only: name };
-  const answer = useView(context.info.name, { ...asked, table: name, limit: PAGE_ROWS });
+  const tableQuery = { ...query, only: name };
+  const answer = useView(context.info.name, { ...tableQuery, table: name, limit: PAGE_ROWS });
   const view = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
   const table = view?.tables[name];
   if (answer.state === "failed") return <p role="alert">{visibleText(answer.failure.message)}</p>;
-  if (table === undefined) return <p className="soft">Asking for what is inside …</p>;
+  if (table === undefined) return <p className="soft">Loading …</p>;
   return (
     <div className={answer.state === "loading" ? "stale" : undefined} aria-busy={answer.state === "loading"}>
       <DataTable
         name={`iterations.${name}`}
         table={table}
-        source={{ view: context.info.name, table: name, query: asked }}
+        source={{ view: context.info.name, table: name, query: tableQuery }}
         address={name}
         title={typeof title === "string" ? title : title(table)}
         fileName={context.fileName(name)}

@@ -1,4 +1,4 @@
-/** All iterations as bars, and the range of them that every view looks at. */
+/** All iterations as bars, and the range of them that is selected. */
 import { useMemo } from "react";
 
 import type { Table } from "../../api/types";
@@ -44,8 +44,8 @@ export function IterationChart({ table, fileName }: Props) {
         {range !== null && (
           <span className="iteration-range no-print">
             Selected
-            <RangeField end="first" place={range.first} names={names} draft={draft} />
-            <RangeField end="last" place={range.last} names={names} draft={draft} />
+            <RangeField end="first" index={range.first} names={names} draft={draft} />
+            <RangeField end="last" index={range.last} names={names} draft={draft} />
             <span className="soft">{countText(range, bars, draft.isMoving)}{isPart && ", the first"}</span>
           </span>
         )}
@@ -69,7 +69,7 @@ export function IterationChart({ table, fileName }: Props) {
           Not selected
         </li>
       </ul>
-      <BarStage title={TITLE} bars={bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(place) => navigate({ iteration: names[place], operator_id: null })} />
+      <BarStage title={TITLE} bars={bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(index) => navigate({ iteration: names[index], operator_id: null })} />
       <p role="status" className="off-screen">
         {selected === null ? "No iteration is selected." : `Iterations ${visibleText(names[selected.first] ?? "")} to ${visibleText(names[selected.last] ?? "")} are selected.`}
       </p>
@@ -82,7 +82,7 @@ export function IterationChart({ table, fileName }: Props) {
   );
 }
 
-/** Of a selection with holes the server knows how many it holds. */
+/** "3 of 10"; the number comes from the server, as a selection may have gaps. */
 function countText({ first, last }: Range, { selected, names }: Bars, isMoving: boolean): string {
   const inside = isMoving ? last - first + 1 : selected.subarray(first, last + 1).reduce((sum, each) => sum + each, 0);
   return `${formatNumber(inside)} of ${formatNumber(names.length)}`;
@@ -102,12 +102,12 @@ function savePicture(fileName: string, bars: Bars, shown: Range, range: Range | 
   context.fillStyle = colors.surface;
   context.fillRect(0, 0, canvas.width, canvas.height);
   const window = { from: shown.first, to: shown.last + 1, widthPx: PICTURE.widthPx - PLOT.left - PLOT.right };
-  drawBars(context, { bars, window, heightPx: PICTURE.heightPx, range, isSelected: (place) => bars.selected[place] === 1, chosen: -1, colors });
+  drawBars(context, { bars, window, heightPx: PICTURE.heightPx, range, isSelected: (index) => bars.selected[index] === 1, chosen: -1, colors });
   let x: number = PLOT.left;
   context.textAlign = "left";
   context.textBaseline = "middle";
   for (const { title, color } of bars.parts) {
-    context.fillStyle = colors.of(color);
+    context.fillStyle = colors.color(color);
     context.fillRect(x, PICTURE.heightPx + 4, 12, 12);
     context.fillStyle = colors.text;
     context.fillText(title, x + 18, PICTURE.heightPx + 10);

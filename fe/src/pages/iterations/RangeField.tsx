@@ -1,31 +1,31 @@
-/** One end of the selected range as a number: typed, or moved by arrow keys and the wheel. */
+/** A field for one end of the selected range: typed, or moved by arrow keys and the wheel. */
 import { useState } from "react";
 
 import { visibleText } from "../../lib/visibleText";
-import { keyStep, placeOf, type End } from "./range";
-import { END_TITLES } from "./RangeBorder";
+import { keyStep, parseIndex, type End } from "./range";
+import { END_TITLES } from "./RangeHandle";
 import type { RangeDraft } from "./useRangeDraft";
 import { useWheel } from "./useWheel";
 
 interface Props {
   readonly end: End;
-  readonly place: number;
+  readonly index: number;
   readonly names: readonly string[];
   readonly draft: RangeDraft;
 }
 
-export function RangeField({ end, place, names, draft }: Props) {
-  // Null while nothing is being typed.
+export function RangeField({ end, index, names, draft }: Props) {
+  // Null unless the user is typing.
   const [typed, setTyped] = useState<string | null>(null);
-  const name = names[place] ?? "";
+  const name = names[index] ?? "";
   const element = useWheel<HTMLInputElement>((by) => {
     setTyped(null);
     draft.move(end, by);
   });
-  const meant = typed === null ? place : placeOf(typed, names);
-  const take = () => {
+  const typedIndex = typed === null ? index : parseIndex(typed, names);
+  const commit = () => {
     setTyped(null);
-    if (typed !== null && meant !== null) draft.put(end, meant, true);
+    if (typed !== null && typedIndex !== null) draft.put(end, typedIndex, true);
   };
   return (
     <label>
@@ -39,15 +39,15 @@ export function RangeField({ end, place, names, draft }: Props) {
         aria-label={END_TITLES[end]}
         aria-valuemin={1}
         aria-valuemax={names.length}
-        aria-valuenow={place + 1}
+        aria-valuenow={index + 1}
         aria-valuetext={visibleText(name)}
-        aria-invalid={meant === null}
-        title={meant === null ? "No iteration is called so" : "Type a number, turn the wheel, or use the arrow keys"}
+        aria-invalid={typedIndex === null}
+        title={typedIndex === null ? "No such iteration" : "Type a number, turn the wheel, or use the arrow keys"}
         value={typed ?? name}
         onChange={({ target }) => setTyped(target.value)}
         onKeyDown={(event) => {
           const step = /^(Arrow(Up|Down)|Page(Up|Down))$/.test(event.key) ? keyStep(event.key, names.length) : null;
-          if (event.key === "Enter") take();
+          if (event.key === "Enter") commit();
           else if (event.key === "Escape") setTyped(null);
           else if (step !== null) {
             event.preventDefault();
@@ -56,7 +56,7 @@ export function RangeField({ end, place, names, draft }: Props) {
           }
         }}
         onBlur={() => {
-          take();
+          commit();
           draft.rest();
         }}
       />

@@ -7,14 +7,14 @@ const fact = (key: string, value: Fact["value"]): Fact => ({ key, title: key, va
 
 it("shows mean and deviation as one", () => {
   const shown = badges([fact("iterations_total", 9), fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", 56)]);
-  expect(shown.map(({ fact: { key }, between }) => [key, between?.text ?? null])).toEqual([
+  expect(shown.map(({ fact: { key }, bounds: between }) => [key, between?.text ?? null])).toEqual([
     ["iterations_total", null],
-    ["iteration_mean_us", "12.35 ± 0.06 ms"],
+    ["iteration_mean_us", "12.3 ± 0.1 ms"],
   ]);
 });
 
 it("of one iteration there is no deviation", () => {
-  const texts = (facts: readonly Fact[]) => badges(facts).map(({ fact: { key }, between }) => [key, between]);
+  const texts = (facts: readonly Fact[]) => badges(facts).map(({ fact: { key }, bounds: between }) => [key, between]);
   expect(texts([fact("iterations_selected", 1), fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", 0)])).toEqual([
     ["iterations_selected", null],
     ["iteration_mean_us", null],

@@ -32,7 +32,7 @@ it("stacks the parts that something is spent on", () => {
 });
 
 it("shows each iteration where there is room, else the longest of those that share a pixel", () => {
-  const total = Float64Array.from({ length: 10_000 }, (_, place) => (place === 7777 ? 99 : 1 + (place % 7)));
+  const total = Float64Array.from({ length: 10_000 }, (_, index) => (index === 7777 ? 99 : 1 + (index % 7)));
   expect([...barsShown(total, { from: 2, to: 5, widthPx: 300 })]).toEqual([2, 3, 4]);
   const shown = barsShown(total, { from: 0, to: 10_000, widthPx: 1000.5 });
   expect(shown).toHaveLength(1000);

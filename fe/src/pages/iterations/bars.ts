@@ -1,10 +1,10 @@
-/** The iterations as stacked bars: what they are made of, and which pixels show which of them. */
+/** The iterations as stacked bars: their parts, and the mapping between iterations and pixels. */
 import type { Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
 import { roundStep } from "../../lib/roundStep";
 import { hasColumn } from "../../lib/rows";
 
-/** From the bottom up: what each moment of an iteration is spent on, each moment once. */
+/** The parts of an iteration from the bottom up; every moment belongs to one part. */
 const PART_KEYS = ["tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us"] as const;
 
 export interface BarPart {
@@ -18,7 +18,7 @@ export interface BarPart {
 
 export interface Bars {
   readonly names: readonly string[];
-  /** Those on which some iteration spends time. */
+  /** Parts with time in some iteration. */
   readonly parts: readonly BarPart[];
   /** Length of each iteration, µs. */
   readonly total: Float64Array;
@@ -27,14 +27,14 @@ export interface Bars {
 }
 
 export function barsOf(table: Table): Bars {
-  const place = (key: string) => table.columns.findIndex((column) => column.key === key);
+  const columnIndex = (key: string) => table.columns.findIndex((column) => column.key === key);
   const numbers = (key: string) => {
-    const at = place(key);
+    const at = columnIndex(key);
     return Float64Array.from(table.rows, (row) => Number(row[at] ?? 0));
   };
-  const [nameAt, selectedAt] = [place("iteration"), place("selected")];
+  const [nameAt, selectedAt] = [columnIndex("iteration"), columnIndex("selected")];
   const parts = PART_KEYS.filter((key) => hasColumn(table, key)).map((key, index): BarPart => {
-    const title = table.columns[place(key)]?.title ?? key;
+    const title = table.columns[columnIndex(key)]?.title ?? key;
     return { key, title, color: colorVariable(key, index), values: numbers(key) };
   });
   return {
@@ -45,7 +45,7 @@ export function barsOf(table: Table): Bars {
   };
 }
 
-/** Iterations from `from` to before `to`, drawn over a width. */
+/** Iterations from `from` up to, not including, `to`, over a width. */
 export interface Window {
   readonly from: number;
   readonly to: number;
@@ -53,8 +53,8 @@ export interface Window {
 }
 
 /**
- * Which iteration every bar shows. There are never more bars than pixels: where several iterations share one,
- * it shows the longest of them, so that none that stands out is lost.
+ * The iteration of every bar. There are never more bars than pixels: a bar for several iterations shows the longest
+ * of them, so that no outlier is lost.
  */
 export function barsShown(total: Float64Array, { from, to, widthPx }: Window): Int32Array {
   const count = Math.max(0, to - from);
@@ -69,26 +69,26 @@ export function barsShown(total: Float64Array, { from, to, widthPx }: Window): I
   return shown;
 }
 
-/** The iteration at a place, of one beside the window the nearest. */
+/** The iteration at `x`; the nearest one when `x` is outside. */
 export function iterationAt(x: number, { from, to, widthPx }: Window): number {
-  const place = from + Math.floor((x / widthPx) * (to - from));
-  return Math.max(from, Math.min(to - 1, place));
+  const columnIndex = from + Math.floor((x / widthPx) * (to - from));
+  return Math.max(from, Math.min(to - 1, columnIndex));
 }
 
-/** Where the iteration `edge` begins; that of one beyond the last is the end. */
+/** The x of the edge before iteration `edge`. */
 export function edgeX(edge: number, { from, to, widthPx }: Window): number {
   return to === from ? 0 : ((edge - from) / (to - from)) * widthPx;
 }
 
-/** The edge between two iterations that is nearest. */
+/** The nearest edge between two iterations. */
 export function nearestEdge(x: number, { from, to, widthPx }: Window): number {
   const edge = from + Math.round((x / widthPx) * (to - from));
   return Math.max(from, Math.min(to, edge));
 }
 
-/** Round values from 0 up to `most`, at most `count` of them above 0. */
-export function ticksUpTo(most: number, count: number): number[] {
-  if (!(most > 0)) return [0];
-  const step = roundStep(most / count);
-  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, place) => place * step);
+/** Round values from 0 to `max`, at most `count` of them above 0. */
+export function ticksUpTo(max: number, count: number): number[] {
+  if (!(max > 0)) return [0];
+  const step = roundStep(max / count);
+  return Array.from({ length: Math.floor(max / step + 1e-9) + 1 }, (_, columnIndex) => columnIndex * step);
 }

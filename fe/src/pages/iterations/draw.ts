@@ -1,4 +1,4 @@
-/** Draws the bars on a canvas; everything that moves while a border is dragged is drawn here, at once. */
+/** Draws the bars on a canvas, with everything that changes while a handle is dragged. */
 import type { ChartColors } from "../../chart/colors";
 import { formatNumber } from "../../lib/format";
 import { roundStep } from "../../lib/roundStep";
@@ -12,12 +12,12 @@ export const PLOT = { left: 64, right: 28, top: 8, bottom: 40 } as const;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const Y_TICKS = 4;
 const X_TICK_PX = 96;
-/** Paler than any part. */
+/** Colour of iterations that are not selected. */
 export const UNSELECTED = "--iteration-unselected";
-/** Bars as wide as this have a gap between them. */
+/** From this width on, bars have a gap between them. */
 const GAP_FROM_PX = 4;
-const WIDEST_PX = 96;
-/** Between the values of the scale and the bars, where the grip of a border may stand. */
+const MAX_BAR_PX = 96;
+/** Space between the scale and the bars, for the grip of a handle. */
 const SCALE_GAP_PX = 14;
 const NAME_CHARACTERS = 12;
 
@@ -25,11 +25,11 @@ export interface Picture {
   readonly bars: Bars;
   readonly window: Window;
   readonly heightPx: number;
-  /** What is coloured; null for nothing. */
+  /** The coloured range; null for none. */
   readonly range: Range | null;
-  /** Within the range, those that are not selected. */
+  /** Whether an iteration within the range is selected. */
   readonly isSelected: (iteration: number) => boolean;
-  /** The one looked into, or -1. */
+  /** Index of the chosen iteration, or -1. */
   readonly chosen: number;
   readonly colors: ChartColors;
 }
@@ -39,14 +39,14 @@ export function drawBars(context: CanvasRenderingContext2D, picture: Picture): v
   const { bars, window, heightPx, colors } = picture;
   const bottom = heightPx - PLOT.bottom;
   const shown = barsShown(bars.total, window);
-  let most = 0;
-  for (const each of shown) most = Math.max(most, bars.total[each] ?? 0);
-  const perUs = most > 0 ? (bottom - PLOT.top) / most : 0;
+  let maxUs = 0;
+  for (const each of shown) maxUs = Math.max(maxUs, bars.total[each] ?? 0);
+  const perUs = maxUs > 0 ? (bottom - PLOT.top) / maxUs : 0;
   context.font = FONT;
   context.save();
   context.translate(PLOT.left, 0);
   drawGround(context, picture, bottom);
-  drawGrid(context, picture, most, perUs, bottom);
+  drawGrid(context, picture, maxUs, perUs, bottom);
   drawStacks(context, picture, shown, perUs, bottom);
   drawChosen(context, picture, bottom);
   drawNames(context, picture, bottom);
@@ -60,17 +60,17 @@ export function drawBars(context: CanvasRenderingContext2D, picture: Picture): v
 function drawGround(context: CanvasRenderingContext2D, { window, range, colors }: Picture, bottom: number): void {
   if (range === null) return;
   const [left, right] = [range.first, range.last + 1].map((edge) => Math.max(0, Math.min(window.widthPx, edgeX(edge, window))));
-  context.fillStyle = colors.of("--chosen");
+  context.fillStyle = colors.color("--chosen");
   context.globalAlpha = 0.5;
   context.fillRect(left ?? 0, PLOT.top, (right ?? 0) - (left ?? 0), bottom - PLOT.top);
   context.globalAlpha = 1;
 }
 
-function drawGrid(context: CanvasRenderingContext2D, { window, colors }: Picture, most: number, perUs: number, bottom: number): void {
-  const scale = scaleFor("us", most);
+function drawGrid(context: CanvasRenderingContext2D, { window, colors }: Picture, maxUs: number, perUs: number, bottom: number): void {
+  const scale = scaleFor("us", maxUs);
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const ticks = ticksUpTo(most / scale.divisor, Y_TICKS);
+  const ticks = ticksUpTo(maxUs / scale.divisor, Y_TICKS);
   const digits = Math.max(0, Math.min(3, -Math.floor(Math.log10(ticks[1] ?? 1))));
   for (const tick of ticks) {
     const y = Math.round(bottom - tick * scale.divisor * perUs) + 0.5;
@@ -84,12 +84,12 @@ function drawGrid(context: CanvasRenderingContext2D, { window, colors }: Picture
 function drawStacks(context: CanvasRenderingContext2D, picture: Picture, shown: Int32Array, perUs: number, bottom: number): void {
   const { bars, window, isSelected, colors } = picture;
   const pitch = window.widthPx / Math.max(1, shown.length);
-  const width = pitch >= GAP_FROM_PX ? Math.min(WIDEST_PX, Math.floor(pitch) - 1) : Math.ceil(pitch);
-  const inset = pitch > WIDEST_PX ? (pitch - width) / 2 : 0;
+  const width = pitch >= GAP_FROM_PX ? Math.min(MAX_BAR_PX, Math.floor(pitch) - 1) : Math.ceil(pitch);
+  const inset = pitch > MAX_BAR_PX ? (pitch - width) / 2 : 0;
   const tops = new Float64Array(shown.length);
   const lit = Uint8Array.from(shown, (each) => (isSelected(each) ? 1 : 0));
   for (const { color, values } of bars.parts) {
-    context.fillStyle = colors.of(color);
+    context.fillStyle = colors.color(color);
     for (let bar = 0; bar < shown.length; bar++) {
       if (lit[bar] === 0) continue;
       const height = (values[shown[bar] ?? 0] ?? 0) * perUs;
@@ -97,7 +97,7 @@ function drawStacks(context: CanvasRenderingContext2D, picture: Picture, shown: 
       tops[bar] = (tops[bar] ?? 0) + height;
     }
   }
-  context.fillStyle = colors.of(UNSELECTED);
+  context.fillStyle = colors.color(UNSELECTED);
   for (let bar = 0; bar < shown.length; bar++) {
     if (lit[bar] === 1) continue;
     const height = (bars.total[shown[bar] ?? 0] ?? 0) * perUs;
@@ -105,7 +105,7 @@ function drawStacks(context: CanvasRenderingContext2D, picture: Picture, shown: 
   }
 }
 
-/** A mark below the one looked into, as wide as can be seen. */
+/** A mark below the chosen iteration. */
 function drawChosen(context: CanvasRenderingContext2D, { window, chosen, colors }: Picture, bottom: number): void {
   if (chosen < window.from || chosen >= window.to) return;
   const left = edgeX(chosen, window);

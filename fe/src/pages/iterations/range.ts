@@ -1,4 +1,4 @@
-/** A run of iterations, by their places in the table, and as `steps=` of the address. */
+/** A range of iterations, by row indexes of the table, and as `steps=` of the address. */
 import type { Params } from "../../state/address";
 import { stepsText } from "../steps";
 import type { Bars } from "./bars";
@@ -11,39 +11,39 @@ export interface Range {
 
 export type End = keyof Range;
 
-/** The bars with what the address selects, where it names a run: the next answer says the same a moment later. */
+/** The bars with the selection of the address, where that is a range: the answer of the server follows a moment later. */
 export function withSelection(bars: Bars, { steps, start_us: start, end_us: end }: Params): Bars {
   const range = steps === undefined || start !== undefined || end !== undefined ? null : namedRange(steps, bars.names);
   return range === null ? bars : { ...bars, selected: new Uint8Array(bars.names.length).fill(1, range.first, range.last + 1) };
 }
 
-/** The shortest run with all that is selected; null for nothing. */
+/** The smallest range with all selected iterations; null for none. */
 export function selectedRange({ selected }: Pick<Bars, "selected">): Range | null {
   const [first, last] = [selected.indexOf(1), selected.lastIndexOf(1)];
   return first < 0 ? null : { first, last };
 }
 
-/** "5:8" or "5" among these names; null for other texts, and for what lies beside all of them. */
+/** The range of "5:8" or "5" among these names; null for other texts, and outside of them. */
 function namedRange(steps: string, names: readonly string[]): Range | null {
   const [, start, end] = /^(\d+)(?::(\d+))?$/.exec(steps.trim()) ?? [];
   if (start === undefined) return null;
   if (end === undefined) {
-    const place = names.indexOf(start);
-    return place < 0 ? null : { first: place, last: place };
+    const index = names.indexOf(start);
+    return index < 0 ? null : { first: index, last: index };
   }
   const isInside = (name: string) => Number(name) >= Number(start) && Number(name) <= Number(end);
   const [first, last] = [names.findIndex(isInside), names.findLastIndex(isInside)];
   return first < 0 || names.slice(first, last + 1).some((name) => !isInside(name)) ? null : { first, last };
 }
 
-/** For the address; null for all of them. */
+/** The range for the address; null for all iterations. */
 export function rangeSteps({ first, last }: Range, names: readonly string[]): string | null {
   return first === 0 && last === names.length - 1 ? null : stepsText(names.slice(first, last + 1));
 }
 
-/** `range` with one end at `place`; it holds one iteration at least, and the other end stays. */
-export function withEnd(range: Range, end: End, place: number, count: number): Range {
-  const inside = Math.max(0, Math.min(count - 1, place));
+/** `range` with one end at `index`; the other end stays, and at least one iteration remains. */
+export function withEnd(range: Range, end: End, index: number, count: number): Range {
+  const inside = Math.max(0, Math.min(count - 1, index));
   return end === "first" ? { first: Math.min(inside, range.last), last: range.last } : { first: range.first, last: Math.max(inside, range.first) };
 }
 
@@ -63,17 +63,17 @@ export function keyStep(key: string, count: number): number | null {
   return steps[key] ?? null;
 }
 
-/** The place that a typed name means: that of the name, else of the nearest number. Null for no number. */
-export function placeOf(typed: string, names: readonly string[]): number | null {
+/** The index of a typed name, else of the nearest number; null when the text is neither. */
+export function parseIndex(typed: string, names: readonly string[]): number | null {
   const text = typed.trim();
   const exact = names.indexOf(text);
   if (exact >= 0) return exact;
   if (text === "" || !Number.isFinite(Number(text))) return null;
   const wanted = Number(text);
   let [nearest, distance] = [-1, Infinity];
-  names.forEach((name, place) => {
-    const away = Math.abs(Number(name) - wanted);
-    if (away < distance) [nearest, distance] = [place, away];
+  names.forEach((name, index) => {
+    const nameDistance = Math.abs(Number(name) - wanted);
+    if (nameDistance < distance) [nearest, distance] = [index, nameDistance];
   });
   return nearest < 0 ? null : nearest;
 }

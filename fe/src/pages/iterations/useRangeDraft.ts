@@ -1,22 +1,22 @@
-/** The range while it is being moved: drawn at once, and put into the address when the movement rests. */
+/** The range during a change: drawn immediately, and written to the address when the change ends. */
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { NO_TIME } from "../../state/selection";
 import { navigate } from "../../state/urlStore";
 import { rangeSteps, withEnd, type End, type Range } from "./range";
 
-/** After the last turn of a wheel or press of a key. */
+/** Delay after the last turn of the wheel or key press. */
 const REST_MS = 300;
 
 export interface RangeDraft {
-  /** What is shown: the draft, else what is selected. */
+  /** The shown range: the draft, else the selection. */
   readonly range: Range | null;
   readonly isMoving: boolean;
-  /** Puts one end at a place; `rests` when the movement is over at once. */
-  readonly put: (end: End, place: number, rests: boolean) => void;
-  /** Moves one end by a number of places. */
+  /** Sets one end to an index; `rests` ends the change immediately. */
+  readonly put: (end: End, index: number, rests: boolean) => void;
+  /** Moves one end by a number of iterations. */
   readonly move: (end: End, by: number) => void;
-  /** The movement is over. */
+  /** Ends the change. */
   readonly rest: () => void;
 }
 
@@ -42,10 +42,10 @@ export function useRangeDraft(selected: Range | null, names: readonly string[]):
     if (range.first !== selected?.first || range.last !== selected.last) selectSteps(rangeSteps(range, names));
   }, [names, selected, show]);
   const put = useCallback(
-    (end: End, place: number, rests: boolean) => {
+    (end: End, index: number, rests: boolean) => {
       const now = latest.current ?? selected ?? { first: 0, last: names.length - 1 };
       clearTimeout(timer.current);
-      show(withEnd(now, end, place, names.length));
+      show(withEnd(now, end, index, names.length));
       if (rests) rest();
     },
     [names, selected, show, rest],

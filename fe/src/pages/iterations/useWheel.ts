@@ -1,4 +1,4 @@
-/** Turns of the wheel over an element, one at a time; the page does not scroll meanwhile. */
+/** Calls `onTurn` for every turn of the wheel over an element, which then does not scroll the page. */
 import { useEffect, useRef, type RefObject } from "react";
 
 export function useWheel<T extends HTMLElement>(onTurn: (by: 1 | -1) => void): RefObject<T | null> {
@@ -15,7 +15,7 @@ export function useWheel<T extends HTMLElement>(onTurn: (by: 1 | -1) => void): R
       event.preventDefault();
       latest.current(event.deltaY < 0 ? 1 : -1);
     };
-    // React listens passively, and could not hold the page still.
+    // React's listeners are passive and cannot prevent scrolling.
     target.addEventListener("wheel", onWheel, { passive: false });
     return () => target.removeEventListener("wheel", onWheel);
   }, []);

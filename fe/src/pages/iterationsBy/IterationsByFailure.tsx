@@ -1,4 +1,4 @@
-/** What was to cut the trace is not in it: what is, and the way back to the steps. */
+/** The card for an invalid choice of iterations: alternatives, and the way back to the steps. */
 import type { Failure } from "../../api/types";
 import { textOf } from "../../lib/rows";
 import { visibleText } from "../../lib/visibleText";
@@ -6,7 +6,7 @@ import type { Target } from "../../state/target";
 import { FailureCard } from "../../ui/stateCards";
 import { KeyNodeTable } from "./KeyNodeTable";
 import { suggestedNames } from "./suggestedNames";
-import { takeCut, useKeyNodes } from "./useKeyNodes";
+import { setIterationsBy, useKeyNodes } from "./useKeyNodes";
 
 interface Props {
   readonly target: Target;
@@ -18,18 +18,18 @@ export function IterationsByFailure({ target, failure }: Props) {
   const names = table === null ? [] : suggestedNames(failure.hint, table.rows.map((row) => textOf(table, row, "name")));
   return (
     <div className="page">
-      <FailureCard title="The trace cannot be cut into these iterations" file={target.span.file} failure={failure} />
+      <FailureCard title="The trace cannot be split into these iterations" file={target.span.file} failure={failure} />
       <p className="choices">
-        <button type="button" className="button" onClick={() => takeCut()}>
+        <button type="button" className="button" onClick={() => setIterationsBy()}>
           Back to steps
         </button>
         {names.map((name) => (
-          <button key={name} type="button" className="button" onClick={() => takeCut({ kind: "name", name })}>
+          <button key={name} type="button" className="button" onClick={() => setIterationsBy({ kind: "name", name })}>
             Iterations by {visibleText(name)}
           </button>
         ))}
       </p>
-      {table !== null && <KeyNodeTable table={table} query={query} atStart={false} onTake={takeCut} />}
+      {table !== null && <KeyNodeTable table={table} query={query} atStart={false} onTake={setIterationsBy} />}
     </div>
   );
 }

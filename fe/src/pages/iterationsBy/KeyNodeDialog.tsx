@@ -1,13 +1,13 @@
-/** Chooses what one iteration is: a step of the recording, a call of some operator or range, or what is found. */
+/** The dialog that chooses what one iteration is: a step, a call of an operator or range, or what is detected. */
 import { useEffect, useRef, useState } from "react";
 
 import { visibleText } from "../../lib/visibleText";
-import { parseCut, STEPS, type Cut } from "../../state/iterationsBy";
+import { parseIterationsBy, STEPS, type IterationsBy } from "../../state/iterationsBy";
 import type { Target } from "../../state/target";
 import { useParams } from "../../state/urlStore";
 import { Segmented } from "../../ui/Segmented";
 import { KeyNodeTable } from "./KeyNodeTable";
-import { takeCut, useKeyNodes } from "./useKeyNodes";
+import { setIterationsBy, useKeyNodes } from "./useKeyNodes";
 
 interface Props {
   readonly target: Target;
@@ -30,7 +30,7 @@ export function KeyNodeDialog({ target, open, onClose }: Props) {
       aria-label={TITLE}
       onClose={onClose}
       onClick={({ target: clicked, currentTarget }) => {
-        // Beside the dialog: what is behind it belongs to it.
+        // A click on the backdrop has the dialog itself as its target.
         if (clicked === currentTarget) onClose();
       }}
     >
@@ -40,11 +40,11 @@ export function KeyNodeDialog({ target, open, onClose }: Props) {
 }
 
 function Choices({ target, onClose }: Omit<Props, "open">) {
-  const now = parseCut(useParams()["iterations_by"]);
+  const now = parseIterationsBy(useParams()["iterations_by"]);
   const [atStart, setAtStart] = useState(now?.kind === "start");
   const { answer, table, query } = useKeyNodes(target);
-  const take = (cut: Cut) => {
-    takeCut(cut);
+  const take = (iterationsBy: IterationsBy) => {
+    setIterationsBy(iterationsBy);
     onClose();
   };
   return (
@@ -56,27 +56,27 @@ function Choices({ target, onClose }: Omit<Props, "open">) {
           Close
         </button>
       </div>
-      <p className="soft">Every view, report and comparison then counts by these iterations, and the timeline marks where they begin.</p>
+      <p className="soft">All views, reports and comparisons then use these iterations, and the timeline marks where they begin.</p>
       <div className="choices">
         <button type="button" className="button" aria-pressed={now?.kind === "steps"} onClick={() => take(STEPS)}>
           Steps (default)
         </button>
-        <span className="soft">those that the program marked</span>
+        <span className="soft">as marked by the program</span>
         <button type="button" className="button" aria-pressed={now?.kind === "auto"} onClick={() => take({ kind: "auto" })}>
           Automatic
         </button>
-        <span className="soft">the steps; where there are none, the best of the table</span>
+        <span className="soft">the steps, or without any the first row of the table</span>
         <Segmented
-          label="One iteration ends where"
+          label="Iteration boundary"
           values={["end", "start"]}
           value={atStart ? "start" : "end"}
           onPick={(value) => setAtStart(value === "start")}
-          title={(value) => (value === "start" ? "Cut where it starts" : "Cut where it ends")}
+          title={(value) => (value === "start" ? "Boundary at its start" : "Boundary at its end")}
         />
-        <span className="soft">or click a row: each of its calls is the border of two iterations</span>
+        <span className="soft">or click a row: each of its calls becomes an iteration boundary</span>
       </div>
       {answer.state === "failed" && <p role="alert">{visibleText(answer.failure.message)}</p>}
-      {table === null && answer.state !== "failed" && <p className="soft">Looking for what repeats …</p>}
+      {table === null && answer.state !== "failed" && <p className="soft">Detecting what repeats …</p>}
       {table !== null && <KeyNodeTable table={table} query={query} atStart={atStart} onTake={take} />}
     </>
   );

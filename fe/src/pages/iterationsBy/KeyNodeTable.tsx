@@ -1,26 +1,26 @@
-/** The table of what could cut the trace: one click takes it. */
+/** The table of operators and ranges that can split the trace; a click chooses one. */
 import type { Query } from "../../api/client";
 import type { Table } from "../../api/types";
 import { textOf } from "../../lib/rows";
 import { visibleText } from "../../lib/visibleText";
-import { parseCut, type Cut } from "../../state/iterationsBy";
+import { parseIterationsBy, type IterationsBy } from "../../state/iterationsBy";
 import { useParams } from "../../state/urlStore";
 import { DataTable } from "../../table/DataTable";
 import { KEY_NODES } from "./useKeyNodes";
 
-/** The reason speaks of them. */
+/** The reason has them. */
 const HIDDEN = ["first_start_us", "interval_stddev_us"];
 
 interface Props {
   readonly table: Table;
   readonly query: Query;
-  /** Whether iterations begin where the chosen one starts, not where it ends. */
+  /** Whether the boundary is at the start of the chosen calls, not at their end. */
   readonly atStart: boolean;
-  readonly onTake: (cut: Cut) => void;
+  readonly onTake: (iterationsBy: IterationsBy) => void;
 }
 
 export function KeyNodeTable({ table, query, atStart, onTake }: Props) {
-  const now = parseCut(useParams()["iterations_by"]);
+  const now = parseIterationsBy(useParams()["iterations_by"]);
   const chosen = now !== null && "name" in now ? now.name : null;
   return (
     <DataTable

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import { isOfCut, suggestedNames } from "./suggestedNames";
+import { isIterationsByFailure, suggestedNames } from "./suggestedNames";
 
 it("knows which failures are of what cuts the trace", () => {
   const failure = (code: string, message = "") => ({ code, message, hint: null });
-  expect(isOfCut(failure("unknown_key_node"))).toBe(true);
-  expect(isOfCut(failure("bad_parameter", "iterations_by: 'x' is none of steps, …"))).toBe(true);
-  expect(isOfCut(failure("bad_parameter", "steps: 'x' …"))).toBe(false);
+  expect(isIterationsByFailure(failure("unknown_key_node"))).toBe(true);
+  expect(isIterationsByFailure(failure("bad_parameter", "iterations_by: 'x' is none of steps, …"))).toBe(true);
+  expect(isIterationsByFailure(failure("bad_parameter", "steps: 'x' …"))).toBe(false);
 });
 
 it("finds the names that a hint speaks of, not parts of them", () => {

@@ -1,10 +1,10 @@
-/** What could cut the trace into iterations, best first, asked of the whole trace as it was recorded. */
+/** The key nodes that can split the whole trace into iterations, best first. */
 import type { Query } from "../../api/client";
 import { useView } from "../../api/hooks";
 import type { Resource } from "../../api/resource";
 import type { Table, View } from "../../api/types";
-import { STEPS, formatCut, type Cut } from "../../state/iterationsBy";
-import { CUT_KEY } from "../../state/selection";
+import { STEPS, formatIterationsBy, type IterationsBy } from "../../state/iterationsBy";
+import { ITERATIONS_BY_KEY } from "../../state/selection";
 import { traceQuery, type Target } from "../../state/target";
 import { navigate } from "../../state/urlStore";
 import { PAGE_ROWS } from "../../table/useRows";
@@ -24,7 +24,7 @@ export function useKeyNodes(target: Target): KeyNodes {
   return { answer, table: view?.tables[KEY_NODES] ?? null, query };
 }
 
-/** Iterations of another cut have other names: those that were selected and looked into are none of them. */
-export function takeCut(cut: Cut = STEPS): void {
-  navigate({ [CUT_KEY]: formatCut(cut), steps: null, iteration: null, operator_id: null });
+/** Chooses the iterations; clears the selected and chosen ones, whose names no longer apply. */
+export function setIterationsBy(iterationsBy: IterationsBy = STEPS): void {
+  navigate({ [ITERATIONS_BY_KEY]: formatIterationsBy(iterationsBy), steps: null, iteration: null, operator_id: null });
 }

@@ -1,4 +1,4 @@
-/** What an expert looks at first, side by side: GPUs, resources, kernels by class, the figures. */
+/** Panels of the overview: GPUs, resources, kernels by class, performance facts. */
 import type { Table } from "../../api/types";
 import { ShareCard } from "../../chart/ShareCard";
 import { formatValue } from "../../lib/format";
@@ -52,14 +52,14 @@ function wholeOf(table: Table): number | null {
   return whole === undefined ? null : numberOf(table, whole, "gpu_time_us");
 }
 
-/** In sight: why some of the parts are not known, or how much of them may be another. */
+/** Why some of the parts are unknown, or how much of one may belong to another. */
 function PartsNote({ table, measure }: { readonly table: Table; readonly measure: string }) {
   const reason = table.null_reasons[measure];
   const maybeUs = maybeTensorCoreUs(table);
   return (
     <>
       {reason !== undefined && <p className="soft panel-note">{reason}</p>}
-      {maybeUs > 0 && <p className="soft panel-note">{formatValue(maybeUs, "us")} of other kernels may be Tensor Core time: no rule knows these kernels.</p>}
+      {maybeUs > 0 && <p className="soft panel-note">{formatValue(maybeUs, "us")} of other kernels may be Tensor Core time: no rule classifies these kernels.</p>}
     </>
   );
 }

@@ -1,10 +1,10 @@
-/** How much of the time each GPU was used, and all of them in the mean. */
+/** The utilization of each GPU, and their mean. */
 import type { Fact, Table } from "../../api/types";
 import { exactValue, formatNumber } from "../../lib/format";
 import { numberOf, textOf } from "../../lib/rows";
 import { deviceWord } from "./dashboardFacts";
 
-/** Of more GPUs than this the table tells. */
+/** More GPUs than this are only in the table. */
 const MAX_SHOWN = 16;
 
 interface Props {

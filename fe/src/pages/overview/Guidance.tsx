@@ -1,4 +1,4 @@
-/** Where to read on: links that the user may follow; nothing of them is loaded. */
+/** Links for further reading; nothing is loaded from them. */
 import type { Table } from "../../api/types";
 import { textOf } from "../../lib/rows";
 

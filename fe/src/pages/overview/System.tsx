@@ -1,4 +1,4 @@
-/** Where the recording was made: its name, the machine, devices and versions; what nobody recorded says so. */
+/** The system of the recording: name, machine, devices and versions; missing values have a reason. */
 import type { Fact } from "../../api/types";
 import { exactValue, formatValue, NO_VALUE } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
@@ -22,7 +22,7 @@ export function System({ target, facts }: Props) {
           <dt>Profile</dt>
           <dd title={target.span.file}>{visibleText(names.join(" · "))}</dd>
           {systemFacts(facts).map((fact) => (
-            <Said key={`${fact.key} ${fact.scope ?? ""}`} fact={fact} />
+            <SystemFact key={`${fact.key} ${fact.scope ?? ""}`} fact={fact} />
           ))}
         </dl>
       </div>
@@ -30,14 +30,14 @@ export function System({ target, facts }: Props) {
   );
 }
 
-function Said({ fact }: { readonly fact: Fact }) {
+function SystemFact({ fact }: { readonly fact: Fact }) {
   return (
     <div style={{ display: "contents" }} title={fact.value === null ? fact.help : `${exactValue(fact.value, fact.unit)}\n${fact.help}`}>
       <dt>{fact.scope === null ? fact.title : `${fact.title}, ${fact.scope}`}</dt>
       <dd>
         {fact.value === null ? (
           <>
-            {NO_VALUE} <span className="soft">{fact.reason ?? "Not known."}</span>
+            {NO_VALUE} <span className="soft">{fact.reason ?? "Unknown."}</span>
           </>
         ) : (
           visibleText(formatValue(fact.value, fact.unit))

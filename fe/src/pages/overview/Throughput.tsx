@@ -1,4 +1,4 @@
-/** What steps took without the profiler, and how that went over the run. */
+/** Step times measured without the profiler, over the run and as statistics. */
 import { Chart } from "../../chart/Chart";
 import { FactList } from "../Facts";
 import type { ViewContext } from "../ViewFrame";
@@ -14,7 +14,7 @@ export function Throughput({ context: { view, fileName } }: { readonly context: 
       {curve !== undefined && (
         <Chart
           title={curve.title}
-          help="Each step from its begin to the next, timed beside the profiler; dashed lines are where the profiler began."
+          help="Each step from its start to the start of the next, measured by the timer; dashed lines mark where the profiler started."
           chart={stepCurve(curve)}
           fileName={fileName("timed_steps")}
           height={240}
@@ -54,7 +54,7 @@ export function Throughput({ context: { view, fileName } }: { readonly context: 
             </table>
           </div>
         </section>
-        <FactList title="Beside the profiler" facts={throughputFacts(view.facts)} />
+        <FactList title="Timer and profiler" facts={throughputFacts(view.facts)} />
       </div>
     </div>
   );

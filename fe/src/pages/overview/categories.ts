@@ -1,4 +1,4 @@
-/** Resources and classes as people read them, and in which colours. */
+/** Titles and colours of resources and classes. */
 import type { Row, Scalar, Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
 import type { SharePart } from "../../chart/ShareCard";
@@ -20,7 +20,7 @@ export const CLASS_TITLES: Readonly<Record<string, string>> = {
   other: "Other",
 };
 
-/** The classes have the colours of the resources that they are. */
+/** Classes have the colours of the corresponding resources. */
 const CLASS_COLORS: Readonly<Record<string, string>> = {
   using_tensor_cores: "tensor_core",
   memory: "memory",
@@ -39,7 +39,7 @@ export function resourceParts(table: Table): SharePart[] {
   });
 }
 
-/** The parts of all device work: without the row of the whole. */
+/** The parts of all device work, without the row of the total. */
 export function classParts(table: Table): SharePart[] {
   return table.rows
     .filter((row) => textOf(table, row, "class") !== "all")
@@ -54,14 +54,14 @@ export function classParts(table: Table): SharePart[] {
     });
 }
 
-/** A table whose classes read as words. */
+/** A table with titles of classes instead of keys. */
 export function withClassTitles(table: Table): Table {
-  const place = table.columns.findIndex((column) => column.key === "class");
-  const titled = (row: Row): Scalar[] => row.map((cell, at) => (at === place ? (CLASS_TITLES[String(cell)] ?? cell) : cell));
+  const index = table.columns.findIndex((column) => column.key === "class");
+  const titled = (row: Row): Scalar[] => row.map((cell, at) => (at === index ? (CLASS_TITLES[String(cell)] ?? cell) : cell));
   return { ...table, rows: table.rows.map(titled) };
 }
 
-/** Of the time of other kernels, the part that may be Tensor Core time; 0 where all of it is known. */
+/** The part of the time of other kernels that may be Tensor Core time; 0 when all kernels are classified. */
 export function maybeTensorCoreUs(table: Table): number {
   return Math.max(0, ...table.rows.map((row) => numberOf(table, row, "tensor_core_unknown_us") ?? 0));
 }

@@ -1,6 +1,6 @@
-/** Which facts of the overview stand in which panel. */
+/** Which facts of the overview belong to which panel. */
 import type { Fact, Table } from "../../api/types";
-import { isBig } from "../bigFacts";
+import { isBig } from "./bigFacts";
 import { THROUGHPUT_FACTS } from "./throughput";
 
 const PERFORMANCE = [
@@ -18,24 +18,24 @@ const PERFORMANCE = [
   "event_count",
 ];
 
-/** In this order; those that an older server does not tell are left out. */
+/** In this order, as far as the server has them. */
 export function performanceFacts(facts: readonly Fact[]): Fact[] {
   return PERFORMANCE.flatMap((key) => facts.filter((fact) => fact.key === key && !isTwin(fact, facts)));
 }
 
-/** Where every GPU that is seen is used, both means are one. */
+/** When every visible GPU is used, both means are equal. */
 function isTwin(fact: Fact, facts: readonly Fact[]): boolean {
   if (fact.key !== "gpu_utilization_used_mean_pct") return false;
   const all = facts.find((other) => other.key === "gpu_utilization_mean_pct");
   return all !== undefined && all.value === fact.value;
 }
 
-/** All that has no place elsewhere: the machine, its devices and versions, the job. */
+/** All other facts: the machine, its devices and versions, the job. */
 export function systemFacts(facts: readonly Fact[]): Fact[] {
   return facts.filter((fact) => !isBig(fact) && !PERFORMANCE.includes(fact.key) && !THROUGHPUT_FACTS.includes(fact.key));
 }
 
-/** What devices are called: "GPU", of Ascend's recordings "NPU". */
+/** What devices are called: "GPU", or "NPU" in recordings of Ascend. */
 export function deviceWord(gpus: Pick<Table, "columns">): string {
   return gpus.columns.find(({ key }) => key === "gpu")?.title ?? "GPU";
 }

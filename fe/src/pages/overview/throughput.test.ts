@@ -22,7 +22,7 @@ describe("stepKinds", () => {
     );
     expect(kinds.map(({ name, steps }) => [name, steps])).toEqual([["training", 90], ["evaluation", 1]]);
     expect(kinds[0]?.figures).toEqual([
-      { measure: "Batch cost", texts: ["10.00 ms", "10.50 ms", "11.50 ms", "9.000 ms", "12.00 ms"] },
+      { measure: "Batch cost", texts: ["10.0 ms", "10.5 ms", "11.5 ms", "9.00 ms", "12.0 ms"] },
       { measure: "Reader cost", texts: ["–", "–", "–", "–", "–"] },
     ]);
     expect(kinds[1]?.figures[0]?.texts[0]).toMatch(/^3.200.*\/s$/);

@@ -1,4 +1,4 @@
-/** What the panel of the throughput shows, made of the view. */
+/** The data of the throughput panel. */
 import type { Fact, Series, Table, Unit } from "../../api/types";
 import { seriesChart } from "../../chart/chartData";
 import { isCurve, type ChartData, type Vertical } from "../../chart/types";
@@ -30,7 +30,7 @@ export interface StepKind {
   readonly figures: readonly Figures[];
 }
 
-/** The rows of the table by what steps they are of. */
+/** The rows of the table, grouped by the kind of steps. */
 export function stepKinds(table: Table): StepKind[] {
   const names = [...new Set(table.rows.map((row) => textOf(table, row, "steps_of")))];
   return names.map((name) => {
@@ -49,7 +49,7 @@ export function stepKinds(table: Table): StepKind[] {
 
 const UNDER_THE_PROFILER = "training under the profiler";
 
-/** The curve of all steps, with the windows of the profiler marked where they begin. */
+/** The curve of all steps, with vertical lines where the profiler started. */
 export function stepCurve(series: Series): ChartData {
   const chart = seriesChart(series);
   const traced = series.lines.find(({ name }) => name.startsWith(UNDER_THE_PROFILER));
@@ -61,7 +61,7 @@ export function stepCurve(series: Series): ChartData {
   return { ...chart, verticals };
 }
 
-/** What stands below the figures, the known ones only. */
+/** The facts below the statistics, as far as known. */
 export function throughputFacts(facts: readonly Fact[]): Fact[] {
   return THROUGHPUT_FACTS.slice(2).flatMap((key) => facts.filter((fact) => fact.key === key && fact.value !== null));
 }

@@ -1,4 +1,4 @@
-/** A step drawn to scale: interval, forward, backward, tail, and collectives below them. */
+/** A diagram of a step to scale: interval, forward, backward, tail, with collectives below. */
 import { Fragment, type ReactNode } from "react";
 
 import { PLAIN_COLUMN } from "../../lib/columns";
@@ -13,11 +13,11 @@ interface Props {
   readonly help: string;
   readonly diagram: Diagram;
   readonly fileName: string;
-  /** Which step is drawn. */
+  /** The choice of the step. */
   readonly choice: ReactNode;
 }
 
-/** A name needs so much of the step to stand above its part. */
+/** Parts with a smaller share of the step have no name above them. */
 const NAMED_PCT = 9;
 
 export function StepDiagram({ title, help, diagram, choice, fileName }: Props) {
@@ -108,7 +108,7 @@ function width({ pct }: StepPart): string {
   return `${pct ?? 0}%`;
 }
 
-/** The width of a part inside a stretch of so many % of the step. */
+/** The width of a part inside a range that is `whole` percent of the step. */
 function shareOf({ pct }: StepPart, whole: number): string {
   return whole <= 0 ? "0" : `${Math.min(100, ((pct ?? 0) / whole) * 100)}%`;
 }

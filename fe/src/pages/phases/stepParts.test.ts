@@ -13,8 +13,8 @@ function table(values: readonly (number | null)[], reasons: Record<string, strin
 }
 
 test("parts stand in the order of time, collectives between the borders of the passes", () => {
-  const of = table([10, 30, 40, 5, 15, 20, 8]);
-  const diagram = stepDiagram(of, of.rows[0] ?? []);
+  const phases = table([10, 30, 40, 5, 15, 20, 8]);
+  const diagram = stepDiagram(phases, phases.rows[0] ?? []);
   expect(diagram.parts.map(({ key, us }) => [key, us])).toEqual([
     ["interval_us", 10],
     ["forward_us", 30],
@@ -27,8 +27,8 @@ test("parts stand in the order of time, collectives between the borders of the p
 });
 
 test("what is not known has its reason and takes no room", () => {
-  const of = table([10, 30, null, 0, 0, 60, 0], { backward_us: "inference" });
-  const diagram = stepDiagram(of, of.rows[0] ?? []);
+  const phases = table([10, 30, null, 0, 0, 60, 0], { backward_us: "inference" });
+  const diagram = stepDiagram(phases, phases.rows[0] ?? []);
   expect(diagram.passes).toEqual({ from: 10, to: 40 });
   expect(diagram.parts[2]).toMatchObject({ us: null, pct: null, reason: "inference" });
 });

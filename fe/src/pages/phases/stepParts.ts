@@ -1,4 +1,4 @@
-/** One row of the step trace as the parts of a diagram. */
+/** The parts of the step diagram, from a row of the step trace. */
 import type { Row, Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
 import { numberOf } from "../../lib/rows";
@@ -7,7 +7,7 @@ export interface StepPart {
   readonly key: string;
   readonly title: string;
   readonly help: string;
-  /** Microseconds; null where it cannot be known. */
+  /** Microseconds; null when unknown. */
   readonly us: number | null;
   /** Of the step. */
   readonly pct: number | null;
@@ -19,9 +19,9 @@ export interface StepPart {
 
 export interface StepDiagram {
   readonly totalUs: number | null;
-  /** In the order of time; they add up to the step. */
+  /** In order of time; their sum is the step. */
   readonly parts: readonly StepPart[];
-  /** Collectives inside forward and backward: amounts, not places. */
+  /** Collectives inside forward and backward: amounts, not positions. */
   readonly inside: readonly StepPart[];
   /** Collectives after the last pass. */
   readonly after: readonly StepPart[];

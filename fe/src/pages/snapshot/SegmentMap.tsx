@@ -1,4 +1,4 @@
-/** The map of an allocator's memory: a row per segment, its blocks by what they are. */
+/** The memory map of an allocator: a row per segment, with its blocks coloured by state. */
 import { useMemo, useState, type KeyboardEvent } from "react";
 
 import type { Row, Table } from "../../api/types";
@@ -7,14 +7,14 @@ import { textOf } from "../../lib/rows";
 import { visibleText } from "../../lib/visibleText";
 import { Segmented } from "../../ui/Segmented";
 import { StackDetail } from "../RowDetail";
-import { devicesOf, MOST_SEGMENTS, segmentsOf, stateClass, type MapBlock, type MapSegment } from "./map";
+import { devicesOf, MAX_SEGMENTS, segmentsOf, stateClass, type MapBlock, type MapSegment } from "./map";
 
 interface Props {
   readonly segments: Table;
   readonly blocks: Table;
 }
 
-const STATES = { used: "in use", pending: "waits for another stream", free: "free" } as const;
+const STATES = { used: "in use", pending: "waiting for another stream", free: "free" } as const;
 
 export function SegmentMap({ segments, blocks }: Props) {
   const devices = devicesOf(segments);
@@ -23,7 +23,7 @@ export function SegmentMap({ segments, blocks }: Props) {
   const drawn = useMemo(() => segmentsOf(segments, blocks, device), [segments, blocks, device]);
   const [chosen, setChosen] = useState<Row | null>(null);
   const all = drawn.flatMap((segment) => segment.blocks.map(({ row }) => row));
-  // One stop for the tab key; arrows go on from there.
+  // One tab stop; arrow keys move from there.
   const entry = chosen !== null && all.includes(chosen) ? chosen : (all[0] ?? null);
   const step = (event: KeyboardEvent<HTMLElement>) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -33,11 +33,11 @@ export function SegmentMap({ segments, blocks }: Props) {
     setChosen(next);
     event.currentTarget.querySelectorAll<HTMLElement>("button.segment-block")[all.indexOf(next)]?.focus();
   };
-  const cut = blocks.row_count > blocks.rows.length ? ` Of ${blocks.row_count} blocks the ${blocks.rows.length} largest are drawn.` : "";
+  const partNote = blocks.row_count > blocks.rows.length ? ` Only the ${blocks.rows.length} largest of ${blocks.row_count} blocks are drawn.` : "";
   return (
-    <section className="card" aria-label="Map of the memory">
+    <section className="card" aria-label="Memory map">
       <header>
-        <h2 title="One row per segment, from its beginning to its end; each row has its own scale.">Map of the memory</h2>
+        <h2 title="One row per segment, from its beginning to its end; each row has its own scale.">Memory map</h2>
         <Segmented label="Device" values={devices} value={device ?? ""} onPick={setDevice} />
       </header>
       <div className="body">
@@ -49,9 +49,9 @@ export function SegmentMap({ segments, blocks }: Props) {
           ))}
         </ul>
         <p className="soft">
-          The {Math.min(MOST_SEGMENTS, drawn.length)} largest segments, each to its own scale; click a block to see who asked for it.{cut}
+          The {Math.min(MAX_SEGMENTS, drawn.length)} largest segments, each to its own scale; click a block for its call stack.{partNote}
         </p>
-        <div className="segment-rows" role="group" aria-label="Blocks; arrow keys go from one to the next" onKeyDown={step}>
+        <div className="segment-rows" role="group" aria-label="Blocks; arrow keys move between them" onKeyDown={step}>
           {drawn.map((segment) => (
             <SegmentRow key={segment.number} segment={segment} chosen={chosen} entry={entry} onChoose={setChosen} />
           ))}
@@ -115,7 +115,7 @@ function ChosenBlock({ table, row }: { readonly table: Table; readonly row: Row 
   return (
     <div role="status">
       <h3>{visibleText(`${textOf(table, row, "address")}: ${formatValue(Number(textOf(table, row, "size_bytes")), "bytes")}`)}</h3>
-      {stack === "" ? <p className="soft">{visibleText(frame === "" ? "The snapshot does not say who asked for it." : frame)}</p> : <StackDetail stack={stack} />}
+      {stack === "" ? <p className="soft">{visibleText(frame === "" ? "The snapshot has no call stack for it." : frame)}</p> : <StackDetail stack={stack} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Table } from "../../api/types";
-import { devicesOf, MOST_SEGMENTS, segmentsOf, stateClass } from "./map";
+import { devicesOf, MAX_SEGMENTS, segmentsOf, stateClass } from "./map";
 
 function table(keys: string[], rows: (string | number | null)[][]): Table {
   return { columns: keys.map((key) => ({ key })), rows } as unknown as Table;
@@ -20,15 +20,15 @@ const BLOCKS = table(["segment", "offset_bytes", "size_bytes", "state"], [
 ]);
 
 test("the largest segments come first, each with its blocks in order", () => {
-  const found = segmentsOf(SEGMENTS, BLOCKS, "GPU 0");
-  expect(found.map(({ number }) => number)).toEqual([2, 0]);
-  expect(found[1]?.blocks.map(({ offset, size }) => [offset, size])).toEqual([[0, 60], [60, 40]]);
+  const segments = segmentsOf(SEGMENTS, BLOCKS, "GPU 0");
+  expect(segments.map(({ number }) => number)).toEqual([2, 0]);
+  expect(segments[1]?.blocks.map(({ offset, size }) => [offset, size])).toEqual([[0, 60], [60, 40]]);
   expect(segmentsOf(SEGMENTS, BLOCKS, null)[0]?.number).toBe(1);
 });
 
 test("of many segments the largest are drawn", () => {
-  const many = table(["segment", "device", "total_bytes", "used_pct"], Array.from({ length: 500 }, (_, place) => [place, "GPU 0", place + 1, 0]));
-  expect(segmentsOf(many, BLOCKS, null)).toHaveLength(MOST_SEGMENTS);
+  const many = table(["segment", "device", "total_bytes", "used_pct"], Array.from({ length: 500 }, (_, index) => [index, "GPU 0", index + 1, 0]));
+  expect(segmentsOf(many, BLOCKS, null)).toHaveLength(MAX_SEGMENTS);
 });
 
 test("devices and states", () => {

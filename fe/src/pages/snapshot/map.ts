@@ -1,4 +1,4 @@
-/** Segments of an allocator with their blocks, as a map draws them. */
+/** Segments of an allocator with their blocks, for the memory map. */
 import type { Row, Table } from "../../api/types";
 import { numberOf, textOf } from "../../lib/rows";
 
@@ -17,10 +17,10 @@ export interface MapSegment {
   readonly blocks: readonly MapBlock[];
 }
 
-/** More rows than a page can show at once. */
-export const MOST_SEGMENTS = 60;
+/** The largest segments that are drawn. */
+export const MAX_SEGMENTS = 60;
 
-/** The largest segments of a device with the blocks that are known of them, in order of offset. */
+/** The largest segments of a device with their known blocks, in order of offset. */
 export function segmentsOf(segments: Table, blocks: Table, device: string | null): MapSegment[] {
   const bySegment = new Map<number, MapBlock[]>();
   for (const row of blocks.rows) {
@@ -36,13 +36,13 @@ export function segmentsOf(segments: Table, blocks: Table, device: string | null
     .flatMap((row): MapSegment[] => {
       const number = numberOf(segments, row, "segment");
       const size = numberOf(segments, row, "total_bytes");
-      const own = textOf(segments, row, "device");
-      if (number === null || size === null || size <= 0 || (device !== null && own !== device)) return [];
-      const of = [...(bySegment.get(number) ?? [])].sort((a, b) => a.offset - b.offset);
-      return [{ number, device: own, size, usedPct: numberOf(segments, row, "used_pct"), blocks: of }];
+      const segmentDevice = textOf(segments, row, "device");
+      if (number === null || size === null || size <= 0 || (device !== null && segmentDevice !== device)) return [];
+      const segmentBlocks = [...(bySegment.get(number) ?? [])].sort((a, b) => a.offset - b.offset);
+      return [{ number, device: segmentDevice, size, usedPct: numberOf(segments, row, "used_pct"), blocks: segmentBlocks }];
     })
     .sort((a, b) => b.size - a.size)
-    .slice(0, MOST_SEGMENTS);
+    .slice(0, MAX_SEGMENTS);
 }
 
 /** Devices in the order in which the server lists their segments. */
@@ -50,7 +50,7 @@ export function devicesOf(segments: Table): string[] {
   return [...new Set(segments.rows.map((row) => textOf(segments, row, "device")))];
 }
 
-/** The class of a block: how it is filled. */
+/** The CSS class of a block by its state. */
 export function stateClass(state: string): string {
   if (state === "active_allocated") return "used";
   return state === "inactive" ? "free" : "pending";

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+
+import type { Table } from "../api/types";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
+import { outcomesText } from "./Checks";
+
+const table = (...outcomes: string[]): Table => ({
+  title: "",
+  help: "",
+  columns: [{ key: "outcome", title: "Outcome", type: "string", unit: null, help: "", ...PLAIN_COLUMN }],
+  rows: outcomes.map((outcome) => [outcome]),
+  row_count: outcomes.length,
+  null_reasons: {},
+  sort: "",
+  ...PLAIN_TABLE,
+});
+
+it("counts issues, passed checks and checks without enough data", () => {
+  expect(outcomesText(table("issue", "not enough data", "passed", "passed"))).toBe("Checks: 1 issue, 2 passed, 1 needs data this recording lacks.");
+  expect(outcomesText(table("issue", "issue", "not enough data", "not enough data"))).toBe("Checks: 2 issues, 2 need data this recording lacks.");
+});

@@ -1,0 +1,42 @@
+/** The checks behind the findings: their outcomes in a sentence, and on demand the table of all. */
+import { useState } from "react";
+
+import type { Table } from "../api/types";
+import { textOf } from "../lib/rows";
+import { DataTable } from "../table/DataTable";
+
+export function Checks({ table }: { readonly table: Table }) {
+  const [open, setOpen] = useState(false);
+  if (table.row_count === 0) return null;
+  return (
+    <>
+      <p className="checked soft">
+        {outcomesText(table)}{" "}
+        <button type="button" className="frame-link" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Hide checks" : "Show checks"}
+        </button>
+      </p>
+      {open && (
+        <div className="checked-rows">
+          <DataTable name="checked" table={table} source={null} fileName="checked" hiddenColumns={HIDDEN} maxHeight="480px" />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** For scripts, or in the findings already. */
+const HIDDEN = ["code", "measured"];
+
+/** "Checks: 6 issues, 25 passed, 22 need data this recording lacks." */
+export function outcomesText(table: Table): string {
+  const outcomes = table.rows.map((row) => textOf(table, row, "outcome"));
+  const count = (outcome: string) => outcomes.filter((each) => each === outcome).length;
+  const parts = [
+    [count("issue"), "issue", "issues"],
+    [count("passed"), "passed", "passed"],
+    [count("not enough data"), "needs data this recording lacks", "need data this recording lacks"],
+  ] as const;
+  const shown = parts.filter(([number]) => number > 0).map(([number, one, several]) => `${number} ${number === 1 ? one : several}`);
+  return `Checks: ${shown.join(", ")}.`;
+}

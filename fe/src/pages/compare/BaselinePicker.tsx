@@ -1,0 +1,115 @@
+/** The choice of baseline and candidate; it stays when the comparison fails, so that others can be chosen. */
+import { NO_BASELINE_SELECTION, NO_TIME } from "../../state/selection";
+import type { Target } from "../../state/target";
+import { navigate, useParams } from "../../state/urlStore";
+import { baselineParams, isSame, traceOf, type Baseline, type Choice } from "./baseline";
+
+interface Props {
+  readonly choices: readonly Choice[];
+  /** Null when the address names an unknown one. */
+  readonly baseline: Baseline | null;
+  readonly target: Target;
+}
+
+export function BaselinePicker({ choices, baseline, target }: Props) {
+  const params = useParams();
+  const candidate = traceOf(target);
+  const { baseline_steps: baselineSteps, steps, start_us: start, end_us: end } = params as Record<string, string | undefined>;
+  const { baseline_iterations_by: baselineIterations, iterations_by: iterations } = params as Record<string, string | undefined>;
+  const isSameSelection = baseline !== null && isSame(baseline, candidate) && baselineSteps === steps && (baselineIterations ?? iterations) === iterations && start === undefined && end === undefined;
+  const swap = ({ run, worker, span }: Baseline) =>
+    navigate({
+      ...{ run, worker, span, ...NO_TIME, steps: baselineSteps },
+      ...{ ...baselineParams(candidate), baseline_steps: steps },
+      // Without a parameter of its own the baseline has the iterations of the candidate.
+      ...(baselineIterations === undefined ? {} : { iterations_by: baselineIterations, baseline_iterations_by: iterations ?? "steps" }),
+    });
+  return (
+    <section className="card" aria-label="Compared traces">
+      <div className="body compare-pick">
+        <TracePicker
+          label="Baseline"
+          choices={choices}
+          chosen={baseline}
+          onPick={(choice) => navigate({ ...baselineParams(choice), ...NO_BASELINE_SELECTION })}
+        />
+        <BaselineSteps steps={baselineSteps} />
+        <span className="soft">→</span>
+        <TracePicker
+          label="Candidate"
+          choices={choices}
+          chosen={candidate}
+          onPick={({ run, worker, span }) =>
+            // The baseline is written out, as another candidate has another default baseline.
+            navigate({ run, worker, span, ...NO_TIME, ...(baseline === null ? {} : baselineParams(baseline)) })
+          }
+        />
+        <button type="button" className="button" disabled={baseline === null} onClick={() => baseline !== null && swap(baseline)}>
+          Swap
+        </button>
+        {isSameSelection && <span className="soft">Baseline and candidate are the same: choose another trace, or other steps.</span>}
+      </div>
+    </section>
+  );
+}
+
+function BaselineSteps({ steps = "" }: { readonly steps: string | undefined }) {
+  return (
+    <label>
+      <span>Baseline steps</span>
+      <input
+        // Remounted when the address changes, so that the field shows it.
+        key={steps}
+        className="field"
+        placeholder="all"
+        defaultValue={steps}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") event.currentTarget.blur();
+        }}
+        onBlur={({ target: { value } }) => {
+          if (value.trim() !== steps) navigate({ baseline_steps: value.trim() });
+        }}
+      />
+    </label>
+  );
+}
+
+interface TracePickerProps {
+  readonly label: string;
+  readonly choices: readonly Choice[];
+  readonly chosen: Baseline | null;
+  readonly onPick: (choice: Choice) => void;
+}
+
+function TracePicker({ label, choices, chosen, onPick }: TracePickerProps) {
+  const index = chosen === null ? -1 : choices.findIndex((choice) => isSame(choice, chosen));
+  return (
+    <label>
+      <span>{label}</span>
+      <select
+        className="field"
+        aria-label={label}
+        value={index}
+        onChange={({ target: { value } }) => {
+          const next = choices[Number(value)];
+          if (next !== undefined) onPick(next);
+        }}
+      >
+        {index < 0 && <option value={-1}>choose a trace</option>}
+        {choices.map((choice, index) => (
+          <option key={index} value={index}>
+            {traceTitle(choice, choices)}
+            {choice.failed && " (could not be read)"}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** As much of run, worker and span as distinguishes the traces. */
+export function traceTitle({ run, worker, span }: Baseline, choices: readonly Choice[]): string {
+  const workers = new Set(choices.filter((each) => each.run === run).map((each) => each.worker));
+  const spans = new Set(choices.filter((each) => each.run === run && each.worker === worker).map((each) => each.span));
+  return [run, ...(workers.size > 1 ? [worker] : []), ...(spans.size > 1 ? [`span ${span}`] : [])].join(" ▸ ");
+}

@@ -1,0 +1,28 @@
+/** Which columns of a comparison are hidden by default. */
+import type { Table } from "../../api/types";
+
+export function hiddenByDefault(table: Table): (key: string) => boolean {
+  return hasDeviceTimes(table) ? isDetailOrHostTotal : isDetail;
+}
+
+/** Details: bounds of intervals, calls, and both sides of every category. */
+function isDetail(key: string): boolean {
+  return (
+    /_(low|high)_us$/.test(key) ||
+    key === "delta_calls_pct" ||
+    /^(baseline|candidate)_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_us$/.test(key) ||
+    /^delta_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_pct$/.test(key) ||
+    /^(baseline|candidate)_names$/.test(key)
+  );
+}
+
+/** Next to device times, host times are details too. */
+function isDetailOrHostTotal(key: string): boolean {
+  return isDetail(key) || /_host_total_(us|pct)$/.test(key);
+}
+
+/** Whether there are device times: a CPU-only recording has none. */
+function hasDeviceTimes(table: Table): boolean {
+  const indexes = table.columns.flatMap(({ key }, index) => (/_device_(self|total)_us$/.test(key) ? [index] : []));
+  return table.rows.some((row) => indexes.some((index) => Number(row[index] ?? 0) !== 0));
+}

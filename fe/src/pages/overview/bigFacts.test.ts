@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+
+import type { Column, Fact, Table } from "../../api/types";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
+import { bigFacts } from "./bigFacts";
+
+const fact = (key: string, value: number | null, scope: string | null = "GPU 0"): Fact => ({ key, title: key, value, unit: "pct", scope, help: "", reason: null });
+const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN });
+const gpus = (...rows: (number | null)[][]): Table => ({
+  title: "",
+  help: "",
+  columns: ["gpu", "compute_tensor_core_time_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct"].map(column),
+  rows,
+  row_count: rows.length,
+  null_reasons: {},
+  sort: "",
+  ...PLAIN_TABLE,
+});
+const keys = (facts: Fact[]) => bigFacts({ facts, tables: {} }).map((each) => each.fact.key);
+
+it("keeps the large ones and leaves the environment out", () => {
+  expect(keys([fact("step_count", 3, null), fact("event_count", 5, null), fact("gpu_utilization_pct", 50)])).toEqual(["step_count", "gpu_utilization_pct"]);
+});
+
+it("tells the share of compute time, or of kernel time where an older server tells that only", () => {
+  expect(keys([fact("tensor_core_time_pct", 6), fact("compute_tensor_core_time_pct", 24)])).toEqual(["compute_tensor_core_time_pct"]);
+  expect(keys([fact("tensor_core_time_pct", 6)])).toEqual(["tensor_core_time_pct"]);
+});
+
+it("tells the utilization without communication where it is another", () => {
+  expect(keys([fact("gpu_utilization_pct", 96.5), fact("gpu_compute_utilization_pct", 34.2)])).toHaveLength(2);
+  expect(keys([fact("gpu_utilization_pct", 55.52), fact("gpu_compute_utilization_pct", 55.49)])).toEqual(["gpu_utilization_pct"]);
+  expect(keys([fact("gpu_utilization_pct", null), fact("gpu_compute_utilization_pct", null)])).toEqual(["gpu_utilization_pct"]);
+});
+
+it("shows what is known as bounds only as a range, of its own GPU", () => {
+  const facts = [fact("compute_tensor_core_time_pct", null, "GPU 0"), fact("compute_tensor_core_time_pct", null, "GPU 1"), fact("compute_tensor_core_time_pct", 7, "GPU 2")];
+  const tables = { gpus: gpus([0, null, 11.5, 87.7], [1, null, null, null], [2, 7, 7, 7]) };
+  expect(bigFacts({ facts, tables }).map(({ bounds: between }) => between?.text ?? null)).toEqual(["11.5–87.7 %", null, null]);
+});
+
+it("of many GPUs the table tells", () => {
+  const facts = [fact("step_count", 3, null), ...Array.from({ length: 13 }, (_, gpu) => fact("gpu_utilization_pct", gpu, `GPU ${gpu}`))];
+  expect(keys(facts)).toEqual(["step_count"]);
+});
