@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from tests.views.run_views import FLOAT, OVERLAP, rows, view
+from torch_tb_profiler.analysis.communication.matching import match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.distributed.view import distributed
@@ -110,6 +111,63 @@ def test_a_step_more_on_one_worker_leaves_the_others_matched() -> None:
         "step", "worker", "transfer_us", "wait_us"
     ).rows() == [("2", "a", 20, 0), ("2", "b", 20, 0)]
     assert rows(result, "unmatched", "worker", "step") == [("a", "1"), ("b", "3")]
+
+
+@pytest.mark.parametrize("name", ["all_reduce", "all_to_all"])  # with and without sizes in the key
+def test_a_call_missing_on_one_worker_does_not_shift_those_of_later_steps(name: str) -> None:
+    """Equal steps, a call per step, but for step 1 of the second worker."""
+
+    def worker(*numbers: int) -> Trace:
+        steps = [step(number, 100 * number, 100) for number in (1, 2)]
+        return trace([*steps, *[collective(name, 100 * n + 10, 10 * n) for n in numbers]])
+
+    result = view({"a": worker(1, 2), "b": worker(2)})
+    wait = result.tables["wait"].frame.filter(pl.col("step") == "2")
+    assert wait.select("worker", "transfer_us").rows() == [("a", 20), ("b", 20)]
+    assert rows(result, "unmatched", "worker", "step") == [("a", "1")]
+
+
+def test_the_last_match_is_cached_for_the_same_workers_only() -> None:
+    traces = {name: trace([described(0, 5, 1, "0", "[0, 1]")]) for name in ("a", "b")}
+    first = match(traces)
+    assert match(dict(traces)) is first
+    renamed = match({"c": traces["a"], "b": traces["b"]})
+    assert sorted(renamed.workers) == ["b", "c"]
+    assert match({"a": traces["a"]}).workers == ["a"]
+
+
+def test_a_call_of_one_of_three_workers_has_no_partner() -> None:
+    first = [described(0, 5, 1, "0", "[0, 1, 2]"), described(20, 5, 2, "0", "[0, 1, 2]")]
+    workers = {
+        name: trace(first[: 2 if rank == 0 else 1], distributedInfo={"rank": rank, "world_size": 3})
+        for rank, name in enumerate("abc")
+    }
+    assert rows(view(workers), "unmatched", "worker", "reason") == [
+        ("a", "no other worker has this call")
+    ]
+
+
+def test_the_size_of_a_gather_is_the_whole_output_of_all_ranks() -> None:
+    def sizes(name: str) -> list[int | None]:
+        workers = {
+            str(rank): trace(
+                [collective(name, 0, 5)], distributedInfo={"rank": rank, "world_size": 2}
+            )
+            for rank in range(2)
+        }
+        calls = match(workers).calls
+        assert calls["group_size"].to_list() == [2, 2]
+        return calls["size_bytes"].to_list()
+
+    assert sizes("all_gather") == [80, 80]
+    assert sizes("all_reduce") == [40, 40]
+
+
+def test_the_group_of_a_job_of_one_rank_is_that_rank() -> None:
+    alone = {"a": trace([collective("all_reduce", 0, 5)], distributedInfo={"world_size": 1})}
+    assert match(alone).calls["group_size"].to_list() == [1]
+    of_two = {"a": trace([collective("all_reduce", 0, 5)], distributedInfo={"world_size": 2})}
+    assert match(of_two).calls["group_size"].to_list() == [None]
 
 
 def test_sends_match_their_receives_and_unknown_peers_match_nothing() -> None:
