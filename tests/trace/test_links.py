@@ -112,6 +112,19 @@ def test_external_ids_that_repeat_the_correlation_are_not_believed(external: boo
     assert built.quality.counts["external_id_untrusted"] == (4 if external else 2)
 
 
+def test_an_external_id_decides_at_the_edges_of_an_operator() -> None:
+    events = [
+        op("outer", 0, 100, ext=9),
+        op("before", 10, 20, ext=1),
+        op("after", 30, 20, ext=2),
+        call("cudaLaunchKernel", 30, 1, corr=101, ext=1),
+        call("cudaLaunchKernel", 50, 1, corr=102, ext=2),
+        call("cudaLaunchKernel", 60, 1, corr=103, ext=2),
+        *[kernel("k", 200 + corr, 1, corr=corr) for corr in (101, 102, 103)],
+    ]
+    assert owner_names(trace(events)) == ["before", "after", "outer"]
+
+
 def test_an_external_id_of_an_operator_elsewhere_is_not_believed() -> None:
     events = [
         op("here", 0, 50, ext=1),
