@@ -76,6 +76,11 @@ def test_a_call_belongs_to_the_operator_around_a_range() -> None:
     assert self_times[20_000] == 25_000, "its time is taken from the range it lies in"
 
 
+def test_the_first_slice_of_a_file_may_be_the_operator_around_a_range() -> None:
+    host = [op("aten::mm", 0, 50), annotation("mine", 10, 30), call("launch", 15, 1, corr=7)]
+    assert owner_names(trace([*host, kernel("k", 100, 5, corr=7)])) == ["aten::mm"]
+
+
 def test_without_an_operator_the_range_or_step_is_the_owner() -> None:
     host = [step(1, 0, 100), annotation("mine", 10, 20), call("cudaLaunchKernel", 15, 1, corr=7)]
     more = [call("cudaLaunchKernel", 50, 1, corr=8), call("cudaLaunchKernel", 150, 1, corr=9)]
@@ -136,6 +141,17 @@ def test_an_external_id_of_an_operator_elsewhere_is_not_believed() -> None:
         kernel("k", 210, 1, corr=102),
     ]
     assert owner_names(trace(events)) == ["here", "here"]
+
+
+@pytest.mark.parametrize("other", [0, 2])
+def test_an_external_id_of_an_operator_on_any_other_thread_is_not_believed(other: int) -> None:
+    events = [
+        op("other thread", 0, 50, ext=3, tid=other),
+        op("here", 0, 50, ext=1, tid=1),
+        call("cudaLaunchKernel", 20, 1, corr=102, ext=3, tid=1),
+        kernel("k", 210, 1, corr=102),
+    ]
+    assert owner_names(trace(events)) == ["here"]
 
 
 def test_an_external_id_that_several_operators_carry_names_none() -> None:
@@ -219,6 +235,28 @@ def test_what_puts_work_on_a_queue_stands_for_the_operator_around_it() -> None:
         ]
     )
     events.owner = np.array([ABSENT, ABSENT, 1, ABSENT])
+    assert owner_names(build_trace(events)) == ["aten::mm"]
+
+
+def test_what_puts_work_on_a_queue_outside_operators_leaves_the_owner_of_the_call() -> None:
+    events = columns(
+        [
+            op("aten::mm", 0, 50, tid=2),
+            op("enqueue", 10, 5, tid=1, cat="enqueue"),
+            call("launch", 20, 5, tid=2, corr=7),
+            kernel("k", 100, 5, corr=7),
+        ]
+    )
+    events.owner = np.array([ABSENT, ABSENT, 1, ABSENT])
+    assert owner_names(build_trace(events)) == ["aten::mm"]
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_an_operator_that_the_format_names_as_launch_is_the_owner(calls: int) -> None:
+    """Whatever calls of other operators are in the file."""
+    more = [op("aten::add", 60, 50), call("launch", 70, 5)] * calls
+    events = columns([op("aten::mm", 0, 50), kernel("k", 100, 5), *more])
+    events.launch = np.array([ABSENT, 0] + [ABSENT] * len(more))
     assert owner_names(build_trace(events)) == ["aten::mm"]
 
 

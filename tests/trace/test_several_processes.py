@@ -136,6 +136,31 @@ def test_external_ids_are_those_of_a_process() -> None:
     )
 
 
+def test_external_ids_decide_at_the_edges_of_operators_of_their_process() -> None:
+    events = [
+        event
+        for number, pid in enumerate((10, 20, 30))
+        for event in (
+            op(f"a of {pid}", 10, 20, pid=pid, ext=1),
+            op(f"b of {pid}", 30, 20, pid=pid, ext=2),
+            call("cudaLaunchKernel", 30, 1, pid=pid, corr=100 + pid, ext=1),
+            kernel(f"kernel of {pid}", 40, 5, corr=100 + pid, device=number),
+        )
+    ]
+    assert owners(trace(events)) == Counter(
+        {(f"kernel of {pid}", f"a of {pid}"): 1 for pid in (10, 20, 30)}
+    )
+
+
+def test_an_external_id_in_a_process_without_operators_names_none_of_the_others() -> None:
+    launched = [
+        call("cudaLaunchKernel", 5, 3, pid=30, corr=77),
+        kernel("kernel of 30", 150, 5, corr=77, ext=1, device=2),
+    ]
+    built = trace([*process(10, 0, 0, ids=100), *process(20, 0, 1, ids=200), *launched])
+    assert owners(built) == own(10, 20) + Counter({("kernel of 30", None): 1})
+
+
 def test_work_without_a_launch_has_the_operator_of_its_devices_process() -> None:
     events = [
         *process(10, 0, 0, ids=50),
