@@ -1,4 +1,4 @@
-"""Durations in advice are said in the unit a person would use."""
+"""Findings: durations and names in texts, and the threshold that was published."""
 
 import polars as pl
 import pytest
@@ -18,7 +18,7 @@ def test_durations(duration_us: float, text: str) -> None:
     assert duration_text(duration_us) == text
 
 
-def test_names_are_quoted_on_one_line_and_not_endless() -> None:
+def test_names_are_quoted_on_one_line_and_truncated() -> None:
     assert shorten(3.5) == 3.5
     assert shorten("aten::mm") == "aten::mm"
     assert shorten("{gain}\n<b>  x") == "{gain} <b> x"
@@ -32,19 +32,19 @@ def test_names_are_quoted_on_one_line_and_not_endless() -> None:
         ("Nothing waits.", "to the next multiple. Nothing waits."),
     ],
 )
-def test_a_last_sentence_stands_apart_or_leaves_nothing(last: str, ends: str) -> None:
+def test_an_empty_last_sentence_leaves_no_space(last: str, ends: str) -> None:
     values = {"units": "Tensor Cores", "reason": "sizes", "no_gain_yet": last}
     rows = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
-    told = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
-    assert told.text.endswith(ends)
+    finding = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
+    assert finding.text.endswith(ends)
 
 
-def test_the_limit_of_utilization_is_the_only_one_that_is_not_ours() -> None:
+def test_only_the_threshold_of_utilization_was_published() -> None:
     rows = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
     texts = {"gpus": "GPU 0", "causes": "", "waited": "", "options": ""}
-    whose = {
+    is_rule_of_thumb = {
         code: Finding(code, 40.0, None, rows, values=texts).note().evidence["threshold_is_ours"]
         for code in ("low_gpu_utilization", "dataloader_bound")
     }
-    assert whose == {"low_gpu_utilization": False, "dataloader_bound": True}
+    assert is_rule_of_thumb == {"low_gpu_utilization": False, "dataloader_bound": True}
     assert [code for code, known in entries().items() if known.published] == ["low_gpu_utilization"]

@@ -126,15 +126,17 @@ def _report_of_whole(trace: Trace) -> AdviceReport:
 def _report(trace: Trace, selection: Selection) -> AdviceReport:
     context, checks = Context(trace, selection), codes_of_scope(TRACE)
     if context.step_ns <= 0:
-        return AdviceReport((), checks_table(checks, (), lambda _: NO_STEP_TIME))
+        return AdviceReport((), checks_table(checks, (), lambda _: NO_STEP_TIME, context.vendor))
     missing = {code: unmet_need(context, entry(code).needs) for code in checks}
     findings = _findings(
         [code for code in checks if missing[code] is None],
         TRACE,
         lambda code: detector(code).detect(context),
     )
-    notes = rank_findings([_for_recorder(finding, trace) for finding in findings], context.step_ns)
-    return AdviceReport(notes, checks_table(checks, notes, lambda known: missing[known.code]))
+    notes = rank_findings([_in_terms_of(finding, context) for finding in findings], context.step_ns)
+    return AdviceReport(
+        notes, checks_table(checks, notes, lambda known: missing[known.code], context.vendor)
+    )
 
 
 def _findings(
@@ -203,14 +205,14 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
         lambda code: detector(code).detect_across_workers(contexts),
     )
     step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
-    first = next(iter(traces.values()))
-    return rank_findings([_for_recorder(finding, first) for finding in findings], step_ns)
+    first = next(iter(contexts.values()))
+    return rank_findings([_in_terms_of(finding, first) for finding in findings], step_ns)
 
 
-def _for_recorder(finding: Finding, trace: Trace) -> Finding:
-    """``finding`` with the texts for the recorder of ``trace``."""
-    is_elsewhere = trace.meta.info.recorder != TORCH_PROFILER
-    return replace(finding, is_elsewhere=True) if is_elsewhere else finding
+def _in_terms_of(finding: Finding, context: Context) -> Finding:
+    """``finding`` with the texts for the recorder and the vendor of the GPUs of a recording."""
+    is_elsewhere = context.trace.meta.info.recorder != TORCH_PROFILER
+    return replace(finding, is_elsewhere=is_elsewhere, vendor=context.vendor)
 
 
 def _has_steps(context: Context) -> bool:

@@ -22,6 +22,7 @@ from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.evidence.finding import Spot
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
+from torch_tb_profiler.knowledge.vendors import AMD, Vendor, device_vendor, vendors
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_split
@@ -186,6 +187,14 @@ class Context:
             for row in self.used_devices.iter_rows(named=True)
         }
         return generations.pop() if len(generations) == 1 else None
+
+    @cached_property
+    def vendor(self) -> Vendor | None:
+        """The vendor of the devices in use; None for NVIDIA, unknown and different ones."""
+        if self.trace.meta.info.hip_runtime_version is not None:
+            return vendors()[AMD]
+        devices = [device_vendor(name or "") for name in self.used_devices["name"].to_list()]
+        return devices[0] if devices and devices.count(devices[0]) == len(devices) else None
 
     @property
     def architecture_name(self) -> str | None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
-from torch_tb_profiler.evidence.tables import declaration
+from torch_tb_profiler.evidence.tables import declaration, localize
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.knowledge.vendors import Vendor
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note, Scalar, Table
@@ -53,6 +54,7 @@ class Finding:
         spot: The interval of the timeline that shows it.
         at_stake_us: The time per step it is about, for the order of findings without a gain.
         is_elsewhere: Whether a recorder other than torch.profiler made the recording.
+        vendor: The vendor of the GPUs, for its terms; None for NVIDIA and unknown ones.
     """
 
     code: str
@@ -67,6 +69,7 @@ class Finding:
     spot: Spot | None = None
     at_stake_us: float | None = None
     is_elsewhere: bool = False
+    vendor: Vendor | None = None
 
     @property
     def rows(self) -> list[dict[str, Scalar]]:
@@ -74,11 +77,16 @@ class Finding:
         return self.evidence.frame.to_dicts()
 
     @property
+    def title(self) -> str:
+        """The title, in the terms of the vendor."""
+        return localize(entry(self.code).title, self.vendor)
+
+    @property
     def text(self) -> str:
         """The text; names of the trace are quoted as plain text."""
         known = entry(self.code)
         texts = known.texts | known.elsewhere if self.is_elsewhere else known.texts
-        text = texts[self.variant].format(
+        text = localize(texts[self.variant], self.vendor).format(
             measured=self.measured,
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
@@ -99,7 +107,7 @@ class Finding:
         if self.gain_us is not None and step_ns > 0:
             share = self.gain_us * NS_PER_US / step_ns * 100
         evidence: dict[str, object] = {
-            "title": known.title,
+            "title": self.title,
             "measured": self.measured,
             "unit": known.unit,
             "threshold": known.threshold,
@@ -107,15 +115,19 @@ class Finding:
             "estimated_gain_us_per_step": self.gain_us,
             "estimated_gain_pct_of_step": share,
             "architecture": self.architecture,
-            "table": declaration(self.evidence),
+            "table": declaration(self.evidence, self.vendor),
             "rows": self.rows,
             "source": dict(self.source),
             "timeline": None if self.spot is None else asdict(self.spot),
             "same_time": [
-                {"code": other.code, "title": entry(other.code).title, "text": other.text}
+                {"code": other.code, "title": other.title, "text": other.text}
                 for other in same_time
             ],
-            "links": [*known.links, *(() if self.is_elsewhere else known.recording_links)],
+            "links": [
+                link
+                for link in (*known.links, *(() if self.is_elsewhere else known.recording_links))
+                if self.vendor is None or self.vendor.is_own_link(link)
+            ],
         }
         return Note("advice", self.code, "warning", self.text, evidence)
 

@@ -6,10 +6,12 @@ An evidence table is declared like the tables of views. Each detector declares i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.knowledge.vendors import Vendor
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -72,11 +74,21 @@ def main_reason(rows: pl.DataFrame) -> str:
     return str(times.sort("total_us", descending=True, maintain_order=True)["reason"][0])
 
 
-def declaration(table: Table) -> dict[str, object]:
+def localize(text: str, vendor: Vendor | None) -> str:
+    """``text`` in the terms of the vendor of the GPUs; None for NVIDIA and unknown ones."""
+    return text if vendor is None else vendor.localize(text)
+
+
+def declaration(table: Table, vendor: Vendor | None = None) -> dict[str, object]:
     """The table without its rows as JSON values, like the declaration of a view's table."""
+    columns = [
+        replace(column, title=localize(column.title, vendor), help=localize(column.help, vendor))
+        for column in table.spec.columns
+    ]
+    reasons = {key: localize(text, vendor) for key, text in table.null_reasons.items()}
     return {
-        "title": table.spec.title,
-        "help": table.spec.help,
-        "columns": [msgspec.to_builtins(column.payload()) for column in table.spec.columns],
-        "null_reasons": dict(table.null_reasons),
+        "title": localize(table.spec.title, vendor),
+        "help": localize(table.spec.help, vendor),
+        "columns": [msgspec.to_builtins(column.payload()) for column in columns],
+        "null_reasons": reasons,
     }
