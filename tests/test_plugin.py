@@ -87,8 +87,8 @@ def test_the_entry_page_imports_our_module(client: Client) -> None:
 
 
 def test_routes_and_pages_answer(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    complaints: list[str] = []
-    monkeypatch.setattr(security_validator, "_maybe_raise_value_error", complaints.append)
+    unmet_claims: list[str] = []
+    monkeypatch.setattr(security_validator, "_maybe_raise_value_error", unmet_claims.append)
     assert get_json(client, f"{PREFIX}/about")["face"] == "tensorboard"
     runs = get_json(client, f"{PREFIX}/runs")["runs"]
     assert [run["name"] for run in runs] == ["run"]
@@ -100,7 +100,7 @@ def test_routes_and_pages_answer(client: Client, monkeypatch: pytest.MonkeyPatch
     assert client.get(f"{PREFIX}/assets/app.js").mimetype == "text/javascript"
     assert client.get(f"{PREFIX}/assets/../../secret").status_code == 404
     assert client.get(f"{PREFIX}/view/nonsense?run=run").status_code == 404
-    assert complaints == []
+    assert unmet_claims == []
 
 
 def test_an_empty_or_missing_logdir_is_no_trouble(tmp_path: Path) -> None:

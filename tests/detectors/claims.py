@@ -54,16 +54,16 @@ def saved_us(code: str, program: Program, of: Run) -> float:
     return of.length_us - min(run(without(program)).length_us for without in REMOVALS[code])
 
 
-def complaints(program: Program) -> list[str]:
+def unmet_claims(program: Program) -> list[str]:
     """Claims that cannot be met."""
-    of, found = run(program), []
+    of, problems = run(program), []
     for note in findings(of):
         claimed = claimed_us(note, program)
         if claimed is None:
             continue
         if claimed > at_most_us(note.code, of) + TOLERANCE_US:
-            found.append(f"{note.code}: {claimed:.0f} of {at_most_us(note.code, of):.0f} µs")
+            problems.append(f"{note.code}: {claimed:.0f} of {at_most_us(note.code, of):.0f} µs")
         saved = saved_us(note.code, program, of)
         if saved < claimed / 2 - TOLERANCE_US - of.length_us * NOISE:
-            found.append(f"{note.code}: {claimed:.0f} claimed, {saved:.0f} µs saved")
-    return found
+            problems.append(f"{note.code}: {claimed:.0f} claimed, {saved:.0f} µs saved")
+    return problems

@@ -35,7 +35,7 @@ def test_the_call_that_fills_the_gap_is_named_with_its_operator_and_line() -> No
     assert advice.spot is not None
 
 
-def test_it_comes_first_and_nobody_proposes_graphs() -> None:
+def test_it_comes_first_and_graphs_are_not_advised() -> None:
     notes = notes_of(one_step(decoding(), length=LENGTH))
     assert next(iter(notes)) == "blocked_host"
     assert "launch_bound" not in notes
@@ -58,7 +58,7 @@ def test_waits_for_recorded_work_and_uploads_are_not() -> None:
     assert detect(context(one_step(upload))) is None
 
 
-def test_without_calls_nothing_is_said() -> None:
+def test_without_calls_there_is_no_finding() -> None:
     events = [event for event in decoding() if event["cat"] != "cuda_runtime"]
     assert detect(context(one_step(events, length=LENGTH))) is None
 

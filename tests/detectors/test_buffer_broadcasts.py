@@ -48,11 +48,11 @@ def test_without_sizes_they_count_as_equal() -> None:
         [FORWARD, annotation("nccl:broadcast", 10, 120)],  # only enqueued
     ],
 )
-def test_otherwise_nothing_is_said(events: list[Event]) -> None:
+def test_otherwise_there_is_no_finding(events: list[Event]) -> None:
     assert detect(context(one_step(events))) is None
 
 
-def test_a_real_run_of_ddp_tells_of_its_buffers(samples: Path) -> None:
+def test_a_real_run_of_ddp_reports_its_buffers(samples: Path) -> None:
     """Against the raw file: two broadcasts of buffers (72 and 1344 bytes or so) per forward."""
     path = min((samples / "cpu_ddp4_gloo").glob("rank1.*"))
     advice = finding(detect(context(load(path))))

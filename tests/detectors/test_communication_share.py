@@ -47,21 +47,21 @@ def test_ranges_that_only_enqueue_say_nothing() -> None:
 
 
 @pytest.mark.parametrize("computing", [op("aten::mm", 150, 750), kernel("gemm", 150, 750)])
-def test_where_computation_could_hide_it_the_other_finding_speaks(computing: Event) -> None:
+def test_if_computation_could_overlap_it_the_other_finding_is_reported(computing: Event) -> None:
     """Communication from 0 to 400, computation from 150 to 900: one finding for one time."""
     of = context(one_step([annotation("gloo:all_reduce", 0, 400, tid=2), computing]))
     assert detect(of) is None
-    beside = finding(exposed_communication.detect(of))
-    assert beside.measured == pytest.approx(15.0)
-    assert beside.gain_us == pytest.approx(150)
-    assert beside.note().text.startswith(
+    other = finding(exposed_communication.detect(of))
+    assert other.measured == pytest.approx(15.0)
+    assert other.gain_us == pytest.approx(150)
+    assert other.note().text.startswith(
         "38 % of the communication runs while nothing computes (15.0 % of the step), although the "
         "step has computation that could overlap 150.0 µs of it."
     )
 
 
 @pytest.mark.parametrize(
-    ("beside", "words", "never"),
+    ("other", "words", "never"),
     [
         (op("AddmmBackward0", 900, 1), "gradient accumulation", "ranks per model replica"),
         (
@@ -73,14 +73,14 @@ def test_where_computation_could_hide_it_the_other_finding_speaks(computing: Eve
         (op("aten::mm", 900, 1), "ranks per model replica", "batch"),
     ],
 )
-def test_inference_is_not_told_to_train_otherwise(beside: Event, words: str, never: str) -> None:
-    alone = [annotation("gloo:all_reduce", 0, 400, tid=2), kernel("gemm", 400, 450), beside]
+def test_inference_gets_no_advice_about_training(other: Event, words: str, never: str) -> None:
+    alone = [annotation("gloo:all_reduce", 0, 400, tid=2), kernel("gemm", 400, 450), other]
     text = finding(exposed_communication.detect(context(one_step(alone)))).note().text
     assert words in text
     assert never not in text
 
 
-def test_where_nothing_tells_a_training_from_an_inference_both_are_told() -> None:
+def test_without_operators_the_text_covers_training_and_inference() -> None:
     """A recording of device work alone."""
     events = [kernel("ncclDevKernel_AllReduce(x)", 0, 400), kernel("gemm", 400, 300)]
     text = finding(exposed_communication.detect(context(trace(events)))).note().text
@@ -110,7 +110,7 @@ def test_calls_that_run_at_the_same_time_count_once_in_the_evidence() -> None:
     ("elements", "expected"),
     [((None, None), (None, 0)), ((0, None), (None, 0)), ((1000, None), (4000, 1))],
 )
-def test_bytes_that_nobody_recorded_are_null_and_sums_say_of_how_many(
+def test_bytes_that_are_not_recorded_are_null_and_sums_count_the_known_calls(
     elements: tuple[int | None, ...], expected: tuple[int | None, int]
 ) -> None:
     events: list[Event] = []

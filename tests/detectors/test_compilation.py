@@ -41,12 +41,12 @@ def test_code_that_is_compiled_again_has_another_remedy() -> None:
     assert advice.variant == "default"
 
 
-def test_frames_of_the_compiler_tell_it_too() -> None:
+def test_frames_of_the_compiler_count_too() -> None:
     events = [frame("torch/_dynamo/convert_frame.py(911): compile_inner", 100, 400)]
     assert finding(detect(context(one_step(events)))).measured == pytest.approx(40)
 
 
-def test_what_it_keeps_idle_is_told_once() -> None:
+def test_idle_time_during_compilation_is_reported_once() -> None:
     """The host has a finding of its own on other idle time only."""
     events = [*compiling(10, 600), op("aten::mm", 620, 300)]
     for number in range(4):

@@ -30,7 +30,7 @@ def scene(
     return one_step(events, length=800, **header)
 
 
-def test_it_speaks_where_the_setting_is_recorded_as_off() -> None:
+def test_it_is_reported_if_the_setting_is_recorded_as_off() -> None:
     advice = finding(detect(context(scene(30, 10, **OFF))))
     assert advice.measured == pytest.approx(75)
     assert advice.gain_us is None
@@ -38,7 +38,7 @@ def test_it_speaks_where_the_setting_is_recorded_as_off() -> None:
 
 
 @pytest.mark.parametrize("header", [{}, {"program_settings": {"cudnn_benchmark": True}}])
-def test_a_setting_that_is_on_or_that_nobody_recorded_is_not_told_of(
+def test_a_setting_that_is_on_or_not_recorded_is_not_reported(
     header: dict[str, Any],
 ) -> None:
     assert detect(context(scene(30, 10, **header))) is None
@@ -47,9 +47,9 @@ def test_a_setting_that_is_on_or_that_nobody_recorded_is_not_told_of(
 def test_without_the_setting_what_was_checked_says_how_to_record_it() -> None:
     def reason(of: Trace) -> str | None:
         rows = run_detectors(of, Selection()).checks.frame.to_dicts()
-        (found,) = (row["reason"] for row in rows if row["code"] == "cudnn_benchmark")
-        assert found is None or isinstance(found, str)
-        return found
+        (reason,) = (row["reason"] for row in rows if row["code"] == "cudnn_benchmark")
+        assert reason is None or isinstance(reason, str)
+        return reason
 
     assert "add_metadata_json" in (reason(scene(30, 10)) or "")
     assert reason(scene(1, 30, **OFF)) is None

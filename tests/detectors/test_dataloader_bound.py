@@ -32,7 +32,7 @@ def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "text"),
     [
         (
             "w0",
@@ -42,9 +42,9 @@ def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None
         ("w2", "for its DataLoader workers for 54.7 % of the step (5.6 ms). Raise num_workers"),
     ],
 )
-def test_paddle_tells_its_loader_too(corpus: Path, name: str, said: str) -> None:
+def test_the_loader_of_paddle_counts_too(corpus: Path, name: str, text: str) -> None:
     path = corpus / "paddle_3.3.1" / "oracle" / f"{name}.paddle_trace.json"
-    assert said in finding(detect(context(build_trace(read_file(path))))).text
+    assert text in finding(detect(context(build_trace(read_file(path))))).text
 
 
 def test_memory_is_pinned_for_devices_only() -> None:
@@ -56,15 +56,15 @@ def test_memory_is_pinned_for_devices_only() -> None:
     assert text(work).endswith("DataLoader(num_workers=4, pin_memory=True).")
 
 
-def test_at_the_threshold_nothing_is_said() -> None:
+def test_at_the_threshold_there_is_no_finding() -> None:
     assert detect(context(one_step([op(SINGLE, 0, 50)]))) is None
 
 
-def test_loading_beside_kernels_costs_nothing() -> None:
+def test_loading_that_overlaps_kernels_costs_nothing() -> None:
     assert detect(context(one_step([op(SINGLE, 0, 500), kernel("k", 0, 500)]))) is None
 
 
-def test_loading_that_began_before_the_step_is_told_with_its_iterator() -> None:
+def test_loading_that_starts_before_the_step_is_reported_with_its_iterator() -> None:
     """The step begins where device work from before its own range ends."""
     of = one_step([op(SINGLE, 0, 400), kernel("earlier", -10, 110)])
     advice = finding(detect(context(of)))
@@ -73,17 +73,17 @@ def test_loading_that_began_before_the_step_is_told_with_its_iterator() -> None:
     assert advice.spot is not None
 
 
-def test_loading_beside_work_that_was_launched_already_is_told_with_its_length() -> None:
+def test_loading_that_overlaps_launched_work_is_reported_with_its_length() -> None:
     events = [call("cudaLaunchKernel", 0, 5, corr=1), kernel("k", 600, 300, corr=1)]
     advice = finding(detect(context(one_step([op(SINGLE, 100, 400), *events]))))
     assert advice.gain_us is None
     assert "40.0 % of the step (400.0 µs)" in advice.note().text
 
 
-def test_the_journal_of_a_run_tells_of_waits_though_it_has_no_operators() -> None:
+def test_the_journal_of_a_run_has_waits_without_operators() -> None:
     run = Run(step_ms=10, wait_ms=6, missing=(("operators", "No profiler ran."),))
-    said = {
+    text = {
         note.code: note
         for note in run_detectors(build_trace(journal_columns(run)), Selection()).notes
     }
-    assert said[CODE].evidence["measured"] == pytest.approx(60)
+    assert text[CODE].evidence["measured"] == pytest.approx(60)

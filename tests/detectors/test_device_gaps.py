@@ -18,7 +18,7 @@ def scene(gap: float) -> list[Event]:
     ]
 
 
-def test_gaps_after_the_launch_are_told_without_a_gain() -> None:
+def test_gaps_after_the_launch_are_reported_without_a_gain() -> None:
     advice = finding(detect(context(one_step(scene(20), length=730))))
     # From the first launch's return to its kernel, and nine gaps; the host is late for 1 us.
     assert advice.measured == pytest.approx((49 + 9 * 20) / 730 * 100)

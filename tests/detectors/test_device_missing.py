@@ -16,7 +16,7 @@ LAUNCHES = [
 ]
 
 
-def test_launches_without_device_work_are_told_before_all_without_a_gain() -> None:
+def test_launches_without_device_work_are_reported_first_without_a_gain() -> None:
     """The rows are those of the step, as in other findings."""
     of = one_step(LAUNCHES)
     advice = finding(detect(context(of)))

@@ -51,7 +51,7 @@ def select_kernels(parts: list[Part]) -> list[str]:
     return [built.text(code) or "" for code in names]
 
 
-def test_what_runs_between_the_products_is_told() -> None:
+def test_kernels_between_the_products_are_reported() -> None:
     advice = finding(detect(context(one_step(scene(ATTENTION), length=400))))
     assert advice.measured == pytest.approx(100 / 300 * 100)
     assert advice.gain_us == pytest.approx(0.75 * 100)
@@ -67,7 +67,7 @@ def test_what_runs_between_the_products_is_told() -> None:
     assert advice.time.end_ns.tolist() == [300_000]
 
 
-def test_the_fallback_of_sdpa_is_told_apart() -> None:
+def test_the_fallback_of_sdpa_has_a_text() -> None:
     events = [op("aten::_scaled_dot_product_attention_math", 0, 50), *scene(ATTENTION)]
     advice = finding(detect(context(one_step(events, length=400))))
     assert advice.variant == "fallback"
@@ -139,7 +139,7 @@ def test_a_compiled_softmax_between_the_products_counts() -> None:
     assert select_kernels([ATTENTION[0], ("CompiledFunction", loss, 90.0), ATTENTION[3]]) == []
 
 
-def test_without_the_operators_nothing_is_said() -> None:
+def test_without_the_operators_there_is_no_finding() -> None:
     events = [kernel(name, 300 * i, dur) for i, (_, name, dur) in enumerate(ATTENTION)]
     assert detect(context(one_step(events, length=2000))) is None
 

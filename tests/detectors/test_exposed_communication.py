@@ -30,9 +30,11 @@ def test_the_gain_is_what_computation_could_hide() -> None:
         ((0, 300), (200, 150)),  # not enough: communication_share speaks
     ],
 )
-def test_otherwise_nothing_is_said(talk: tuple[float, float], compute: tuple[float, float]) -> None:
+def test_otherwise_there_is_no_finding(
+    talk: tuple[float, float], compute: tuple[float, float]
+) -> None:
     assert detect(context(one_step(scene(talk, compute)))) is None
 
 
-def test_without_communication_nothing_is_said() -> None:
+def test_without_communication_there_is_no_finding() -> None:
     assert detect(context(one_step([kernel("gemm", 0, 10)]))) is None

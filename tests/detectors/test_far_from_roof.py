@@ -27,8 +27,8 @@ def product(at: float, dur: float, number: int, *, size: int = SIZE) -> list[Eve
 
 
 def of(*events: list[Event], name: str = "NVIDIA A100-SXM4-80GB") -> Trace:
-    made = [step(1, 0, 1000), *(one for group in events for one in group)]
-    return trace(made, deviceProperties=[device(name=name)])
+    recording = [step(1, 0, 1000), *(one for group in events for one in group)]
+    return trace(recording, deviceProperties=[device(name=name)])
 
 
 def test_a_product_at_a_tenth_of_its_peak() -> None:
@@ -45,7 +45,7 @@ def test_a_product_at_a_tenth_of_its_peak() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "recording",
     [
         of(product(10, 3 * PEAK_US, 1)),
         of(product(10, 8, 1, size=32), *(product(20 * n, 8, n, size=32) for n in range(2, 40))),
@@ -54,8 +54,8 @@ def test_a_product_at_a_tenth_of_its_peak() -> None:
     ],
     ids=["near its roof", "short kernels", "a small part of the step", "unknown device"],
 )
-def test_nothing_is_said_of(made: Trace) -> None:
-    assert detect(context(made)) is None
+def test_no_finding_for(recording: Trace) -> None:
+    assert detect(context(recording)) is None
 
 
 def test_it_needs_roofs() -> None:

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.detectors.claims import TOLERANCE_US, at_most_us, claimed_us, complaints, findings
+from tests.detectors.claims import TOLERANCE_US, at_most_us, claimed_us, findings, unmet_claims
 from tests.simulation.machine import run
 from tests.simulation.programs import CASES, Case
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_gain_is_possible_and_removing_the_cause_brings_half_of_it(name: str) -> None:
-    assert complaints(CASES[name].program) == []
+    assert unmet_claims(CASES[name].program) == []
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -40,7 +40,7 @@ HOST = frozenset({"cpu_op", "user_annotation", "python_function", "cuda_runtime"
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_without_calls_nothing_is_said_of_launches_and_waits(name: str) -> None:
+def test_without_calls_there_are_no_findings_about_launches_and_waits(name: str) -> None:
     of = run(CASES[name].program)
     notes = findings(of, frozenset({"cuda_runtime"}))
     assert not OF_CALLS & {note.code for note in notes}

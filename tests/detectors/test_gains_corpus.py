@@ -99,20 +99,20 @@ def truth(of: Trace) -> Truth:
 
 def too_much(of: Trace, notes: list[Note]) -> list[str]:
     """Gains beyond what there is."""
-    true, found = truth(of), []
+    true, problems = truth(of), []
     for note in notes:
         gain: Any = note.evidence["estimated_gain_us_per_step"]
         share: Any = note.evidence["estimated_gain_pct_of_step"]
         if gain is None:
             continue
         if not of.device_work.is_empty() and gain > true.at_most(note.code) + 1:
-            found.append(f"{note.code}: gain {gain:.0f} of {true.at_most(note.code):.0f} µs")
+            problems.append(f"{note.code}: gain {gain:.0f} of {true.at_most(note.code):.0f} µs")
         if not 0 <= share <= 100 or gain > true.step + 1:
-            found.append(f"{note.code}: {share} % of a step of {true.step:.0f} µs")
-    return found
+            problems.append(f"{note.code}: {share} % of a step of {true.step:.0f} µs")
+    return problems
 
 
-def told_twice(of: Trace, notes: list[Note]) -> list[str]:
+def reported_twice(of: Trace, notes: list[Note]) -> list[str]:
     """Findings that mean mostly the same time as one before them."""
     findings = [detector(code).detect(context(of)) for code in codes_of_scope(TRACE)]
     known = {finding.code: finding for finding in findings if finding is not None}
@@ -134,32 +134,34 @@ def false_words(of: Trace, notes: list[Note]) -> list[str]:
     """Texts that speak of what is not there, or propose what is."""
     used = of.slices.filter(pl.col("category") == Category.RUNTIME)["name_code"].unique()
     has_graphs = any(GRAPH_LAUNCH.match(of.text(code) or "") for code in used)
-    found = []
+    problems = []
     for note in notes:
         same_time: Any = note.evidence["same_time"]
         texts = [note.text, *(other["text"] for other in same_time)]
         others = len(notes) - 1 + len(same_time)
-        found += [f"{note.code}: {text}" for text in texts if ELSEWHERE.search(text) and not others]
-        found += [f"{note.code}: {text}" for text in texts if GRAPHS.search(text) and has_graphs]
-    return found
+        problems += [
+            f"{note.code}: {text}" for text in texts if ELSEWHERE.search(text) and not others
+        ]
+        problems += [f"{note.code}: {text}" for text in texts if GRAPHS.search(text) and has_graphs]
+    return problems
 
 
 def dead_ends(of: Trace, notes: list[Note]) -> list[str]:
     """Sources without rows, and spots outside the trace."""
-    found, slices = [], of.slices
+    problems, slices = [], of.slices
     end_ns = int((slices["start_ns"] + slices["dur_ns"]).to_numpy().max()) - of.meta.start_ns
     for note in notes:
         source: Any = dict(note.evidence["source"])  # type: ignore[call-overload]
         if source and not _rows(of, source):
-            found.append(f"{note.code}: no rows at {note.evidence['source']}")
+            problems.append(f"{note.code}: no rows at {note.evidence['source']}")
         spot: Any = note.evidence["timeline"]
         if spot is None and note.code not in WITHOUT_TIME:
-            found.append(f"{note.code}: nowhere on the timeline")
+            problems.append(f"{note.code}: nowhere on the timeline")
         if spot is not None and not 0 <= spot["start_ns"] <= spot["end_ns"] <= end_ns:
-            found.append(f"{note.code}: {spot} of {end_ns} ns")
+            problems.append(f"{note.code}: {spot} of {end_ns} ns")
         if spot is not None and not (spot["slice"] is None or spot["slice"] < slices.height):
-            found.append(f"{note.code}: no slice {spot['slice']}")
-    return found
+            problems.append(f"{note.code}: no slice {spot['slice']}")
+    return problems
 
 
 def _rows(of: Trace, source: dict[str, Any]) -> int:
@@ -171,7 +173,7 @@ def _rows(of: Trace, source: dict[str, Any]) -> int:
 
 CHECKS: tuple[Callable[[Trace, list[Note]], list[str]], ...] = (
     too_much,
-    told_twice,
+    reported_twice,
     false_words,
     dead_ends,
 )

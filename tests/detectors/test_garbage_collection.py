@@ -16,7 +16,7 @@ def collected(ts: float, dur: float) -> Event:
     return frame("Python GC", ts, dur, python_id=int(ts), parent=1)
 
 
-def test_collections_are_told_with_their_function() -> None:
+def test_collections_are_reported_with_their_function() -> None:
     events = [TRAIN, collected(100, 20), collected(300, 60)]
     advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx(8)
@@ -39,8 +39,8 @@ def test_the_threshold(dur: float, speaks: bool) -> None:
 
 
 def test_what_the_program_asks_for_counts_once_and_has_another_remedy() -> None:
-    asked = frame("<built-in function collect>", 100, 50, python_id=2, parent=1)
-    advice = finding(detect(context(one_step([TRAIN, asked, collected(101, 40)]))))
+    requested = frame("<built-in function collect>", 100, 50, python_id=2, parent=1)
+    advice = finding(detect(context(one_step([TRAIN, requested, collected(101, 40)]))))
     assert advice.variant == "asked"
     assert advice.gain_us == pytest.approx(50)
 
@@ -50,7 +50,7 @@ def test_while_a_device_works_nothing_is_lost() -> None:
     assert finding(detect(context(one_step(events)))).gain_us == pytest.approx(30)
 
 
-def test_without_python_functions_it_cannot_be_told() -> None:
+def test_without_python_functions_it_is_inconclusive() -> None:
     need = NEEDS["python_frames"]
     assert need.is_met(context(one_step([TRAIN])))
     assert not need.is_met(context(one_step(launched("k", 50, 240, 1))))

@@ -68,7 +68,7 @@ def test_in_a_run_it_gains_no_more_than_the_others_wait() -> None:
     assert finding(detect_across_workers(nobody)).gain_us is None
 
 
-def test_stages_of_a_pipeline_are_told_as_such() -> None:
+def test_stages_of_a_pipeline_have_a_text() -> None:
     contexts = {
         name: context(one_step([kernel("k", 0, dur), annotation("gloo:recv", 400, 100, tid=2)]))
         for name, dur in {"a": 100, "b": 300}.items()

@@ -29,8 +29,8 @@ def test_one_of_many_hardly_lifts_the_others_over_the_mean() -> None:
 
 @pytest.mark.parametrize(("least", "speaks"), [(399, True), (400, False)])
 def test_the_threshold(least: float, speaks: bool) -> None:
-    found = detect(context(one_step(busy(*(7 * [800]), least))))
-    assert (found is not None) is speaks
+    result = detect(context(one_step(busy(*(7 * [800]), least))))
+    assert (result is not None) is speaks
 
 
 def test_where_the_busiest_stands_out_that_finding_names_the_least_too() -> None:

@@ -42,7 +42,7 @@ def test_regions_inside_others_are_counted_with_what_entering_them_takes() -> No
     assert advice.spot.end_ns - advice.spot.start_ns == 840_000
 
 
-def test_so_many_as_the_threshold_are_not_told() -> None:
+def test_exactly_the_threshold_is_not_reported() -> None:
     assert detect(context(one_step(broken(2), length=1000))) is None
 
 
@@ -51,7 +51,7 @@ def test_regions_side_by_side_are_layers_compiled_one_by_one() -> None:
     assert detect(context(one_step(layers, length=1000))) is None
 
 
-def test_where_entering_takes_no_time_nothing_is_said() -> None:
+def test_if_entering_takes_no_time_there_is_no_finding() -> None:
     assert detect(context(one_step(broken(3), length=4400))) is not None
     assert detect(context(one_step(broken(3), length=4600))) is None
 

@@ -47,7 +47,7 @@ def test_a_wait_on_an_idle_device_is_not() -> None:
     assert detect(context(one_step([*events, *launched("k", 800, 100, 2)]))) is None
 
 
-def test_a_wait_costs_no_more_than_it_kept_the_host_while_a_device_worked() -> None:
+def test_a_wait_costs_at_most_the_time_it_blocked_the_host_while_a_device_worked() -> None:
     events = [*launched("k", 10, 40, 1), call("cudaStreamSynchronize", 20, 35)]
     events += [op("aten::slow", 60, 700), *launched("k", 800, 100, 2)]
     assert finding(detect(context(one_step(events)))).gain_us == pytest.approx(30)
@@ -67,7 +67,7 @@ def test_without_a_faster_host_nothing_is_gained() -> None:
     assert detect(context(one_step([*scene(150), *hard]))) is None
 
 
-def test_fetched_values_are_told_as_such_with_the_line() -> None:
+def test_fetched_values_are_reported_with_the_line() -> None:
     events = [event for event in scene(400) if event["name"] != "cudaStreamSynchronize"]
     copy = call("cudaMemcpyAsync", 30, 80, corr=5)
     row = memcpy(102, 1, name="Memcpy DtoH (Device -> Pageable)", corr=5)
@@ -94,7 +94,7 @@ def test_the_end_of_the_step_ends_the_idle_time() -> None:
     assert advice.variant == "default"
 
 
-def test_an_engine_that_waits_for_each_iteration_is_told_to_prepare_the_next() -> None:
+def test_an_engine_that_waits_for_each_iteration_is_advised_to_prepare_the_next() -> None:
     graph = call("cudaGraphLaunch", 145, 1, corr=9)
     advice = finding(detect(context(one_step([*scene(150), graph]))))
     assert advice.variant == "serving"

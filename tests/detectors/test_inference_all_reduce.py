@@ -28,7 +28,7 @@ def decode(name: str, count: int = 16, *more: Event, us: float = 15) -> Context:
 @pytest.mark.parametrize(
     ("name", "variant"), [(CUSTOM, "custom"), (SYMMETRIC, "custom"), (NCCL, "default")]
 )
-def test_their_share_of_a_step_is_told(name: str, variant: str) -> None:
+def test_their_share_of_a_step_is_reported(name: str, variant: str) -> None:
     of = decode(name, 16, op("aten::mm", 0, 3))
     advice = finding(detect(of))
     assert advice.measured == pytest.approx(24.0)
@@ -56,11 +56,11 @@ def test_their_share_of_a_step_is_told(name: str, variant: str) -> None:
         decode(NCCL),  # no operators: these may be gradients
     ],
 )
-def test_otherwise_nothing_is_said(of: Context) -> None:
+def test_otherwise_there_is_no_finding(of: Context) -> None:
     assert detect(of) is None
 
 
-def test_without_operators_custom_kernels_tell_an_inference_and_others_may_be_gradients() -> None:
+def test_without_operators_custom_kernels_mean_inference_and_others_may_be_gradients() -> None:
     assert finding(detect(decode(CUSTOM))).variant == "custom"
     codes = notes_of(decode(NCCL).trace)
     assert "exposed_communication" in codes

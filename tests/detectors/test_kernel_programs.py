@@ -201,7 +201,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_nothing_is_said_of_kernels_that_are_as_they_should_be(name: str) -> None:
+def test_efficient_kernels_have_no_finding(name: str) -> None:
     assert not OF_KERNELS & set(notes_of(SILENT[name]))
 
 
@@ -216,7 +216,7 @@ def test_bert_in_single_precision_should_use_matrix_units_first() -> None:
     assert notes["eager_attention"].evidence["measured"] == pytest.approx(share)
 
 
-def test_convolutions_of_other_layout_are_told_to_keep_channels_last() -> None:
+def test_convolutions_with_layout_conversions_are_advised_to_use_channels_last() -> None:
     notes = notes_of(eager(resnet(TO_NHWC, TO_NCHW), A100))
     assert {code for code in notes if code in OF_KERNELS} == {"layout_transposes"}
 

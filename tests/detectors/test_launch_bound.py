@@ -65,7 +65,7 @@ def test_kernels_whose_launches_were_not_recorded_say_nothing_of_the_host() -> N
     assert detect(context(one_step(events))) is None
 
 
-def test_graphs_that_take_long_to_launch_are_told_so() -> None:
+def test_graphs_that_take_long_to_launch_have_a_text() -> None:
     events: list[Event] = []
     for number in range(4):
         at = 200 * number

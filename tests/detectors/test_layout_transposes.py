@@ -32,7 +32,7 @@ def scene(operator: str, first: str, main: str, last: str) -> list[Event]:
     return awaited(events, 45)
 
 
-def test_conversions_around_a_convolution_are_told() -> None:
+def test_conversions_around_a_convolution_are_reported() -> None:
     events = scene("aten::cudnn_convolution", NCHW_TO_NHWC, CONVOLUTION, NHWC_TO_NCHW)
     advice = finding(detect(context(one_step(events, length=200))))
     assert advice.measured == pytest.approx(30 / 130 * 100)
@@ -42,7 +42,7 @@ def test_conversions_around_a_convolution_are_told() -> None:
     assert "channels_last" in advice.text
 
 
-def test_transposes_that_a_convolution_launched_are_told_by_it() -> None:
+def test_transposes_launched_by_a_convolution_count() -> None:
     scene_of = ("aten::miopen_convolution", MIOPEN_TRANSPOSE, "igemm_fwd_gtcx", MIOPEN_TRANSPOSE)
     advice = finding(detect(context(one_step(scene(*scene_of), length=200))))
     assert advice.rows[0]["calls"] == 2
@@ -61,7 +61,7 @@ def test_a_few_conversions_are_not() -> None:
     assert detect(context(one_step(events))) is None
 
 
-def test_without_operators_only_names_that_speak_of_images_count() -> None:
+def test_without_operators_only_names_with_image_layouts_count() -> None:
     plain = [kernel(MIOPEN_TRANSPOSE, 0, 50), kernel("igemm_fwd_gtcx", 50, 50)]
     assert detect(context(one_step(plain, length=100))) is None
     advice = detect(context(one_step([kernel(NCHW_TO_NHWC, 0, 50)], length=100)))

@@ -44,7 +44,7 @@ def test_what_every_step_has_is_no_warm_up() -> None:
     assert "no warm-up" in advice.note().text
 
 
-def test_calls_beside_a_busy_device_and_shorter_ones_are_not() -> None:
+def test_calls_during_device_work_and_short_calls_do_not_count() -> None:
     busy = [*launched("k", 10, 9000, 1), call("cudaMalloc", 100, 3000)]
     assert detect(context(one_step(busy, length=10_000))) is None
     after = launched("k", 9500, 5, 1)

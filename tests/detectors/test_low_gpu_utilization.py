@@ -41,7 +41,7 @@ def test_busy_gpus_and_no_gpus_are_not() -> None:
     assert detect(context(one_step([kernel("k", 0, 0)]))) is None
 
 
-def test_devices_that_take_turns_are_told_so() -> None:
+def test_devices_that_take_turns_have_a_text() -> None:
     events = [kernel("k", 100 * n, 98, device=n % 2) for n in range(10)]
     text = finding(detect(context(one_step(events)))).note().text
     assert "GPU 0 and 1" in text

@@ -44,12 +44,12 @@ def test_kernels_that_take_the_time_of_starting_them_are_not() -> None:
     assert detect(context(one_step(tiny))) is None
 
 
-def test_kernels_nobody_knows_and_small_parts_of_a_step_are_not() -> None:
+def test_unknown_kernels_and_small_parts_of_a_step_are_not_reported() -> None:
     assert detect(context(one_step(scene("nobody_knows_this", occupancy=10), length=2000))) is None
     assert detect(context(one_step(scene(occupancy=10, blocks=0.25), length=20_000))) is None
 
 
-def test_inference_is_told_of_more_than_larger_batches() -> None:
+def test_inference_is_advised_more_than_larger_batches() -> None:
     events = scene(occupancy=10, blocks=0.25)
     inference = finding(detect(context(one_step(events, length=2000))))
     assert "latency" in inference.text

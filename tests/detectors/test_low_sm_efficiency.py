@@ -26,7 +26,7 @@ def test_small_launches_are_advised() -> None:
     assert (advice.spot.start_ns, advice.spot.end_ns) == (100_000, 400_000)
 
 
-def test_inference_is_told_of_more_than_larger_batches() -> None:
+def test_inference_is_advised_more_than_larger_batches() -> None:
     inference = finding(detect(context(one_step(SCENE))))
     assert inference.variant == "inference"
     training = [*SCENE, op("autograd::engine::evaluate_function: AddBackward0", 50, 5)]
@@ -61,6 +61,6 @@ def test_kernels_that_run_together_fill_together() -> None:
     assert detect(context(one_step(events))) is None
 
 
-def test_without_the_number_of_blocks_nothing_is_said() -> None:
+def test_without_the_number_of_blocks_there_is_no_finding() -> None:
     events = [kernel("a", 0, 300, blocks=0.1), kernel("b", 300, 100)]
     assert detect(context(one_step(events))) is None

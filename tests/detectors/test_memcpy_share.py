@@ -42,7 +42,7 @@ def test_what_to_do_depends_on_where_the_copies_go(name: str, variant: str, word
     assert ("pinned" in advice.note().text) is (variant == "upload")
 
 
-def test_only_a_program_that_loads_batches_is_told_of_its_loader() -> None:
+def test_only_a_program_that_loads_batches_gets_advice_about_its_loader() -> None:
     loads = op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 500, 50)
     batches = finding(detect(context(one_step([memcpy(0, 400), loads]))))
     assert batches.variant == "batches"

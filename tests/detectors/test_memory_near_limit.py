@@ -49,7 +49,7 @@ def test_the_peak_is_that_of_the_memory_view() -> None:
     assert peak_ns == peaks["peak_us"][0] * 1000 + trace.meta.start_ns == 4_000
 
 
-def test_inference_is_not_told_to_checkpoint_gradients() -> None:
+def test_inference_is_not_advised_to_checkpoint_gradients() -> None:
     events = [kernel("k", 0, 10), memory(1, 10, address=1, allocated=950)]
     inference = finding(detect(context(one_step(events, deviceProperties=GPUS))))
     assert "checkpointing" not in inference.text
@@ -59,10 +59,10 @@ def test_inference_is_not_told_to_checkpoint_gradients() -> None:
 
 
 def test_below_the_threshold_host_memory_and_unknown_capacity_are_not() -> None:
-    def quiet(*events: dict[str, object], gpus: list[dict[str, object]]) -> bool:
+    def is_fine(*events: dict[str, object], gpus: list[dict[str, object]]) -> bool:
         return detect(context(one_step(list(events), deviceProperties=gpus))) is None
 
-    assert quiet(memory(1, 10, address=1, allocated=900), gpus=GPUS)
-    assert quiet(memory(1, 10, address=1, device_type=0, allocated=10**12), gpus=GPUS)
-    assert quiet(memory(1, 10, address=1, allocated=10**12, device=5), gpus=GPUS)
-    assert quiet(memory(1, 10, address=1), gpus=GPUS)
+    assert is_fine(memory(1, 10, address=1, allocated=900), gpus=GPUS)
+    assert is_fine(memory(1, 10, address=1, device_type=0, allocated=10**12), gpus=GPUS)
+    assert is_fine(memory(1, 10, address=1, allocated=10**12, device=5), gpus=GPUS)
+    assert is_fine(memory(1, 10, address=1), gpus=GPUS)

@@ -57,8 +57,8 @@ def test_a_third_of_the_time_of_products_in_tf32_is_saved() -> None:
 
 @pytest.mark.parametrize(("dur", "speaks"), [(100, False), (110, True)])
 def test_the_threshold(dur: float, speaks: bool) -> None:
-    found = detect(context(scene((TF32, dur), (ELEMENTWISE, 400))))
-    assert (found is not None) is speaks
+    result = detect(context(scene((TF32, dur), (ELEMENTWISE, 400))))
+    assert (result is not None) is speaks
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_other_programs_are_left_alone(parts: tuple[tuple[str, float], ...]) -> 
     assert detect(context(scene(*parts))) is None
 
 
-def test_a_kernel_whose_name_tells_no_type_is_judged_by_its_inputs() -> None:
+def test_a_kernel_without_a_type_in_its_name_is_classified_by_its_inputs() -> None:
     name = "cutlass_tensorop_gemm"
-    found = detect(context(scene((TF32, 300), (name, 300), types="c10::BFloat16")))
-    assert found is None or found.measured == pytest.approx(50)
+    result = detect(context(scene((TF32, 300), (name, 300), types="c10::BFloat16")))
+    assert result is None or result.measured == pytest.approx(50)
 
 
 def test_products_that_memory_limits_do_not_count() -> None:

@@ -28,7 +28,7 @@ def test_what_repeats_is_proposed() -> None:
     assert advice.gain_us is None
 
 
-def test_with_steps_with_a_key_node_and_without_repetition_nothing_is_said() -> None:
+def test_with_steps_a_key_node_or_without_repetition_there_is_no_finding() -> None:
     assert detect(context(trace([step(1, 0, 900), *repeated(8)]))) is None
     assert detect(context(split_iterations(trace(repeated(8)), "name:model::forward"))) is None
     assert detect(context(trace([op("aten::mm", 0, 10)]))) is None

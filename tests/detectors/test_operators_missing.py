@@ -7,7 +7,7 @@ from tests.helpers.traces import kernel, op
 from torch_tb_profiler.detectors.operators_missing import detect
 
 
-def test_kernels_and_calls_alone_tell_no_layer() -> None:
+def test_kernels_and_calls_alone_have_no_layer() -> None:
     events = [*launched("k", 10, 10, 1), *launched("j", 30, 20, 2)]
     advice = finding(detect(context(one_step(events))))
     assert advice.measured == 100

@@ -57,6 +57,6 @@ def test_gaps_in_which_other_work_runs_are_no_gain() -> None:
     assert advice.gain_us is None
 
 
-def test_without_launches_nothing_is_said() -> None:
+def test_without_launches_there_is_no_finding() -> None:
     events = [event for event in scene(ELEMENTWISE, 101) if event["cat"] != "cuda_runtime"]
     assert detect(context(one_step(events, length=3000))) is None

@@ -28,7 +28,7 @@ def test_the_gain_is_the_idle_time_in_the_calls() -> None:
     assert advice.spot is not None
 
 
-def test_a_single_copy_is_spoken_of_as_one() -> None:
+def test_a_single_copy_has_a_text_in_the_singular() -> None:
     events = [*copy(0, 40, 1), *launched("k", 200, 500, 3)]
     note = finding(detect(context(one_step(events)))).note()
     assert "because a copy to the GPU blocks the host, in cudaMemcpyAsync" in note.text

@@ -14,7 +14,7 @@ def overhead(at: float, dur: float, name: str = "Activity Buffer Request") -> Ev
     return slice_event("overhead", name, at, dur, pid="-1", tid="0")
 
 
-def test_it_can_gain_nothing_but_is_told() -> None:
+def test_it_has_no_gain_but_is_reported() -> None:
     events = [
         call("cudaLaunchKernel", 10, 600, corr=1),
         kernel("k", 620, 300, corr=1),
@@ -27,7 +27,7 @@ def test_it_can_gain_nothing_but_is_told() -> None:
     assert advice.spot is not None
 
 
-def test_beside_a_busy_device_and_without_devices_it_is_not() -> None:
+def test_with_a_busy_device_or_without_devices_there_is_no_finding() -> None:
     assert detect(context(one_step([*launched("k", 10, 900, 1), overhead(50, 500)]))) is None
     assert detect(context(one_step([overhead(50, 500)]))) is None
 

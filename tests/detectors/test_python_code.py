@@ -50,7 +50,7 @@ def test_without_frames_it_is_not_recorded_what_the_host_does() -> None:
     assert "with_stack=True" in advice.note().text
 
 
-def test_without_launches_neither_speaks() -> None:
+def test_without_launches_neither_is_reported() -> None:
     events = [event for event in (*BEFORE, *AFTER) if event["cat"] != "cuda_runtime"]
     seen = context(one_step([*events], length=9100))
     assert detect(seen) is None

@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.model import Trace
 Settings = dict[str, Any]
 
 
-def told(events: list[Event], settings: Settings, **header: Any) -> Trace:
+def traced(events: list[Event], settings: Settings, **header: Any) -> Trace:
     return one_step(events, program_settings=settings, **header)
 
 
@@ -44,7 +44,7 @@ def kernels(busy_us: float) -> list[Event]:
     "variable", ["CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL"]
 )
 def test_launches_that_wait_while_devices_idle(variable: str) -> None:
-    advice = finding(launch_blocking.detect(context(told(kernels(600), env(**{variable: "1"})))))
+    advice = finding(launch_blocking.detect(context(traced(kernels(600), env(**{variable: "1"})))))
     assert advice.measured == pytest.approx(40)
     assert advice.gain_us is None
     assert variable in advice.note().text
@@ -62,17 +62,17 @@ def test_launches_that_wait_while_devices_idle(variable: str) -> None:
     ],
 )
 def test_launches_that_do_not_matter(busy_us: float, settings: Settings) -> None:
-    assert launch_blocking.detect(context(told(kernels(busy_us), settings))) is None
+    assert launch_blocking.detect(context(traced(kernels(busy_us), settings))) is None
 
 
 def test_memory_without_a_cache() -> None:
     on = env(PYTORCH_NO_CUDA_MEMORY_CACHING="1")
     busy = [*kernels(600), call("cudaMalloc", 320, 30), call("cudaFree", 370, 20)]
-    advice = finding(uncached_memory.detect(context(told(busy, on))))
+    advice = finding(uncached_memory.detect(context(traced(busy, on))))
     assert advice.measured == pytest.approx(5)
     little = [*kernels(600), call("cudaMalloc", 320, 8)]
-    assert uncached_memory.detect(context(told(little, on))) is None
-    assert uncached_memory.detect(context(told(busy, env()))) is None
+    assert uncached_memory.detect(context(traced(little, on))) is None
+    assert uncached_memory.detect(context(traced(busy, env()))) is None
 
 
 def held(operator: str, dur: float) -> list[Event]:
@@ -89,7 +89,7 @@ ON: Settings = {"deterministic_algorithms": True}
 
 @pytest.mark.parametrize("operator", ["aten::scatter_add_", "aten::cudnn_convolution"])
 def test_operators_that_are_held_to_determinism(operator: str) -> None:
-    advice = finding(deterministic_algorithms.detect(context(told(held(operator, 300), ON))))
+    advice = finding(deterministic_algorithms.detect(context(traced(held(operator, 300), ON))))
     assert advice.measured == pytest.approx(75)
     assert [row["operator"] for row in advice.rows] == [operator]
 
@@ -105,12 +105,12 @@ def test_operators_that_are_held_to_determinism(operator: str) -> None:
     ],
 )
 def test_determinism_that_does_not_matter(operator: str, dur: float, settings: Settings) -> None:
-    assert deterministic_algorithms.detect(context(told(held(operator, dur), settings))) is None
+    assert deterministic_algorithms.detect(context(traced(held(operator, dur), settings))) is None
 
 
 def test_determinism_of_cudnn_alone_is_about_convolutions() -> None:
     events = held("aten::cudnn_convolution", 300)
-    seen = context(told(events, {"deterministic_algorithms": False, "cudnn_deterministic": True}))
+    seen = context(traced(events, {"deterministic_algorithms": False, "cudnn_deterministic": True}))
     assert "cudnn.deterministic" in finding(deterministic_algorithms.detect(seen)).note().text
 
 
@@ -123,7 +123,7 @@ UNFUSED: Settings = {"optimizer": "AdamW", "optimizer_fused": False, "optimizer_
 
 
 def test_an_optimizer_that_loops_on_the_host() -> None:
-    advice = finding(optimizer_loop.detect(context(told(stepping(200), UNFUSED))))
+    advice = finding(optimizer_loop.detect(context(traced(stepping(200), UNFUSED))))
     assert advice.measured == pytest.approx(20)
     assert "AdamW(…, fused=True)" in advice.note().text
 
@@ -138,11 +138,11 @@ def test_an_optimizer_that_loops_on_the_host() -> None:
     ],
 )
 def test_optimizers_that_do_not_matter(dur: float, settings: Settings) -> None:
-    assert optimizer_loop.detect(context(told(stepping(dur), settings))) is None
+    assert optimizer_loop.detect(context(traced(stepping(dur), settings))) is None
 
 
-def test_of_devices_another_finding_tells() -> None:
-    assert optimizer_loop.detect(context(told([*stepping(200), *kernels(10)], UNFUSED))) is None
+def test_with_devices_another_finding_is_responsible() -> None:
+    assert optimizer_loop.detect(context(traced([*stepping(200), *kernels(10)], UNFUSED))) is None
 
 
 def ddp(**options: Any) -> Settings:
@@ -162,13 +162,13 @@ BOTH = ddp(find_unused_parameters=True, gradient_as_bucket_view=False, static_gr
 
 
 @pytest.mark.parametrize(
-    ("search_us", "copy_us", "said"),
+    ("search_us", "copy_us", "text"),
     [(50, 20, "static_graph=True"), (5, 20, "gradient_as_bucket_view=True")],
 )
-def test_options_of_ddp_that_cost(search_us: float, copy_us: float, said: str) -> None:
-    advice = finding(ddp_options.detect(context(told(reducing(search_us, copy_us), BOTH))))
+def test_options_of_ddp_that_cost(search_us: float, copy_us: float, text: str) -> None:
+    advice = finding(ddp_options.detect(context(traced(reducing(search_us, copy_us), BOTH))))
     assert advice.measured == pytest.approx(max(search_us, copy_us) / 10)
-    assert said in advice.note().text
+    assert text in advice.note().text
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_options_of_ddp_that_cost(search_us: float, copy_us: float, said: str) -
     ],
 )
 def test_options_of_ddp_that_do_not(settings: Settings) -> None:
-    assert ddp_options.detect(context(told(reducing(50, 50), settings))) is None
-    assert ddp_options.detect(context(told(reducing(5, 5), BOTH))) is None
+    assert ddp_options.detect(context(traced(reducing(50, 50), settings))) is None
+    assert ddp_options.detect(context(traced(reducing(5, 5), BOTH))) is None
 
 
 WORK = [op("aten::mm", 10, 800)]
@@ -194,7 +194,7 @@ def threads(cores: int, **variables: str) -> Settings:
 
 def test_one_thread_of_many_cores() -> None:
     one = threads(8, OMP_NUM_THREADS="1", LOCAL_WORLD_SIZE="2")
-    advice = finding(single_thread.detect(context(told(WORK, one))))
+    advice = finding(single_thread.detect(context(traced(WORK, one))))
     assert advice.measured == pytest.approx(80)
     assert "each process could have 4 cores" in advice.note().text
 
@@ -212,10 +212,10 @@ def test_one_thread_of_many_cores() -> None:
     ],
 )
 def test_one_thread_that_does_not_matter(events: list[Event], settings: Settings) -> None:
-    assert single_thread.detect(context(told(events, settings))) is None
+    assert single_thread.detect(context(traced(events, settings))) is None
 
 
-def test_without_settings_it_is_said_how_to_record_them() -> None:
-    rows = run_detectors(told(kernels(600), {}), Selection()).checks.frame.to_dicts()
+def test_without_settings_the_reason_names_how_to_record_them() -> None:
+    rows = run_detectors(traced(kernels(600), {}), Selection()).checks.frame.to_dicts()
     (row,) = (row for row in rows if row["code"] == "launch_blocking")
     assert "torch-tb-profiler record" in row["reason"]

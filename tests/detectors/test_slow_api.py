@@ -23,7 +23,7 @@ def node(ts: float, *, checked: bool, check_us: float = 30) -> list[Event]:
     ]
 
 
-def test_anomaly_detection_is_told_by_its_checks() -> None:
+def test_anomaly_detection_is_detected_by_its_checks() -> None:
     events = [*node(0, checked=True), *node(200, checked=True), *node(400, checked=False)]
     advice = finding(detect(context(one_step(events))))
     assert advice.variant == "anomaly"
@@ -51,13 +51,13 @@ def test_gradients_compared_with_numerical_ones() -> None:
 
 
 @pytest.mark.parametrize(("count", "speaks"), [(10, False), (11, True)])
-def test_ranges_are_told_by_their_number(count: int, speaks: bool) -> None:
+def test_ranges_are_reported_by_their_number(count: int, speaks: bool) -> None:
     events: list[Event] = [annotation("part", 10 + 40 * n, 3) for n in range(count)]
-    found = detect(context(one_step(events)))
-    assert (found is not None) is speaks
-    if found is not None:
-        assert finding(found).variant == "ranges"
-        assert found.gain_us is None
+    result = detect(context(one_step(events)))
+    assert (result is not None) is speaks
+    if result is not None:
+        assert finding(result).variant == "ranges"
+        assert result.gain_us is None
 
 
 def test_ranges_cost_nothing_where_the_host_is_early() -> None:

@@ -49,7 +49,7 @@ def test_a_slow_gpu_is_named() -> None:
     }
 
 
-def test_what_is_slow_tells_the_clock_from_the_memory() -> None:
+def test_slow_kernels_distinguish_clock_and_memory() -> None:
     assert finding(detect_across_workers(run(worker(1.2, 1.01)))).variant == "compute"
     assert finding(detect_across_workers(run(worker(1.01, 1.5)))).variant == "memory"
 
@@ -71,9 +71,9 @@ def test_other_work_other_models_and_two_workers_are_not_compared() -> None:
     assert detect_across_workers(run(worker(1.1, 1.1), count=1)) is None
 
 
-def test_kernels_beside_communication_do_not_count() -> None:
-    beside = kernel(NCCL, 0, 1700, stream=20)
-    assert detect_across_workers(run(worker(1.1, 1.1, beside))) is None
+def test_kernels_concurrent_with_communication_do_not_count() -> None:
+    communication = kernel(NCCL, 0, 1700, stream=20)
+    assert detect_across_workers(run(worker(1.1, 1.1, communication))) is None
 
 
 def test_clocks_are_quoted_where_all_workers_recorded_them() -> None:

@@ -25,8 +25,8 @@ def scene(
     """Calls of 20 µs, one every 30, in a step of 10 ms."""
     given = {} if elements is None else {"Input Dims": [[elements]], **SIZED}
     events = [annotation(name, 30 * at, 20, tid=2, **given) for at in range(count)]
-    beside = [BACKWARD] if is_training else []
-    return context(one_step([*events, *more, *beside], length=10_000))
+    backward = [BACKWARD] if is_training else []
+    return context(one_step([*events, *more, *backward], length=10_000))
 
 
 def test_the_gain_is_their_time_less_that_of_all_their_bytes() -> None:
@@ -44,7 +44,7 @@ def test_the_gain_is_their_time_less_that_of_all_their_bytes() -> None:
     assert "120 small collectives gloo:all_reduce, with a median of 400 B and 20.0 µs" in text
 
 
-def test_it_is_told_with_nothing_else_on_the_same_time() -> None:
+def test_no_other_finding_is_about_the_same_time() -> None:
     large = annotation("gloo:all_reduce", 9000, 100, tid=2, **{"Input Dims": [[100_000]], **SIZED})
     of = scene(120, large)
     codes = list(notes_of(of.trace))
@@ -64,5 +64,5 @@ def test_it_is_told_with_nothing_else_on_the_same_time() -> None:
         scene(120, kernel("gemm", 0, 9000)),  # beside computation
     ],
 )
-def test_otherwise_nothing_is_said(of: Context) -> None:
+def test_otherwise_there_is_no_finding(of: Context) -> None:
     assert detect(of) is None

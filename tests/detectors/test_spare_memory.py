@@ -52,6 +52,6 @@ def test_where_data_is_what_is_missing_larger_batches_bring_nothing() -> None:
     assert detect(context(one_step(events, deviceProperties=[device(memory=1000)]))) is None
 
 
-def test_without_memory_nothing_is_told() -> None:
+def test_without_memory_there_is_no_finding() -> None:
     events = launched("k", 500, 20, 1)
     assert detect(context(one_step(events, deviceProperties=[device()]))) is None

@@ -27,7 +27,7 @@ def test_the_last_to_arrive_is_named_with_the_delay() -> None:
 
 
 @pytest.mark.parametrize("issue", ["truncated", "gzip_truncated", "gzip_corrupt"])
-def test_a_recording_that_was_cut_short_accuses_nobody(issue: str) -> None:
+def test_a_recording_that_was_cut_short_names_no_straggler(issue: str) -> None:
     """w1 would be named; a dropped event alone does not make half a recording."""
     contexts = run(300, 100, 150)
     contexts["w1"].trace.quality.add("event_dropped")
@@ -85,15 +85,15 @@ def test_workers_that_wait_for_each_other_in_turns_are_none(second: float, speak
     calls = {"w0": ((400, 240), (900, 10)), "w1": ((400, 10), (900, 10 + second))}
     contexts = {
         name: context(
-            one_step([annotation("gloo:all_reduce", end - dur, dur) for end, dur in made])
+            one_step([annotation("gloo:all_reduce", end - dur, dur) for end, dur in spans])
         )
-        for name, made in calls.items()
+        for name, spans in calls.items()
     }
-    found = detect_across_workers(contexts)
-    assert (found is not None and found.values["worker"] == "w1") is speaks
+    result = detect_across_workers(contexts)
+    assert (result is not None and result.values["worker"] == "w1") is speaks
 
 
-def test_waits_in_receives_accuse_nobody() -> None:
+def test_waits_in_receives_name_no_straggler() -> None:
     """A stage of a pipeline waits for the one before it in every receive."""
     stages = {
         "w0": [annotation("gloo:send 0->1", 400, 20)],
@@ -111,7 +111,7 @@ def test_collectives_outside_the_steps_are_no_delay_of_a_step() -> None:
     assert detect_across_workers(contexts) is None
 
 
-def test_ranges_that_only_enqueue_tell_of_nobody() -> None:
+def test_ranges_that_only_enqueue_name_no_straggler() -> None:
     contexts = {
         name: context(one_step([annotation("nccl:all_reduce", 500 - dur, dur)]))
         for name, dur in {"w0": 300, "w1": 100}.items()

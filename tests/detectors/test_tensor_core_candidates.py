@@ -105,7 +105,7 @@ def test_the_reason_follows_from_types_and_shapes(
     assert expected in classify_unused(shapes, types, architecture).text
 
 
-def test_where_tf32_is_recorded_as_allowed_nobody_is_told_to_allow_it() -> None:
+def test_if_tf32_is_recorded_as_allowed_it_is_not_advised() -> None:
     architecture = gpus.architecture("NVIDIA A100-SXM4-80GB", 8, 0)
     given = ("[[64, 64], [64, 64]]", "['float', 'float']", architecture)
     assert classify_unused(*given).cause == "tf32"

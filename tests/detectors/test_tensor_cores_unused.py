@@ -65,7 +65,7 @@ def test_used_unknown_or_absent_tensor_cores_are_not(
     assert detect(context(one_step(scene(matrix_kernel), deviceProperties=[gpu]))) is None
 
 
-def test_without_an_eligible_operator_nothing_is_said() -> None:
+def test_without_an_eligible_operator_there_is_no_finding() -> None:
     events = [op("aten::add", 0, 50), *launched(ELEMENTWISE, 20, 40, 2)]
     assert detect(context(one_step(events, deviceProperties=[device()]))) is None
     assert detect(context(one_step(scene(GEMM)))) is None

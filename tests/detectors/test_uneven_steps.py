@@ -197,11 +197,11 @@ def test_steady_samples_are_not(samples: Path) -> None:
             assert detect(context(load(path))) is None
 
 
-def test_steps_too_short_to_tell_are_not_called_uneven() -> None:
+def test_very_short_steps_are_not_called_uneven() -> None:
     """Python alone takes as long, in a run that a recorder timed."""
-    for length_us, is_told in ((20, False), (200, True)):
+    for length_us, is_reported in ((20, False), (200, True)):
         steps = [step(n, n * 1000, length_us * (5 if n == 6 else 1)) for n in range(1, 8)]
         recorded = replace(trace(steps), side={"timed_steps": timed(1, 0, 7)})
-        found = detect(Context(recorded, Selection()))
-        assert (found is not None) == is_told
-    assert "1 step is excluded: warm-up" in found.note().text  # type: ignore[union-attr]
+        result = detect(Context(recorded, Selection()))
+        assert (result is not None) == is_reported
+    assert "1 step is excluded: warm-up" in result.note().text  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ COPY = (
 )
 CAT = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64, 64>"
 REDUCE = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>"
-HAND_MADE = (
+HANDWRITTEN = (
     "void vllm::act_and_mul_kernel<c10::BFloat16, &(vllm::silu_kernel<c10::BFloat16>), true>"
 )
 
@@ -64,7 +64,7 @@ def test_reductions_are_passes_over_memory_too() -> None:
     assert advice.measured == pytest.approx(160 / 220 * 100)
 
 
-def test_parts_of_a_run_that_are_told_elsewhere_are_not_told_twice() -> None:
+def test_kernels_of_other_findings_do_not_count_twice() -> None:
     built = one_step(scene((ELEMENTWISE, 50), (SOFTMAX, 50), (GEMM, 10)), length=220)
     saved = dict(zip(built.device_work["dur_ns"], fusion_savings(built, 0.5), strict=True))
     assert saved == {50_000: 0.5, 10_000: 0}
@@ -86,7 +86,7 @@ def test_the_optimizer_has_a_finding_of_its_own() -> None:
     assert detect(context(one_step(events, length=320))) is None
 
 
-@pytest.mark.parametrize("name", [GEMM, HAND_MADE, "triton_poi_fused_add_mul_0", "my_kernel"])
+@pytest.mark.parametrize("name", [GEMM, HANDWRITTEN, "triton_poi_fused_add_mul_0", "my_kernel"])
 def test_products_and_fused_kernels_are_not(name: str) -> None:
     events = scene((name, 60), (name, 60), (ELEMENTWISE, 50))
     assert detect(context(one_step(events, length=320))) is None

@@ -45,7 +45,7 @@ def test_calls_that_take_longer_than_larger_ones_waited() -> None:
     ]
 
 
-def test_it_speaks_instead_of_the_amount_of_data() -> None:
+def test_it_supersedes_the_findings_about_the_amount_of_data() -> None:
     of = scene((200, 100), (20, 1000), (100, 1000), (30, 2000))
     notes = notes_of(of.trace)
     assert next(iter(notes)) == "waiting_ranks"
@@ -68,7 +68,7 @@ def test_calls_that_last_as_long_as_their_size_wants_do_not_wait() -> None:
         scene((200, 100), (20, 100), (100, 100), name="nccl:all_reduce"),  # only enqueued
     ],
 )
-def test_where_it_cannot_be_told_nothing_is_said(of: Context) -> None:
+def test_without_enough_data_there_is_no_finding(of: Context) -> None:
     assert detect(of) is None
 
 
@@ -83,8 +83,8 @@ def test_kernels_that_others_slow_down_do_not_wait() -> None:
         ]
     alone = finding(detect(context(one_step(events))))
     assert alone.measured == pytest.approx(56.0)
-    beside = [kernel("gemm", 0, 300), kernel("gemm", 500, 300)]
-    assert detect(context(one_step([*events, *beside]))) is None
+    computing = [kernel("gemm", 0, 300), kernel("gemm", 500, 300)]
+    assert detect(context(one_step([*events, *computing]))) is None
 
 
 @pytest.mark.parametrize(("groups", "speaks"), [(("0", "1"), False), (("0", "0"), True)])

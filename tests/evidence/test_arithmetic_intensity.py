@@ -53,7 +53,7 @@ def test_operations_over_bytes(operator: str, shapes: str, types: str, expected:
         ("[", "["),
     ],
 )
-def test_shapes_that_do_not_tell(shapes: str | None, types: str | None) -> None:
+def test_unknown_shapes(shapes: str | None, types: str | None) -> None:
     assert flop_per_byte("aten::mm", shapes, types) is None
 
 

@@ -13,7 +13,7 @@ from torch_tb_profiler.evidence.context import Context
 
 
 def run(
-    *calls: tuple[int, ...], beside: tuple[Event, ...] = (), name: str = "gloo:all_reduce"
+    *calls: tuple[int, ...], computing: tuple[Event, ...] = (), name: str = "gloo:all_reduce"
 ) -> dict[str, Context]:
     """Per worker its durations of the same collectives, the n-th of which ends at 200 n µs."""
     contexts = {}
@@ -21,7 +21,7 @@ def run(
         events = [
             annotation(name, 200 * at - dur, dur, tid=2) for at, dur in enumerate(durations, 1)
         ]
-        contexts[f"w{number}"] = context(one_step([*events, *beside]))
+        contexts[f"w{number}"] = context(one_step([*events, *computing]))
     return contexts
 
 
@@ -49,11 +49,11 @@ def test_where_one_is_always_late_the_straggler_supersedes_it() -> None:
 
 def test_waits_that_computation_hides_are_none() -> None:
     busy = (kernel("gemm", 0, 900),)
-    assert detect_across_workers(run(*IN_TURN, beside=busy)) is None
+    assert detect_across_workers(run(*IN_TURN, computing=busy)) is None
 
 
 @pytest.mark.parametrize("name", ["gloo:recv 0<-1", "nccl:all_reduce"])
-def test_schedules_and_what_only_enqueues_tell_of_no_wait(name: str) -> None:
+def test_schedules_and_calls_that_only_enqueue_have_no_wait(name: str) -> None:
     assert detect_across_workers(run(*IN_TURN, name=name)) is None
 
 

@@ -19,7 +19,7 @@ from torch_tb_profiler.evidence.context import Context
         ("AMD Instinct MI300X", {"hip_runtime_version": 70226015}, "CDNA 3"),
     ],
 )
-def test_a_compute_capability_speaks_only_of_nvidia(
+def test_a_compute_capability_counts_only_for_nvidia(
     name: str, header: dict[str, Any], expected: str | None
 ) -> None:
     """Some ROCm containers leave the name empty; 9.0 is their gfx90a."""

@@ -52,7 +52,7 @@ def test_a_whole_or_harmlessly_repaired_file_has_no_damage(text: str) -> None:
     assert all(not note.code.startswith("damaged") for note in advice_on(text))
 
 
-def test_false_times_are_told_with_how_many() -> None:
+def test_wrong_times_are_reported_with_their_number() -> None:
     (note,) = (
         note
         for note in advice_on(WHOLE.replace('"dur":10', '"dur":-5'))
@@ -97,5 +97,5 @@ def test_a_run_with_a_rank_left_out_says_so_first(samples: Path) -> None:
     assert view.notes[0] == left_out
     first = next(note for note in view.notes if note.kind == "advice")
     assert first.code == "incomplete_run"
-    assert "2 of 4 ranks are here" in first.text
+    assert "2 of 4 ranks are loaded" in first.text
     assert "Worker rank2 is left out: broken." in first.text

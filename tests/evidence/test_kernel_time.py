@@ -33,7 +33,7 @@ def test_time_of_kernels_that_run_together_counts_once_and_inside_the_steps() ->
     assert longest_kernel(of, of.kernels.head(0)) is None
 
 
-def test_what_is_told_of_a_gain() -> None:
+def test_gains_of_shorter_kernels() -> None:
     waiting = context(one_step(awaited(OVERLAPPING, 60)))
     saved = np.array([0, 50_000])
     assert estimate_gain(waiting, "unfused_kernels", waiting.kernels, saved) == (50, None, "")

@@ -48,14 +48,14 @@ def test_each_rule_stands_once_with_its_outcome() -> None:
     assert shown == sorted(shown, key=[ISSUE, INCONCLUSIVE, PASSED].index)
 
 
-def test_without_a_step_nothing_can_be_told() -> None:
+def test_without_a_step_all_checks_are_inconclusive() -> None:
     assert {row["outcome"] for row in outcomes(trace([])).values()} == {INCONCLUSIVE}
     assert {row["reason"] for row in outcomes(trace([step(1, 0, 0)])).values()} == {
         "The selection contains no step time."
     }
 
 
-def test_a_finding_that_is_told_with_another_is_found() -> None:
+def test_a_finding_listed_with_another_is_an_issue() -> None:
     evidence = {
         "title": "Data loading",
         "measured": 1234.5,
@@ -71,7 +71,7 @@ def test_a_finding_that_is_told_with_another_is_found() -> None:
     assert table.frame["measured"].to_list() == [None, "1,234 %"]
 
 
-def test_what_was_found_was_possible_whatever_the_needs_say() -> None:
+def test_an_issue_counts_even_if_a_need_is_not_met() -> None:
     notes = [Note("advice", "straggler", "warning", "", {"measured": 3.0})]
     table = checks_table(["straggler", "uneven_steps"], notes, lambda _: "Unknown.")
     assert table.frame["outcome"].to_list() == [ISSUE, INCONCLUSIVE]
@@ -89,7 +89,7 @@ RICH: list[Event] = [
     kernel("k", 10, 10, device=1),
     annotation("Optimizer.step#SGD.step", 60, 20),
 ]
-TOLD_TOGETHER = (
+MET_TOGETHER = (
     "blocks_per_sm",
     "kernel_operators",
     "launches",
@@ -100,7 +100,7 @@ TOLD_TOGETHER = (
 )
 
 
-@pytest.mark.parametrize("name", TOLD_TOGETHER)
+@pytest.mark.parametrize("name", MET_TOGETHER)
 def test_a_need_is_met_where_it_is_recorded_and_only_there(name: str) -> None:
     rich = one_step(RICH, deviceProperties=[device(0), device(1)])
     assert NEEDS[name].is_met(context(rich))
@@ -121,7 +121,7 @@ def test_needs_of_host_work_and_steps() -> None:
     assert unmet_need(on_device, ("device_work", "host", "launches")) == NEEDS["host"].missing
 
 
-def test_gpu_memory_is_told_where_the_gpu_has_a_size() -> None:
+def test_gpu_memory_needs_the_size_of_the_gpu() -> None:
     memory = {
         "ph": "i",
         "cat": "cpu_instant_event",

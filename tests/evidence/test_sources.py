@@ -133,11 +133,11 @@ def test_copies_lead_to_the_operator_that_copied_longest(
     detect: Callable[[Context], Finding | None], copying: float
 ) -> None:
     """One long copy outweighs two short ones."""
-    made = copies(("aten::to", 10, 20), ("aten::to", 50, 20), ("aten::_pack;1", 100, 60))
-    for event in made:
+    copy_events = copies(("aten::to", 10, 20), ("aten::to", 50, 20), ("aten::_pack;1", 100, 60))
+    for event in copy_events:
         if event["name"] == COPY:
             event["dur"] *= copying  # the rest of the call finds the device idle
-    of = one_step([*made, *launched("k", 200, 100, 9)])
+    of = one_step([*copy_events, *launched("k", 200, 100, 9)])
     rows = led_to(detect(context(of)), of)
     assert rows.select("name", "calls").rows() == [("aten::_pack;1", 1)]
 

@@ -55,21 +55,21 @@ def in_rows(kernels: list[Kernel]) -> list[int]:
 def between_products(names: list[str]) -> set[int]:
     """Places that stand between two batched products with a softmax, and nothing else."""
     products = [i for i, name in enumerate(names) if name == "aten::bmm"]
-    found: set[int] = set()
+    attention_rows: set[int] = set()
     for first, second in pairwise(products):
         inside = names[first + 1 : second]
         if "aten::_softmax" in inside and not {"aten::mm", "aten::topk"} & set(inside):
-            found |= set(range(first + 1, second))
-    return found
+            attention_rows |= set(range(first + 1, second))
+    return attention_rows
 
 
 @given(KERNELS)
 def test_attention_is_what_stands_between_two_batched_products(kernels: list[Kernel]) -> None:
     select_kernels = eager_attention(trace(built(kernels))).tolist()
     expected = {
-        numbers[place]
+        numbers[row]
         for numbers in streams(kernels)
-        for place in between_products([kernels[number][0] for number in numbers])
+        for row in between_products([kernels[number][0] for number in numbers])
     }
     assert {
         number for number, is_in in zip(in_rows(kernels), select_kernels, strict=True) if is_in

@@ -32,14 +32,14 @@ def test_an_unknown_code_is_an_error() -> None:
         entry("no_such_advice")
 
 
-def test_no_text_speaks_of_1_in_the_plural() -> None:
+def test_no_text_uses_1_with_a_plural() -> None:
     """A count in front of its word needs a text of its own for 1, ``one``."""
     for known in entries().values():
         for text in known.texts.values():
             assert "one" in known.texts or not re.search(r"\{calls\} [a-z]", text), known.code
 
 
-def test_recordings_of_others_are_told_no_options_of_torch_profiler() -> None:
+def test_texts_for_other_recorders_name_no_options_of_torch_profiler() -> None:
     words = ("record_function", "with_stack", "prof.step", "schedule(", "stacks and shapes")
     for known in entries().values():
         for variant, text in (known.texts | known.elsewhere).items():

@@ -21,6 +21,6 @@ def test_host_memories(name: str, example: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Memcpy", "", "MEMCPY_ASYNC", "Memset (Unknown)", "x" * 10**6])
-def test_names_that_tell_nothing(name: str) -> None:
+def test_names_without_a_direction(name: str) -> None:
     assert direction(name) is None
     assert host_memory(name) is None

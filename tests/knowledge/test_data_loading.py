@@ -22,8 +22,8 @@ def test_examples(kind: PipelineOperation) -> None:
 
 
 def test_published_thresholds() -> None:
-    told = data_loading()
-    assert (told.full_pct, told.empty_pct, told.empty_batches_pct) == (80, 60, 30)
+    thresholds = data_loading()
+    assert (thresholds.full_pct, thresholds.empty_pct, thresholds.empty_batches_pct) == (80, 60, 30)
 
 
 def test_any_type_is_of_some_kind() -> None:

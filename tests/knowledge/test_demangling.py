@@ -99,7 +99,7 @@ def test_depth_is_bounded_wherever_it_is_called() -> None:
 TYPES = st.recursive(
     st.sampled_from([("i", "int"), ("f", "float"), ("Pv", "void*"), ("b", "bool")]),
     lambda inner: st.tuples(st.integers(0, 999), st.lists(inner, min_size=1, max_size=3)).map(
-        lambda made: _template(*made)
+        lambda parts: _template(*parts)
     ),
     max_leaves=12,
 )
@@ -144,7 +144,7 @@ def test_the_bounds_hold_for_the_longest_names() -> None:
     assert demangled("_Z" + "1a" * demangling.MAX_CHARS).startswith("_Z")
 
 
-def test_a_name_that_was_cut_still_tells_its_identifiers() -> None:
+def test_a_truncated_name_still_has_its_identifiers() -> None:
     name = "_ZN7ck_tile6kentryILi128ENS0_13FmhaFwdKernelINS_32Block"
 
     assert demangled(name) == name

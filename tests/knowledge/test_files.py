@@ -14,7 +14,7 @@ class _Names(msgspec.Struct):
     names: dict[str, int]
 
 
-def test_a_file_that_breaks_its_schema_is_named_with_the_place() -> None:
+def test_a_file_that_breaks_its_schema_is_named_with_the_position() -> None:
     with pytest.raises(files.KnowledgeError, match=r"devices\.toml: .*int.*\$\.names"):
         files.load("devices.toml", _Names)
 

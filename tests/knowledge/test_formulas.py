@@ -57,7 +57,7 @@ def test_types_by_number_are_element_types() -> None:
     assert (scalar_type("15"), scalar_type("x")) == ("bfloat16", None)
 
 
-def test_an_operator_in_place_has_the_formula_of_the_other() -> None:
+def test_an_inplace_operator_has_the_formula_of_the_other() -> None:
     assert formula_index("aten::addmm_") == formula_index("aten::addmm") >= 0
     assert formula_index("aten::nobody_knows_this") == -1
     assert [is_inplace(name) for name in ("aten::add_", "aten::add", "aten::__and__")] == [

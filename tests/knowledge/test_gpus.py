@@ -8,16 +8,16 @@ from torch_tb_profiler.knowledge import gpus
 
 
 @pytest.mark.parametrize("entry", gpus.gpu_file().gpus, ids=lambda entry: entry.examples[0])
-def test_a_model_is_found_by_its_examples(entry: gpus.GpuEntry) -> None:
+def test_a_model_matches_its_examples(entry: gpus.GpuEntry) -> None:
     for name in entry.examples:
-        found = gpus.specification(name)
-        assert found is not None
-        assert (found.sm_count, found.memory_bytes, found.source) == (
+        result = gpus.specification(name)
+        assert result is not None
+        assert (result.sm_count, result.memory_bytes, result.source) == (
             entry.sm_count,
             entry.memory_gib * 1024**3,
             entry.source,
         ), name
-        assert found.architecture.name == entry.architecture
+        assert result.architecture.name == entry.architecture
 
 
 def test_a_trace_agrees_with_the_table() -> None:
@@ -48,7 +48,7 @@ def test_a_name_that_holds_another_models_is_unknown(name: str) -> None:
     assert gpus.specification(name) is None
 
 
-def test_variants_of_a_model_are_told_apart() -> None:
+def test_variants_of_a_model_are_distinguished() -> None:
     """Bandwidth and memory differ between modules, cards and superchips of one name."""
     names = {
         "NVIDIA A800 80GB PCIe": 1935,
@@ -61,8 +61,8 @@ def test_variants_of_a_model_are_told_apart() -> None:
         "NVIDIA RTX PRO 6000 Blackwell Server Edition": 1597,
         "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition": 1792,
     }
-    found = {name: gpus.specification(name) for name in names}
-    assert {name: item and item.bandwidth_gb_per_s for name, item in found.items()} == names
+    result = {name: gpus.specification(name) for name in names}
+    assert {name: item and item.bandwidth_gb_per_s for name, item in result.items()} == names
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_variants_of_a_model_are_told_apart() -> None:
 def test_the_compute_capability_helps_unknown_names(
     name: str | None, major: int | None, minor: int | None, architecture: str | None
 ) -> None:
-    found = gpus.architecture(name, major, minor)
-    assert (found.name if found else None) == architecture
+    result = gpus.architecture(name, major, minor)
+    assert (result.name if result else None) == architecture
 
 
 def test_half_precision_runs_on_every_architecture_with_matrix_units() -> None:
@@ -93,6 +93,6 @@ def test_half_precision_runs_on_every_architecture_with_matrix_units() -> None:
 
 
 def test_a_turing_without_matrix_units_is_known_by_its_name() -> None:
-    found = gpus.architecture("NVIDIA GeForce GTX 1650", 7, 5)
-    assert found is not None
-    assert found.matrix_dtypes == ()
+    result = gpus.architecture("NVIDIA GeForce GTX 1650", 7, 5)
+    assert result is not None
+    assert result.matrix_dtypes == ()

@@ -28,13 +28,13 @@ def test_every_topic_has_a_guide_and_no_page_stands_twice() -> None:
 
 
 def test_pages_about_others_are_left_out() -> None:
-    told = {
+    titles = {
         name: {guide.title for guide in guides_for(recorder_named(name))} for name in recorders()
     }
-    assert "Recording with torch.profiler" in told["torch.profiler"]
-    assert "Recording with Nsight Systems" in told["Nsight Systems"]
-    assert {"torch.compile", "Mixed precision on NVIDIA GPUs"} <= told["Nsight Systems"]
-    assert not any("torch" in title for title in told["paddle.profiler"])
+    assert "Recording with torch.profiler" in titles["torch.profiler"]
+    assert "Recording with Nsight Systems" in titles["Nsight Systems"]
+    assert {"torch.compile", "Mixed precision on NVIDIA GPUs"} <= titles["Nsight Systems"]
+    assert not any("torch" in title for title in titles["paddle.profiler"])
     assert "torch.compile" in {guide.title for guide in guides_for(UNKNOWN)}
     for guide in guides():
         assert guide.recorder is None or guide.recorder in recorders()

@@ -46,5 +46,5 @@ def test_names_are_canonical() -> None:
         ("", ()),
     ],
 )
-def test_what_names_tell(kernel: str, types: tuple[str, ...]) -> None:
+def test_types_in_names(kernel: str, types: tuple[str, ...]) -> None:
     assert types_in_name(kernel) == types

@@ -41,7 +41,7 @@ def test_what_an_expert_reads(name: str, short: str) -> None:
     assert short_names([name]) == {name: short}
 
 
-def test_thousands_of_kernels_are_told_apart_by_what_a_reader_sees(
+def test_thousands_of_kernels_are_distinct_in_their_visible_names(
     names: list[str], shorts: dict[str, str]
 ) -> None:
     assert len(names) > 5000
@@ -49,7 +49,7 @@ def test_thousands_of_kernels_are_told_apart_by_what_a_reader_sees(
     assert max(map(len, shorts.values())) <= LONGEST
 
 
-def test_nearly_all_are_short_and_told_apart_in_words(
+def test_nearly_all_are_short_and_distinct_in_words(
     names: list[str], shorts: dict[str, str]
 ) -> None:
     readable = [short for short in shorts.values() if len(short) <= READABLE_CHARS]
@@ -103,7 +103,7 @@ def test_of_a_path_the_end_is_shown() -> None:
     }
 
 
-def test_what_differs_is_said() -> None:
+def test_differences_are_shown() -> None:
     lambdas = [
         "void at::native::vectorized_elementwise_kernel<4, at::native::"
         "pow_tensor_scalar_kernel_impl<float, float>(at::TensorIteratorBase&, float)::"

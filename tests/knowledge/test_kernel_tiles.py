@@ -25,5 +25,5 @@ def test_examples(name: str) -> None:
         "flash_fwd_kernel_128x64",
     ],
 )
-def test_other_names_tell_none(name: str) -> None:
+def test_other_names_have_no_tile(name: str) -> None:
     assert tile_in_name(name) is None

@@ -70,7 +70,7 @@ def test_the_predecessors_tensor_core_fragments_still_count(fragment: str) -> No
     assert kernels.classify(f"volta_fp16_{fragment}_128x128_kernel").tensor_core is True
 
 
-def test_a_name_nobody_knows_is_unknown_not_no() -> None:
+def test_an_unknown_name_is_unknown_not_no() -> None:
     assert kernels.classify("my_kernel") == kernels.UNKNOWN_KERNEL
     assert kernels.classify("") == kernels.UNKNOWN_KERNEL
 

@@ -23,12 +23,12 @@ def test_every_gpu_has_links() -> None:
 
 
 @pytest.mark.parametrize("entry", link_file().links, ids=lambda entry: entry.examples[0])
-def test_an_entry_is_found_and_has_a_source(entry: LinkEntry) -> None:
+def test_an_entry_matches_and_has_a_source(entry: LinkEntry) -> None:
     assert entry.source.startswith("https://")
     for name in entry.examples:
-        found = link_rates(name)
-        assert found is not None
-        assert (found.peer, found.source) == (entry.peer, entry.source), name
+        rates = link_rates(name)
+        assert rates is not None
+        assert (rates.peer, rates.source) == (entry.peer, entry.source), name
 
 
 @pytest.mark.parametrize(
@@ -55,5 +55,5 @@ def test_pcie_carries_what_its_specification_prints(
     ],
 )
 def test_limits_of_copies(name: str, kind: str, expected: float | None) -> None:
-    found = copy_limit(name, kind)
-    assert found == (None if expected is None else pytest.approx(expected, abs=0.01))
+    rates = copy_limit(name, kind)
+    assert rates == (None if expected is None else pytest.approx(expected, abs=0.01))

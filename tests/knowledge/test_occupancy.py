@@ -70,8 +70,8 @@ def test_what_limits(
     """``launched``: threads of a block, registers of a thread, shared memory of a block."""
     holds = multiprocessor(capability)
     assert holds is not None
-    found = block_residency(holds, *launched)
-    assert (found.blocks, found.limits) == (blocks, limits)
+    resident = block_residency(holds, *launched)
+    assert (resident.blocks, resident.limits) == (blocks, limits)
 
 
 def test_limits_as_recorded() -> None:
@@ -81,5 +81,5 @@ def test_limits_as_recorded() -> None:
     assert recorded_limits("") == ()
 
 
-def test_a_capability_nobody_knows() -> None:
+def test_an_unknown_capability() -> None:
     assert multiprocessor("99.9") is None

@@ -64,13 +64,13 @@ def test_a_rule_takes_its_examples_and_leaves_its_counter_examples(
 ) -> None:
     assert rule.examples
     for name in rule.examples:
-        found = operators.matching_rule(name)
-        assert found is not None, name
-        assert found.name == rule.name, name
+        match = operators.matching_rule(name)
+        assert match is not None, name
+        assert match.name == rule.name, name
         assert operators.tensor_core_eligible(name) is rule.tensor_core_eligible
     for name in rule.counter_examples:
-        found = operators.matching_rule(name)
-        assert found is None or found.name != rule.name, name
+        match = operators.matching_rule(name)
+        assert match is None or match.name != rule.name, name
 
 
 @pytest.mark.parametrize("name", PREDECESSOR_BACKWARD + [f"aten::{n}" for n in PREDECESSOR_ATEN])

@@ -32,9 +32,9 @@ SPARSE_FLOAT4_IS_NOT_TWICE = {"NVIDIA GB300", "NVIDIA B300 SXM6 AC"}
 
 
 def known(name: str) -> DevicePeaks:
-    found = peaks(name)
-    assert found is not None
-    return found
+    device_peaks = peaks(name)
+    assert device_peaks is not None
+    return device_peaks
 
 
 @pytest.mark.parametrize("entry", gpus.gpu_file().gpus, ids=lambda entry: entry.examples[0])
@@ -43,15 +43,15 @@ def test_every_gpu_has_peaks_of_the_types_its_matrix_units_take(entry: gpus.GpuE
         item for item in gpus.gpu_file().architectures if item.name == entry.architecture
     )
     for name in entry.examples:
-        found = known(name)
+        device_peaks = known(name)
         expected = set(architecture.matrix_dtypes) - UNTOLD.get(name, set())
-        assert set(found.matrix) == expected, name
-        assert found.bandwidth_gb_per_s == entry.bandwidth_gb_per_s
-        assert found.vector.get("float32") or name == "NVIDIA GB10"
+        assert set(device_peaks.matrix) == expected, name
+        assert device_peaks.bandwidth_gb_per_s == entry.bandwidth_gb_per_s
+        assert device_peaks.vector.get("float32") or name == "NVIDIA GB10"
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.examples[0])
-def test_an_entry_is_found_has_a_source_and_only_known_types(entry: PeakEntry) -> None:
+def test_an_entry_matches_has_a_source_and_only_known_types(entry: PeakEntry) -> None:
     for name in entry.examples:
         assert known(name).source == entry.source
     assert entry.source.startswith("https://")
@@ -138,7 +138,7 @@ def test_printed_figures_are_units_times_clock(case: tuple[str, str, str]) -> No
     assert getattr(known(name), unit)[dtype] == pytest.approx(CORES[case] / 1000, rel=0.02)
 
 
-def test_variants_are_told_apart() -> None:
+def test_variants_are_distinguished() -> None:
     """Cards against modules, and figures that are printed with sparsity."""
     rates = {
         "NVIDIA H100 80GB HBM3": 989.4,
@@ -197,10 +197,10 @@ def test_spellings_of_types(text: str, dtype: str | None) -> None:
 def test_the_docs_have_the_same_figures() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "peaks.md").read_text(encoding="utf-8")
     for entry in ENTRIES:
-        found = known(entry.examples[0])
+        device_peaks = known(entry.examples[0])
         columns = ("tf32", "float16", "bfloat16", "float8", "float4", "int8")
-        rates = [found.vector.get("float32"), *map(found.matrix.get, columns)]
-        cells = [*rates, found.bandwidth_gb_per_s]
+        rates = [device_peaks.vector.get("float32"), *map(device_peaks.matrix.get, columns)]
+        cells = [*rates, device_peaks.bandwidth_gb_per_s]
         row = " | ".join("–" if cell is None else f"{cell:g}" for cell in cells)
         assert f"| [{entry.examples[0]}]({entry.source}) | {row} |\n" in text
 
@@ -221,8 +221,8 @@ def test_inductor_has_the_same_figures(ours: str, theirs: str, is_sparse: bool) 
     """torch's own table; of some NVIDIA devices it has the figures with sparsity."""
     info = pytest.importorskip("torch._inductor.analysis.device_info")
     rates = {str(dtype): rate for dtype, rate in info.lookup_device_info(theirs).tops.items()}
-    found = known(ours)
+    device_peaks = known(ours)
     for dtype in ("bfloat16", "float16", "int8"):
-        mine = (found.sparse if is_sparse else found.matrix)[dtype]
+        mine = (device_peaks.sparse if is_sparse else device_peaks.matrix)[dtype]
         assert rates[f"torch.{dtype}"] == pytest.approx(mine, rel=0.005), dtype
-    assert rates["torch.float32"] == pytest.approx(found.of_products("float32"), rel=0.005)
+    assert rates["torch.float32"] == pytest.approx(device_peaks.of_products("float32"), rel=0.005)

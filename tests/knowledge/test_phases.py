@@ -29,7 +29,7 @@ def test_a_rule_takes_its_examples_and_no_other(rule: RangeRule) -> None:
         assert not re.fullmatch(rule.pattern or "", name), name
 
 
-def test_words_tell_the_phase_of_a_name() -> None:
+def test_words_of_a_name_give_its_phase() -> None:
     for entry in phases_file().words.phrases:
         for name in entry.examples:
             assert phase_of_words(name) == entry.phase, name
@@ -38,7 +38,7 @@ def test_words_tell_the_phase_of_a_name() -> None:
     assert phase_of_words("x" * 100_000) is None
 
 
-def test_categories_of_a_framework_tell_whole_phases() -> None:
+def test_categories_of_a_framework_define_whole_phases() -> None:
     forward, backward = category_rule("Forward"), category_rule("Backward")
     assert forward is not None
     assert backward is not None
@@ -47,7 +47,7 @@ def test_categories_of_a_framework_tell_whole_phases() -> None:
     assert category_rule("user_annotation") is None
 
 
-def test_modules_beside_the_model() -> None:
+def test_modules_outside_the_model() -> None:
     rule = phases_file().outside_model
     assert all(is_beyond_model(name) for name in rule.examples)
     assert not any(is_beyond_model(name) for name in rule.counter_examples)
@@ -79,9 +79,9 @@ def test_every_window_rule_takes_its_examples() -> None:
         ("step[TARGET_VERIFY bs=4]", ("decode", 4, None, None, None, 4, None)),
     ],
 )
-def test_windows_tell_requests_and_tokens(name: str, expected: tuple[object, ...]) -> None:
-    told = serving_window(name)
-    assert told == ServingWindow(told.server if told else "", *expected)  # type: ignore[arg-type]
+def test_windows_have_requests_and_tokens(name: str, expected: tuple[object, ...]) -> None:
+    serving = serving_window(name)
+    assert serving == ServingWindow(serving.server if serving else "", *expected)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["step[idle]", "execute_context_0(0)_generation_0(0)", "step[1"])

@@ -20,6 +20,6 @@ def test_every_entry_takes_its_examples_and_leaves_the_others(entry: RangeDomain
     assert all(range_domain(name) != entry.name for name in entry.counter_examples)
 
 
-def test_a_range_nobody_knows_is_of_the_program() -> None:
+def test_an_unknown_range_belongs_to_the_program() -> None:
     assert range_domain("my forward") == USER_DOMAIN
     assert USER_DOMAIN not in {entry.name for entry in ENTRIES}

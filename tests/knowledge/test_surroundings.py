@@ -14,7 +14,7 @@ from torch_tb_profiler.knowledge.surroundings import (
 )
 
 
-def test_every_aspect_of_which_something_is_said_has_a_text() -> None:
+def test_every_aspect_with_a_note_has_a_text() -> None:
     aspects = surroundings().aspects
     assert len({aspect.kind for aspect in aspects}) == len(aspects)
     for aspect in aspects:
@@ -81,6 +81,6 @@ def test_ranges_that_overlap_may_be_of_one_version(a: str, b: str, is_possible: 
     assert can_be_one_version(a, b) == can_be_one_version(b, a) == is_possible
 
 
-def test_every_layout_tells_versions() -> None:
+def test_every_layout_has_versions() -> None:
     for layout in surroundings().layouts:
         assert can_be_one_version(layout.text, layout.text)

@@ -76,13 +76,13 @@ def run(program: Program, *, queue: int = QUEUE) -> Run:
 
 def disjoint(spans: list[Span]) -> list[Span]:
     """The union of spans."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         elif end > start:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def length(spans: list[Span]) -> float:
@@ -213,8 +213,8 @@ class _Machine:
 
     def _host_call(self, name: str, started: float, thread: int) -> int:
         self.correlation += 1
-        made = call(name, started, self.now - started, tid=thread, corr=self.correlation)
-        self.events.append(made)
+        event = call(name, started, self.now - started, tid=thread, corr=self.correlation)
+        self.events.append(event)
         return self.correlation
 
     def _kernel(self, name: str, span: Span, corr: int, stream: int) -> None:

@@ -147,14 +147,14 @@ Rule = Callable[[Operation], Sequence[Operation]]
 
 def rewritten(program: Sequence[Operation], rule: Rule) -> Program:
     """The program with every operation replaced by what a rule makes of it, from inside out."""
-    made: list[Operation] = []
+    operations: list[Operation] = []
     for operation in program:
         if isinstance(operation, (Range, OnThread)):
             inside = rewritten(operation.body, rule)
-            made += rule(replace(operation, body=inside))
+            operations += rule(replace(operation, body=inside))
         else:
-            made += rule(operation)
-    return tuple(made)
+            operations += rule(operation)
+    return tuple(operations)
 
 
 def operator(name: str, *body: Operation, us: float = 2.0) -> Range:

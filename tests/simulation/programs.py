@@ -293,7 +293,7 @@ CASES: dict[str, Case] = {
         first=("compilation",),
         silent=("python_code", "launch_bound", "host_bound"),
     ),
-    "compilation beside kernels": Case(
+    "compilation overlapping kernels": Case(
         steps(3, *_products(40, 1500.0), operator("entire_frame_compile", us=2000.0)),
         silent=("launch_bound", "host_bound"),
     ),
@@ -302,7 +302,7 @@ CASES: dict[str, Case] = {
         first=("garbage_collection",),
         silent=("python_code",),
     ),
-    "garbage collection beside kernels": Case(
+    "garbage collection overlapping kernels": Case(
         steps(3, *_products(10, 1000.0), frame("Python GC", Work(3000.0))),
         silent=("garbage_collection", "python_code"),
     ),

@@ -89,7 +89,7 @@ def communication_first(program: Program) -> Program:
     return _moved(rewritten(program, _no_stream_waits), Collective, at_kernels=False)
 
 
-def communication_beside_kernels(program: Program) -> Program:
+def communication_overlapping_kernels(program: Program) -> Program:
     """In every step communication starts with the first kernel."""
     return _moved(rewritten(program, _no_stream_waits), Collective, at_kernels=True)
 
@@ -99,36 +99,36 @@ def _no_fetches(operation: Operation) -> Sequence[Operation]:
     return () if isinstance(operation, Copy) and operation.kind == "DtoH" else (operation,)
 
 
-def copies_beside_kernels(program: Program) -> Program:
+def copies_overlapping_kernels(program: Program) -> Program:
     """In every step what goes to the device is copied beside the kernels, from the first one on."""
     return _moved(rewritten(program, _copies_aside), Copy, at_kernels=True)
 
 
 def _moved(program: Program, kind: type[Operation], *, at_kernels: bool) -> Program:
-    """In every step what is of a kind stands before everything, or before the first kernel."""
-    made: list[Operation] = []
+    """Moves the operations of a kind to the start of every step, or before its first kernel."""
+    steps: list[Operation] = []
     for step in program:
         assert isinstance(step, Range)
-        found = _found(step.body, kind)
+        moved = _operations_of_kind(step.body, kind)
         rest = rewritten(step.body, lambda one: () if _is_movable(one, kind) else (one,))
         launching = (row for row, one in enumerate(rest) if _launches(one))
         first = next(launching, 0) if at_kernels else 0
-        made.append(replace(step, body=(*rest[:first], *found, *rest[first:])))
-    return tuple(made)
+        steps.append(replace(step, body=(*rest[:first], *moved, *rest[first:])))
+    return tuple(steps)
 
 
 def _is_movable(operation: Operation, kind: type[Operation]) -> bool:
     return isinstance(operation, kind) and getattr(operation, "kind", "HtoD") == "HtoD"
 
 
-def _found(body: Sequence[Operation], kind: type[Operation]) -> list[Operation]:
-    found: list[Operation] = []
+def _operations_of_kind(body: Sequence[Operation], kind: type[Operation]) -> list[Operation]:
+    operations: list[Operation] = []
     for operation in body:
         if isinstance(operation, (Range, OnThread)):
-            found += _found(operation.body, kind)
+            operations += _operations_of_kind(operation.body, kind)
         elif _is_movable(operation, kind):
-            found.append(operation)
-    return found
+            operations.append(operation)
+    return operations
 
 
 def _launches(operation: Operation) -> bool:
@@ -187,18 +187,18 @@ def _is_small_pass(operation: Range) -> bool:
 
 def fused(program: Program) -> Program:
     """Neighbouring elementwise operators are one, as long as the longest of them."""
-    made: list[Operation] = []
+    operations: list[Operation] = []
     for operation in program:
-        if made and _is_eager(made[-1]) and _is_eager(operation):
-            made[-1] = max(made[-1], operation, key=_kernel_us)
+        if operations and _is_eager(operations[-1]) and _is_eager(operation):
+            operations[-1] = max(operations[-1], operation, key=_kernel_us)
         elif isinstance(operation, (Range, OnThread)):
-            made.append(replace(operation, body=fused(operation.body)))
+            operations.append(replace(operation, body=fused(operation.body)))
         elif isinstance(operation, Graph):
             longest = max(operation.kernels, key=lambda kernel: kernel[1])
-            made.append(replace(operation, kernels=(longest,)))
+            operations.append(replace(operation, kernels=(longest,)))
         else:
-            made.append(operation)
-    return tuple(made)
+            operations.append(operation)
+    return tuple(operations)
 
 
 def _kernel_us(operation: Operation) -> float:
@@ -212,10 +212,10 @@ REMOVALS: dict[str, tuple[Removal, ...]] = {
     "exposed_communication": (
         _by(_no_stream_waits),
         communication_first,
-        communication_beside_kernels,
+        communication_overlapping_kernels,
         _by(_no_communication),  # the finding names both remedies
     ),
-    "memcpy_share": (_by(_copies_aside), _by(_no_fetches), copies_beside_kernels),
+    "memcpy_share": (_by(_copies_aside), _by(_no_fetches), copies_overlapping_kernels),
     "pageable_copies": (_by(_pinned),),
     "launch_bound": (_by(_host_at_no_cost),),
     "host_bound": (_by(_host_at_no_cost),),

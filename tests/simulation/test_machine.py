@@ -29,8 +29,8 @@ LONG = Launch("gemm", 100.0, call_us=4.0)
 
 
 def spans(of: Run, name: str) -> list[tuple[float, float]]:
-    found = [event for event in of.events if name in event["name"]]
-    return [(event["ts"], event["ts"] + event["dur"]) for event in found]
+    events = [event for event in of.events if name in event["name"]]
+    return [(event["ts"], event["ts"] + event["dur"]) for event in events]
 
 
 def test_a_kernel_starts_when_its_launch_has_arrived_and_its_stream_is_free() -> None:
@@ -40,10 +40,10 @@ def test_a_kernel_starts_when_its_launch_has_arrived_and_its_stream_is_free() ->
     assert (of.length_us, of.idle_us) == (206, 6)
 
 
-def test_streams_run_beside_each_other_unless_one_waits() -> None:
-    beside = Launch("side", 50.0, call_us=4.0, stream=9)
-    assert spans(run((LONG, beside)), "side") == [(10, 60)]
-    assert spans(run((LONG, StreamWait(9, COMPUTE), beside)), "side") == [(106, 156)]
+def test_streams_overlap_unless_one_waits() -> None:
+    side = Launch("side", 50.0, call_us=4.0, stream=9)
+    assert spans(run((LONG, side)), "side") == [(10, 60)]
+    assert spans(run((LONG, StreamWait(9, COMPUTE), side)), "side") == [(106, 156)]
 
 
 def test_synchronization_returns_after_the_work() -> None:
