@@ -98,8 +98,8 @@ def open_trace(
     except StorageError as error:
         raise OpenError.of(error) from error
     options = ReadOptions(python_frames)
-    place = TraceRoot(os.fspath(path), options=options, follows_links=follow_links)
-    catalog = Catalog([place], cache=folder, rescan_s=math.inf)
+    root = TraceRoot(os.fspath(path), options=options, follows_links=follow_links)
+    catalog = Catalog([root], cache=folder, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
 
 

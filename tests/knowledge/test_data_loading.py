@@ -7,14 +7,14 @@ import re
 import pytest
 
 from torch_tb_profiler.knowledge.data_loading import (
-    PipelineOperation,
+    PipelineOperationRule,
     classify_operation,
     data_loading,
 )
 
 
 @pytest.mark.parametrize("kind", data_loading().operations, ids=lambda kind: str(kind.kind))
-def test_examples(kind: PipelineOperation) -> None:
+def test_examples(kind: PipelineOperationRule) -> None:
     assert kind.advice.endswith(".")
     assert all(classify_operation(example) is kind for example in kind.examples)
     pattern = re.compile(kind.pattern, re.IGNORECASE)

@@ -17,7 +17,7 @@ SPEC = TableSpec(
     (
         Column("name", "Name", "string", None, "", value=text("name_code")),
         Column("calls", "Calls", "integer", "count", ""),
-        Column("mean_us", "Mean", "number", "us", "", value=microseconds("ns", per="calls")),
+        Column("mean_us", "Mean", "number", "us", "", value=microseconds("ns", divisor="calls")),
         Column("used", "Used", "boolean", None, "", value=verdict("use"), null_reason="No rule."),
         Column("grid", "Grid", "string", None, "", null_reason="None.", only_grouped=BY_GRID),
         *share_columns("Mean", "the whole"),

@@ -214,7 +214,9 @@ def _clocks_text(traces: Mapping[str, Trace], worker: str) -> str:
     recorded = {name: dict(clocks(trace).iter_rows()) for name, trace in traces.items()}
     sentences = []
     for clock, own in recorded[worker].items():
-        others = [of.get(clock) for name, of in recorded.items() if name != worker]
+        others = [
+            worker_clocks.get(clock) for name, worker_clocks in recorded.items() if name != worker
+        ]
         known = [value for value in others if value is not None]
         if known and len(known) == len(others):
             usual = median(known)

@@ -20,7 +20,9 @@ MAX_TYPE_CHARS = 200
 """Only this many characters of a type are matched."""
 
 
-class PipelineOperation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class PipelineOperationRule(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"
+):
     """A kind of pipeline operation.
 
     Attributes:
@@ -70,7 +72,7 @@ class DataLoading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     computing_pct: float
     starved_pct: float
     little_work_us: float
-    operations: tuple[PipelineOperation, ...]
+    operations: tuple[PipelineOperationRule, ...]
     loaders: tuple[LoaderAdvice, ...]
 
 
@@ -87,7 +89,7 @@ def loader_advice() -> dict[str, LoaderAdvice]:
 
 
 @once
-def _patterns() -> tuple[tuple[re.Pattern[str], PipelineOperation], ...]:
+def _patterns() -> tuple[tuple[re.Pattern[str], PipelineOperationRule], ...]:
     return tuple(
         (re.compile(each.pattern, re.IGNORECASE | re.DOTALL), each)
         for each in data_loading().operations
@@ -95,7 +97,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], PipelineOperation], ...]:
 
 
 @lru_cache(maxsize=4096)
-def classify_operation(operation_type: str) -> PipelineOperation:
+def classify_operation(operation_type: str) -> PipelineOperationRule:
     """The kind of an operation by its type; the last kind matches everything else."""
     text = operation_type[:MAX_TYPE_CHARS]
     return next(each for pattern, each in _patterns() if pattern.fullmatch(text))

@@ -78,10 +78,10 @@ def _reason(column: Column, rows: Rows) -> str | None:
     return reason if reason is None or isinstance(reason, str) else reason(rows.trace)
 
 
-def microseconds(key: str, *, per: str | None = None) -> Value:
+def microseconds(key: str, *, divisor: str | None = None) -> Value:
     """The nanoseconds of a column in µs, each divided by another column where one is named; null
     where that is 0."""
-    return lambda rows: units.microseconds(rows[key], 1 if per is None else rows[per])
+    return lambda rows: units.microseconds(rows[key], 1 if divisor is None else rows[divisor])
 
 
 def text(key: str) -> Value:

@@ -93,13 +93,13 @@ def _stage(loading: Loading, result: Diagnosis) -> str:
     if _advised(loading, result) == "in_process_little":
         return ""
     is_computing = result.stage == "fetch" and loading.computes
-    of = loader_advice()["fetch_computes" if is_computing else result.stage]
+    advice = loader_advice()["fetch_computes" if is_computing else result.stage]
     mine, whole = loading.stages[result.stage].mean_us, loading.work_us
     named = [name for name in IN_WORKER if name in loading.stages]
     rest = "" if "transform" in named or result.stage != "fetch" else ", transforms included"
     return (
-        f"Of the {duration_text(whole)} of work on a batch, {of.words}{rest} ({result.stage}) "
-        f"takes {duration_text(mine)} ({result.share_pct:.0f} %). {of.advice}"
+        f"Of the {duration_text(whole)} of work on a batch, {advice.words}{rest} ({result.stage}) "
+        f"takes {duration_text(mine)} ({result.share_pct:.0f} %). {advice.advice}"
     )
 
 

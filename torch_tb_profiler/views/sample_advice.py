@@ -171,8 +171,8 @@ def _host_cpu_system(context: SampleContext) -> Note | None:
     switches = context.samples.find(HOST, "context switches")
     counted = ""
     if switches:
-        per = "a second" if switches[0].unit == "1/s" else "per sample"
-        counted = f", with {switches[0].mean():,.0f} context switches {per}"
+        rate_unit = "a second" if switches[0].unit == "1/s" else "per sample"
+        counted = f", with {switches[0].mean():,.0f} context switches {rate_unit}"
     text = (
         f"The operating system used {system:.1f} % of the host's CPU cores{counted}. Fewer "
         "workers or threads leave more CPU time to the program."
@@ -223,14 +223,14 @@ def _shared(context: SampleContext) -> Note | None:
 def _memory_full(context: SampleContext) -> Note | None:
     """The container, or the host, is about to run out of memory."""
     limit = context.thresholds.memory_pct
-    for source, metric, of in (
+    for source, metric, label in (
         (PROCESS, "memory limit in use", "Container memory"),
         (HOST, "memory in use", "Host memory"),
     ):
         most = context.samples.highest(source, metric)
         if most is not None and most > limit:
             text = (
-                f"{of} was {most:.1f} % full at its peak: with a little more the system kills a "
+                f"{label} was {most:.1f} % full at its peak: with a little more the system kills a "
                 "process or swaps memory to disk. Use fewer workers, a smaller prefetch_factor, "
                 "or memory-mapped datasets."
             )

@@ -42,14 +42,14 @@ def time_keys(measure: str) -> tuple[str, ...]:
 
 
 def time_columns(
-    measure: str, total: str, of: str, *, hide_total: bool = False, with_total: bool = True
+    measure: str, total: str, calls: str, *, hide_total: bool = False, with_total: bool = True
 ) -> tuple[Column, ...]:
     """The columns of one measure.
 
     Args:
         measure: One of ``MEASURES``.
         total: How the total of a row is made, ``"summed over its outermost calls"``.
-        of: What the other three are of, ``"its outermost calls"``.
+        calls: What the other three are of, ``"its outermost calls"``.
         hide_total: Whether the total is hidden by default, like the others.
         with_total: False if the table has the total under another key.
     """
@@ -60,7 +60,7 @@ def time_columns(
             f"{title} {name}",
             "number",
             "us",
-            f"{text}: {words} {of}.",
+            f"{text}: {words} {calls}.",
             family="call",
             hidden=True,
         )

@@ -250,20 +250,20 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
     """The rows of :data:`GRAPHS` of the selected launches."""
     launches, times, nodes = graph_launches(trace), graph_times(trace), graph_nodes(trace)
     chosen = np.flatnonzero(selected)
-    graphs, of = np.unique(nodes.graph[chosen], return_inverse=True)
-    count = np.bincount(of, minlength=len(graphs))
+    graphs, graph_row = np.unique(nodes.graph[chosen], return_inverse=True)
+    count = np.bincount(graph_row, minlength=len(graphs))
 
     def sums(values: Int64) -> Int64:
         total: Int64 = np.zeros(len(graphs), np.int64)
-        np.add.at(total, of, values)
+        np.add.at(total, graph_row, values)
         return total
 
     span, busy = times.span_ns[chosen], times.busy_ns[chosen]
     idle = gaps_before(trace)[launches.row[launches.first[:-1]][chosen]]
     shortest = np.full(len(graphs), np.iinfo(np.int64).max)
     longest = np.zeros(len(graphs), np.int64)
-    np.minimum.at(shortest, of, span)
-    np.maximum.at(longest, of, span)
+    np.minimum.at(shortest, graph_row, span)
+    np.maximum.at(longest, graph_row, span)
     kinds = [sums(each) for each in _by_kind(trace)[:, chosen]]
     is_whole = sums(launches.is_whole[chosen].astype(np.int64)) > 0
     work = sums(np.diff(launches.first)[chosen])

@@ -85,7 +85,7 @@ API_CALLS = TableSpec(
             "mean_us",
             "Mean",
             "Mean duration of a call, nested calls included.",
-            microseconds("dur_ns", per="calls"),
+            microseconds("dur_ns", divisor="calls"),
         ),
         _of_call("min_us", "Min", "Shortest duration.", microseconds("min_ns")),
         _of_call("max_us", "Max", "Longest duration.", microseconds("max_ns")),

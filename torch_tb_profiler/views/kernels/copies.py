@@ -82,7 +82,7 @@ COPIES = TableSpec(
             "us",
             "Total divided by Calls.",
             family="call",
-            value=microseconds("total_ns", per="calls"),
+            value=microseconds("total_ns", divisor="calls"),
         ),
         Column(
             "rate_gb_per_s",

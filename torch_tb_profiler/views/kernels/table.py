@@ -164,7 +164,7 @@ KERNELS = TableSpec(
             "us",
             "Total divided by Calls.",
             family="call",
-            value=microseconds("total_ns", per="calls"),
+            value=microseconds("total_ns", divisor="calls"),
         ),
         Column(
             "min_us",

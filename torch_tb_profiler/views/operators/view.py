@@ -98,7 +98,9 @@ def _with_input_types(
 
 def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ...]:
     unknown = no_device_time(trace)
-    host_self_ns, device_self_ns = (int(calls[f"{of}_self_ns"].sum()) for of in ("host", "device"))
+    host_self_ns, device_self_ns = (
+        int(calls[f"{side}_self_ns"].sum()) for side in ("host", "device")
+    )
     device_ns = device_self_ns + outside_ns
     no_share = unknown if unknown is not None else None if device_ns else NO_TIME
     return (

@@ -82,14 +82,14 @@ def _in_streams(trace: Trace) -> tuple[Int64, Int64]:
 
 def _frame(trace: Trace, repeats: SequenceOccurrences, rows: Int64) -> pl.DataFrame:
     count = len(repeats.texts)
-    of = repeats.sequence[rows]
+    sequence = repeats.sequence[rows]
 
     def summed(values: Int64) -> Int64:
         total = np.zeros(count, np.int64)
-        np.add.at(total, of, values[rows])
+        np.add.at(total, sequence, values[rows])
         return total
 
-    calls = np.bincount(of, minlength=count)
+    calls = np.bincount(sequence, minlength=count)
     present = np.flatnonzero(calls)
     length = np.array([len(text) for text in repeats.texts], np.int64)[present]
     busy, head, gap = (
@@ -97,7 +97,7 @@ def _frame(trace: Trace, repeats: SequenceOccurrences, rows: Int64) -> pl.DataFr
     )
     calls = calls[present]
     first = np.full(count, trace.device_work.height, np.int64)
-    np.minimum.at(first, of, repeats.first[rows])
+    np.minimum.at(first, sequence, repeats.first[rows])
     first = first[present]
     shorts = kernel_names(trace).shorts
     texts = [repeats.texts[number] for number in present.tolist()]

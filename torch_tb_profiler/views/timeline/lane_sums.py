@@ -80,9 +80,9 @@ class LaneSums:
     def by_category(self) -> list[CategoryTime]:
         """Host before device, most time first."""
         key, count, self_ns, _ = self._joined()
-        of = key % (2 * len(CATEGORIES))
-        counts = np.bincount(of, count, 2 * len(CATEGORIES))
-        times = np.bincount(of, self_ns, 2 * len(CATEGORIES))
+        column = key % (2 * len(CATEGORIES))
+        counts = np.bincount(column, count, 2 * len(CATEGORIES))
+        times = np.bincount(column, self_ns, 2 * len(CATEGORIES))
         listed = [
             CategoryTime(
                 number // 2,

@@ -39,8 +39,8 @@ def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
     of_kind = [kind.title for kind in resources_file().kinds]
     for number, series in enumerate(sampled.series):
         kind = source_kind(series.source, "")
-        of = kind.lower() if kind in of_kind else series.source
-        group = groups.setdefault(of, Group(f"s{len(groups)}", f"{of}: sampled", "process"))
+        label = kind.lower() if kind in of_kind else series.source
+        group = groups.setdefault(label, Group(f"s{len(groups)}", f"{label}: sampled", "process"))
         title = series.metric
         if kind in of_kind and series.source.lower() != kind.lower():
             title = f"{series.source}: {title}"
@@ -50,8 +50,8 @@ def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
 
 def _help(series: SampleSeries) -> str:
     if is_momentary(series.source):
-        of = series.source
-        return f"Measured per kernel: {of}. Each value is drawn until the next measured kernel."
+        label = series.source
+        return f"Measured per kernel: {label}. Each value is drawn until the next measured kernel."
     known = metric_meaning(series.source, series.metric)
     if known is None:
         return f"Sampled values of {series.source}. Each value is drawn until the next."

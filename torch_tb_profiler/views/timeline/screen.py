@@ -145,7 +145,7 @@ class _Cut:
         shift: Exponent of the bucket width of each lane.
         first: First place of each bucket that is not empty.
         last: Place behind it.
-        of: Row of its lane among those in view.
+        lane_row: Row of its lane among those in view.
         is_wide: Whether its last slice is as wide as the bucket.
         size_bytes: What all takes in the answer at most.
     """
@@ -153,7 +153,7 @@ class _Cut:
     shift: Int64
     first: Int64
     last: Int64
-    of: Int64
+    lane_row: Int64
     is_wide: Bools
     size_bytes: int
 
@@ -166,48 +166,48 @@ class _Cut:
 
 def _cut(lanes: Lanes, inside: LanesInView, view: Viewport, allowed: int) -> _Cut:
     shift = bucket_shifts(inside, view.shift, allowed)
-    first, last, of = _stretches(lanes, inside, shift)
+    first, last, lane_row = _stretches(lanes, inside, shift)
     wide_ns = lanes.busy_ns[last] - lanes.busy_ns[last - 1]
-    is_wide = wide_ns >= np.left_shift(1, shift)[of]
+    is_wide = wide_ns >= np.left_shift(1, shift)[lane_row]
     narrow = last - first - is_wide
     whole = int(inside.reaches_in.sum()) + int(is_wide.sum()) + int((narrow == 1).sum())
     size_bytes = (
         WHOLE_BYTES * whole + MERGED_BYTES * int((narrow > 1).sum()) + LANE_BYTES * len(inside.lane)
     )
-    return _Cut(shift, first, last, of, is_wide, size_bytes)
+    return _Cut(shift, first, last, lane_row, is_wide, size_bytes)
 
 
 def _drawn(
     lanes: Lanes, inside: LanesInView, view: Viewport, cut: _Cut, lanes_left_out: int
 ) -> Screen:
-    shift, first, of, narrow = cut.shift, cut.first, cut.of, cut.narrow
+    shift, first, lane_row, narrow = cut.shift, cut.first, cut.lane_row, cut.narrow
     merged = narrow >= 2
     # A wide slice is drawn whole, and so is a narrow one that is alone; the first of two can be one
     # as the other is wide.
     alone = narrow == 1
     reaching = np.flatnonzero(inside.reaches_in)
     whole = np.concatenate((inside.begun[reaching] - 1, first[alone], cut.last[cut.is_wide] - 1))
-    whole_of = np.concatenate((reaching, of[alone], of[cut.is_wide]))
+    whole_of = np.concatenate((reaching, lane_row[alone], lane_row[cut.is_wide]))
     order = np.lexsort((whole, whole_of))
     end = (cut.last - cut.is_wide)[merged]
-    first, of = first[merged], of[merged]
+    first, lane_row = first[merged], lane_row[merged]
     return Screen(
         lane=inside.lane,
         shift=shift,
         whole=whole[order],
         whole_first=_firsts(whole_of, len(inside.lane)),
-        bucket=(lanes.start_ns[first] >> shift[of]) - (view.start_ns >> shift[of]),
+        bucket=(lanes.start_ns[first] >> shift[lane_row]) - (view.start_ns >> shift[lane_row]),
         count=narrow[merged],
         busy_ns=lanes.busy_ns[end] - lanes.busy_ns[first],
         category=_main_category(lanes, first, end),
-        merged_first=_firsts(of, len(inside.lane)),
+        merged_first=_firsts(lane_row, len(inside.lane)),
         coarse=bool((shift > view.shift).any()),
         lanes_left_out=lanes_left_out,
     )
 
 
-def _firsts(of: Int64, lane_count: int) -> Int64:
-    return np.append(0, np.cumsum(np.bincount(of, minlength=lane_count)))
+def _firsts(lane_row: Int64, lane_count: int) -> Int64:
+    return np.append(0, np.cumsum(np.bincount(lane_row, minlength=lane_count)))
 
 
 def _stretches(lanes: Lanes, inside: LanesInView, shift: Int64) -> tuple[Int64, Int64, Int64]:
@@ -227,15 +227,15 @@ def _stretches(lanes: Lanes, inside: LanesInView, shift: Int64) -> tuple[Int64, 
     time = ((inside.start_ns >> shift[of_many]) + edge) << shift[of_many]
     following = first_at_or_after(lanes.start_ns, inside.begun[of_many], inside.end[of_many], time)
     first = np.concatenate((position[opens], inside.begun[many], following))
-    of = np.concatenate((of_few[opens], many, of_many))
-    order = np.lexsort((first, of))
-    first, of = first[order], of[order]
+    lane_row = np.concatenate((of_few[opens], many, of_many))
+    order = np.lexsort((first, lane_row))
+    first, lane_row = first[order], lane_row[order]
     # Buckets in which nothing starts end where they begin, those at the end begin at its end.
     last = np.append(first, 0)[1:]
-    closes = np.append(of, -1)[1:] != of
-    last[closes] = inside.end[of[closes]]
+    closes = np.append(lane_row, -1)[1:] != lane_row
+    last[closes] = inside.end[lane_row[closes]]
     filled = last > first
-    return first[filled], last[filled], of[filled]
+    return first[filled], last[filled], lane_row[filled]
 
 
 def _main_category(lanes: Lanes, first: Int64, last: Int64) -> Int8:
