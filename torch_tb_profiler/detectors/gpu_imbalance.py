@@ -55,7 +55,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     recordings that were cut short are not compared.
 
     The gain is its lead over the mean, at most the exposed communication of the other workers: if
-    nobody waits for it, there is nothing to gain. In a pipeline it is unknown.
+    no GPU waits for it, there is nothing to gain. In a pipeline it is unknown.
     """
     whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
     busy = busy_ns_of_workers(whole)
