@@ -69,7 +69,7 @@ async function visit(page: Page, url: string, { hash, open }: AuditedPage): Prom
   await expect(page.locator("main [aria-busy=true]")).toHaveCount(0);
 }
 
-// In parts: side by side they take the time of the longest, and none comes near its limit.
+// In parts: side by side they take the time of the longest, and none gets near its limit.
 const PARTS = 3;
 
 for (let part = 0; part < PARTS; part++) {
@@ -90,7 +90,7 @@ for (let part = 0; part < PARTS; part++) {
   });
 }
 
-test("nothing there, and a broken file, have no fault either", async ({ guarded: page }) => {
+test("an empty folder and a broken file have no fault either", async ({ guarded: page }) => {
   const empty = await serve(mkdtempSync(join(tmpdir(), "profiler-empty-")));
   await visit(page, empty.url, { name: "empty", hash: "" });
   expect(await faults(page), "an empty folder").toEqual([]);
@@ -105,7 +105,7 @@ test("nothing there, and a broken file, have no fault either", async ({ guarded:
   await broken.stop();
 });
 
-test("the first key leads past the bar and the rail", async ({ guarded: page, standalone }) => {
+test("the first Tab skips the bar and the rail", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
   await page.keyboard.press("Tab");
@@ -117,7 +117,7 @@ test("the first key leads past the bar and the rail", async ({ guarded: page, st
   expect(page.url()).toContain("run=cpu_resnet_full");
 });
 
-test("in high contrast the chosen is told from the rest, and charts from their ground", async ({ guarded: page, standalone }) => {
+test("in high contrast the selection and charts stay visible", async ({ guarded: page, standalone }) => {
   // A theme chosen here must not paint dark text on the system's dark ground.
   await page.addInitScript(() => localStorage.setItem("torch-tb-profiler.theme", "light"));
   await page.emulateMedia({ forcedColors: "active", colorScheme: "dark" });

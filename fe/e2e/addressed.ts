@@ -1,4 +1,4 @@
-/** What the timeline's address says is on screen. */
+/** The visible range in the timeline's address. */
 import { expect, type Page } from "@playwright/test";
 
 /** A range of the trace, ns since its first event. */

@@ -92,7 +92,7 @@ test("a baseline that cannot be read leaves the chooser, and names its own file 
   await server.stop();
 });
 
-test("steps the baseline does not have leave the field they were typed into", async ({ guarded: page, standalone }) => {
+test("steps that the baseline lacks do not remove their field", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&baseline_steps=99`);
   await expect(page.getByRole("alert")).toContainText("99");
   await page.getByLabel("Baseline steps").fill("");
@@ -100,7 +100,7 @@ test("steps the baseline does not have leave the field they were typed into", as
   await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
 });
 
-test("a link to a baseline that is gone says so instead of comparing with another", async ({ guarded: page, standalone }) => {
+test("a link to a missing baseline says so instead of comparing with another", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=gone`);
   await expect(page.getByRole("alert")).toContainText("Baseline not found");
   await expect(page.getByRole("alert")).toContainText("run “gone”");
@@ -109,7 +109,7 @@ test("a link to a baseline that is gone says so instead of comparing with anothe
   await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
 });
 
-test("reached from the rail it compares with what has most in common, and writes that into the address", async ({ guarded: page, standalone }) => {
+test("opened from the rail it picks the most similar baseline, and writes it into the address", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2`);
   await page.getByRole("link", { name: "Compare" }).click();
   await expect(page).toHaveURL(/baseline_run=cpu_slowloader_nw0&baseline_worker=[^&]+&baseline_span=[^&]+/);
@@ -118,7 +118,7 @@ test("reached from the rail it compares with what has most in common, and writes
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
 });
 
-test("a default that cannot be read gives way to the next", async ({ guarded: page }) => {
+test("an unreadable default baseline is skipped", async ({ guarded: page }) => {
   const server = await serve(logdirOf({ model_bad: "bad", model_good: "good", other: "good" }));
   await page.goto(`${server.url}#run=model_good&view=compare`);
   await expect(page).toHaveURL(/baseline_run=other/);
@@ -127,7 +127,7 @@ test("a default that cannot be read gives way to the next", async ({ guarded: pa
   await server.stop();
 });
 
-test("a default that holds no event gives way to the next, with a note", async ({ guarded: page }) => {
+test("a default baseline without events is skipped, with a note", async ({ guarded: page }) => {
   const server = await serve(logdirOf({ model_empty: "empty", model_good: "good", other: "good" }));
   await page.goto(`${server.url}#run=model_good&view=compare`);
   await expect(page).toHaveURL(/baseline_run=other/);
@@ -136,7 +136,7 @@ test("a default that holds no event gives way to the next, with a note", async (
   await server.stop();
 });
 
-test("another device is said first, takes the confidence away, and the step leads to its kernels", async ({ guarded: page }) => {
+test("another device is reported first, removes the significance, and the step links to its kernels", async ({ guarded: page }) => {
   const logdir = mkdtempSync(join(tmpdir(), "profiler-compare-"));
   onDevice(logdir, "before", "Tesla V100", 100, 8);
   onDevice(logdir, "after", "NVIDIA A100", 180, 4);
@@ -146,7 +146,7 @@ test("another device is said first, takes the confidence away, and the step lead
   await expect(around.locator(".warning").first()).toContainText("Tesla V100 against NVIDIA A100");
   await expect(around.locator(".warning").nth(1)).toContainText("ranks differ: 8 against 4");
   await expect(around.getByText("Times cannot be compared."), "said once").toHaveCount(1);
-  // All that is chosen stands in one line.
+  // All selectors are in one line.
   const boxes = [chooser(page), page.getByLabel("Candidate", { exact: true }), page.getByRole("button", { name: "Swap" })].map((one) => one.boundingBox());
   const tops = (await Promise.all(boxes)).map((box) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2));
   expect(new Set(tops).size, tops.join(" ")).toBe(1);
@@ -168,7 +168,7 @@ test("another device is said first, takes the confidence away, and the step lead
   await server.stop();
 });
 
-test("a trace compared with itself differs in nothing", async ({ guarded: page, standalone }) => {
+test("a trace compared with itself has no difference", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small&view=compare&baseline_run=h100_bert_small`);
   await expect(page.getByRole("note").filter({ hasText: "No difference" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Environment" })).toContainText("Same environment on both sides");

@@ -10,7 +10,7 @@ test("data: a recorded pipeline with its bottleneck, of files without events", a
   const server = await serve(join(SAMPLES, "..", "tests", "data", "mindspore_r1"));
   await page.goto(`${server.url}#run=minddata_pipelines&worker=rank0&view=data`);
   await expect(page.getByRole("region", { name: "Findings" })).toContainText("Shuffle (4) is the bottleneck");
-  const drawn = page.getByRole("figure", { name: "Data pipeline, drawn" });
+  const drawn = page.getByRole("figure", { name: "Data pipeline, diagram" });
   await expect(drawn.locator(".pipeline-operation.slow")).toContainText("Shuffle (4)");
   await expect(drawn.locator(".pipeline-queue")).toHaveText(["31.3 % full", "31.3 % full", "93.8 % full", "15.6 % full"]);
   expect(await faults(page)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What the overview says first, and where it leads: to the timeline, to the rows, to what was checked. */
+/** Findings on the overview and their links: to the timeline, to the rows, to the checks. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { SAMPLES, serve } from "./servers";
 const RUN = "kineto_resnet50_nw0";
 const FILE = "worker0.1623143089861.pt.trace.json.gz";
 
-test("a finding leads to its place on the timeline: in sight, marked, its slice selected", async ({ guarded: page, standalone }) => {
+test("a finding links to its range on the timeline: visible, marked, its slice selected", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=${RUN}`);
   await expect(page.getByRole("heading", { name: "Findings" })).toBeVisible();
   const answer = (await (await page.request.get(`${standalone.url}api/view/overview?run=${RUN}`)).json()) as ViewAnswer;
@@ -29,7 +29,7 @@ test("a finding leads to its place on the timeline: in sight, marked, its slice 
   await expect(page.getByRole("heading", { name: "Findings" })).toBeVisible();
 });
 
-test("a damaged file is the first finding, beside the quality of the numbers", async ({ guarded: page }) => {
+test("a damaged file is the first finding, and a quality note", async ({ guarded: page }) => {
   const logdir = mkdtempSync(join(tmpdir(), "profiler-damaged-"));
   const whole = readFileSync(join(SAMPLES, RUN, FILE));
   writeFileSync(join(logdir, FILE), whole.subarray(0, Math.floor(whole.length * 0.6)));
@@ -40,14 +40,14 @@ test("a damaged file is the first finding, beside the quality of the numbers", a
   await expect(first).toContainText("ends in the middle");
   await expect(first).not.toContainText("est. gain");
   await first.getByRole("button", { name: "Evidence" }).click();
-  await expect(first.getByRole("columnheader", { name: "Damage" })).toBeVisible();
+  await expect(first.getByRole("columnheader", { name: "Problem" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Quality of the numbers" })).toContainText("ends in the middle");
   await page.waitForLoadState("networkidle");
   await server.stop();
   rmSync(logdir, { recursive: true });
 });
 
-test("the operators and kernels with most time are there, and lead to all of them", async ({ guarded: page, standalone }) => {
+test("the operators and kernels with the most time are listed, and link to all of them", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=${RUN}`);
   const kernels = page.locator("[data-table=top_kernels]");
   await expect(kernels).toContainText("10 rows");
@@ -76,7 +76,7 @@ test("checks are listed, with the reason where there is not enough data", async 
 
 const NEWER = ["estimated_gain_pct_of_step", "timeline", "same_time"];
 
-test("an answer of an older server, without any of this, is shown as it is", async ({ guarded: page, standalone }) => {
+test("an answer of an older server without these fields is shown", async ({ guarded: page, standalone }) => {
   await page.route("**/api/view/overview?*", async (route) => {
     const response = await route.fetch();
     // Not before it is read.

@@ -59,7 +59,7 @@ function hostileLogdir(): string {
   return logdir;
 }
 
-/** Moves over the bars and curves of all charts, and returns what their tooltips said. */
+/** Moves over the bars and curves of all charts, and returns the texts of their tooltips. */
 async function tooltips(page: Page): Promise<string[]> {
   const texts: string[] = [];
   // The canvas of the iterations names nothing but numbers.
@@ -85,7 +85,7 @@ async function openRows(page: Page): Promise<void> {
   }
 }
 
-/** What stands where names of the trace are shown. */
+/** Elements that show names of the trace. */
 const SHOWN = ["Overview", "Timeline", "Compare", "Iterations", "Phases", "Critical path", "Operators", "Operator types", "Modules", "Groups", "Shapes", "Kernels", "Idle Time", "Kernel sequences", "Memory", "Distributed"];
 /** Views that name nothing of the trace before something is chosen, or only short names of kernels. */
 const UNNAMED = ["Iterations", "Phases", "Operator types", "Kernel sequences"];

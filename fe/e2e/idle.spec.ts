@@ -5,7 +5,7 @@ import { expect, test } from "./fixtures";
 
 const RESNET = "run=kineto_resnet50_nw0&worker=worker0&span=1";
 
-test("idle time is told in a sentence, and a gap leads to its place on the timeline", async ({ guarded: page, standalone }) => {
+test("idle time is summarized in a sentence, and a gap links to the timeline", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RESNET}&view=idle`);
   await expect(card(page, "Answer")).toContainText(/GPU 0 was idle for 43.4 % of the time.*Largest part: Data loading/);
   await drawnChart(page, "Where the time of each GPU goes");
@@ -16,7 +16,7 @@ test("idle time is told in a sentence, and a gap leads to its place on the timel
   await expect(page).toHaveURL(/view=timeline.*range=\d+-\d+/);
 });
 
-test("the rate of copies stands below the limit of its link", async ({ guarded: page, standalone }) => {
+test("the rate of copies is drawn with the limit of its link", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RESNET}&view=copies`);
   await drawnChart(page, "Rate of copies");
   await expect(page.getByText(/limit of HtoD, 15.8 GB\/s/)).toBeVisible();

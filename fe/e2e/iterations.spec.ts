@@ -1,4 +1,4 @@
-/** Iterations: which are selected, what cuts them, and what is inside one. */
+/** Iterations: which are selected, their boundaries, and the contents of one. */
 import type { Page } from "@playwright/test";
 
 import { expect, test } from "./fixtures";
@@ -7,7 +7,7 @@ import { card } from "./tables";
 const RUN = "run=kineto_resnet50_nw0";
 const address = (page: Page) => decodeURIComponent(new URL(page.url()).hash);
 
-test("a range is dragged, typed and moved by keys and wheel; ranges with names stay in the address", async ({ guarded: page, standalone }) => {
+test("a range is dragged, typed and moved by keys and wheel; saved selections are in the address", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RUN}&view=iterations`);
   const first = page.getByRole("slider", { name: "First selected iteration" });
   const last = page.getByRole("slider", { name: "Last selected iteration" });
@@ -48,7 +48,7 @@ test("a range is dragged, typed and moved by keys and wheel; ranges with names s
   expect(address(page)).not.toContain("aggregations=");
 });
 
-test("a key node cuts every view; one that is not there names those that are", async ({ guarded: page, standalone }) => {
+test("iterations by a key node apply to every view; an unknown one suggests others", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RUN}&view=overview`);
   await page.getByTitle("Choose steps or a time range").click();
   await page.getByRole("button", { name: "Choose how they are split" }).click();
@@ -97,7 +97,7 @@ test("from an iteration to its operators and their kernels", async ({ guarded: p
   await page.goBack();
   await expect(kernels).toBeVisible();
   await page.goto(`${standalone.url}#${RUN}&view=iterations&iteration=99`);
-  await expect(page.getByRole("alert")).toHaveText(/There is no iteration “99” here/);
+  await expect(page.getByRole("alert")).toHaveText(/There is no iteration “99”/);
   await page.getByRole("button", { name: "Clear the choice" }).click();
   await expect(page.getByText("Choose an iteration")).toBeVisible();
 });

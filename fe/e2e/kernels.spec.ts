@@ -1,4 +1,4 @@
-/** Kernels: the calls that launched them and the copies beside them, also of a recording without kernels. */
+/** Kernels: the calls that launched them, and copies, also of a recording without kernels. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 import { card, drawnChart } from "./tables";
 
-test("API calls and copies stand below the kernels", async ({ guarded: page, standalone }) => {
+test("API calls and copies are listed below the kernels", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
   await expect(await drawnChart(page, "Top 10 kernels")).toBeVisible();
   await expect(card(page, "API calls")).toContainText("cudaLaunchKernelExC");
   await expect(card(page, "Copies and memsets")).toContainText("cudaMemcpyAsync");
 });
 
-test("the time of a kernel is in sight in every grouping at 1440 px", async ({ guarded: page, standalone }) => {
+test("the time of a kernel is visible in every grouping at 1440 px", async ({ guarded: page, standalone }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   for (const grouping of ["name", "name+operator+launch"]) {
     await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=kernels&group_by=${encodeURIComponent(grouping)}`);

@@ -2,7 +2,7 @@
 import { card } from "./tables";
 import { expect, test } from "./fixtures";
 
-test("a click on the curve and a typed time list what is alive then", async ({ guarded: page, standalone }) => {
+test("a click on the curve and a typed time list the live allocations", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
   const moment = card(page, "Live allocations at a moment");
   await expect(moment.getByText("the peak")).toBeVisible();

@@ -1,4 +1,4 @@
-/** Operators at their places and by type, down to their kernels, without leaving the page. */
+/** Operators by path and by type, down to their kernels, without leaving the page. */
 import { card, drawnChart } from "./tables";
 import { expect, test } from "./fixtures";
 

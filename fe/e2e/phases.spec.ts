@@ -2,7 +2,7 @@
 import { card } from "./tables";
 import { expect, test } from "./fixtures";
 
-test("phases: the mean step, one step, and borders that are kept in the address", async ({ guarded: page, standalone }) => {
+test("phases: the mean step, one step, and boundaries in the address", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=phases`);
   const diagram = page.getByRole("figure", { name: "Mean step" });
   await expect(diagram.getByRole("row", { name: /^Backward/ })).toContainText("59.5 ms");

@@ -6,16 +6,16 @@ export default defineConfig({
   outputDir: "../test-results",
   timeout: 60_000,
   expect: { timeout: 15_000 },
-  // Each has servers of its own; a test waits as long as it works, so there are more than cores.
+  // Each has its own servers; a test waits as much as it works, so there are more workers than cores.
   workers: 4,
-  // A machine that stalls is not a fault of ours; what only passes the second time is listed as flaky.
+  // A stalling machine is not a bug; a test that passes only the second time is listed as flaky.
   retries: 1,
   forbidOnly: process.env["CI"] !== undefined,
   reporter: [["list"]],
   use: {
     viewport: { width: 1280, height: 900 },
     colorScheme: "light",
-    // Nothing moves by itself, so what is to be clicked stands still at once.
+    // Nothing is animated, so elements can be clicked at once.
     contextOptions: { reducedMotion: "reduce" },
     // Recording one takes a fifth of the time of a test; what fails is run, and recorded, again.
     trace: "on-first-retry",
@@ -29,7 +29,7 @@ export default defineConfig({
         "--disable-background-networking",
         "--disable-component-update",
         "--disable-sync",
-        // A page of another machine that frames ours is what a test is about; Chromium would ask first.
+        // A test embeds the page in one of another machine; Chromium would prompt first.
         "--disable-features=LocalNetworkAccessChecks",
       ],
     },

@@ -25,6 +25,6 @@ test("curves, tables and files of resources and efficiency", async ({ guarded: p
 
 test("a recording without samples says so", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=resources`);
-  await expect(page.getByRole("main")).toContainText("holds no samples of the host or of devices");
+  await expect(page.getByRole("main")).toContainText("holds no samples of the host or devices");
   await expect(page.getByRole("navigation", { name: "Views" }).getByText("Resources")).toHaveAttribute("aria-disabled", "true");
 });

@@ -23,7 +23,7 @@ export async function serve(path: string): Promise<Server> {
     url: server.url,
     stop: async () => {
       await server.stop();
-      // What was parsed is written beside, perhaps still now.
+      // The cache may still be written.
       rmSync(cache, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };

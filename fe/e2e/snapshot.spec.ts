@@ -26,7 +26,7 @@ with open(sys.argv[1], "wb") as file:
     pickle.dump({"segments": [segment], "device_traces": [trace], "allocator_settings": {}}, file)
 `;
 
-test("blocks of the map are chosen by mouse and keyboard and say who asked for them", async ({ guarded: page }) => {
+test("blocks of the map are chosen by mouse and keyboard and show their call stack", async ({ guarded: page }) => {
   const folder = mkdtempSync(join(tmpdir(), "profiler-snapshot-"));
   python(SCRIPT, join(folder, "made.pickle"));
   const server = await serve(folder);

@@ -44,7 +44,7 @@ function heard(page: Page): Promise<Heard> {
 
 const OPERATOR = "#run=cpu_resnet_full&view=operators&group_by=name%2Bcall_stack&operators.q=aten::conv2d";
 
-test("a frame is posted to the page around, lines counted from 0", async ({ guarded: page, standalone }) => {
+test("a frame is posted to the embedding page, lines counted from 0", async ({ guarded: page, standalone }) => {
   const { server, url } = await listen(outerPage(standalone.url + OPERATOR));
   await page.goto(url);
   const frame = page.frameLocator("iframe");
@@ -57,7 +57,7 @@ test("a frame is posted to the page around, lines counted from 0", async ({ guar
   server.close();
 });
 
-test("inside TensorBoard the outermost page hears it", async ({ guarded: page, board }) => {
+test("inside TensorBoard the outermost page receives it", async ({ guarded: page, board }) => {
   const { server, url } = await listen(outerPage(`${board.url}#pytorch_profiler`));
   await page.goto(url);
   const plugin = page.frameLocator("iframe").frameLocator("iframe");
@@ -86,7 +86,7 @@ async function noteOpened(frame: Frame): Promise<() => Promise<string[]>> {
   return () => frame.evaluate(() => (window as unknown as { opened: string[] }).opened);
 }
 
-test("a page of another machine hears nothing", async ({ page, standalone }) => {
+test("a page of another machine receives nothing", async ({ page, standalone }) => {
   await page.addInitScript(() => localStorage.setItem("torch-tb-profiler.editor", JSON.stringify({ relativeTo: "/venv" })));
   await page.route("http://evil.test/", (route) => route.fulfill({ contentType: "text/html", body: outerPage(standalone.url + OPERATOR) }));
   await page.goto("http://evil.test/");
@@ -103,7 +103,7 @@ test("a page of another machine hears nothing", async ({ page, standalone }) => 
   expect(await heard(page)).toEqual({ heard: [], refused: [] });
 });
 
-test("alone, the editor's address opens, after the path map; path and line are copied", async ({ guarded: page, standalone }) => {
+test("standalone, the editor's URL opens with mapped path; path and line are copied", async ({ guarded: page, standalone }) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
@@ -123,7 +123,7 @@ test("alone, the editor's address opens, after the path map; path and line are c
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`/home/me/src/${rest}`);
 });
 
-test("another editor opens by its address; one that is no editor's is refused", async ({ guarded: page, standalone }) => {
+test("another editor opens by its URL; an unknown scheme is refused", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
   const link = page.locator(".frame-link").filter({ hasText: /^torch\// }).first();
@@ -133,7 +133,7 @@ test("another editor opens by its address; one that is no editor's is refused", 
   const help = page.getByRole("dialog", { name: "Help and settings" });
   await help.getByLabel("Editor").selectOption("template");
   await help.getByLabel("Folder of relative paths").fill("/venv");
-  const address = help.getByLabel("URL template");
+  const address = help.getByRole("textbox", { name: "URL template" });
   await address.fill("javascript:alert({path})");
   await expect(address).toHaveAttribute("aria-invalid", "true");
   await expect(help.getByRole("status").filter({ hasText: "“javascript:” is not the scheme" })).toBeVisible();
@@ -151,7 +151,7 @@ test("another editor opens by its address; one that is no editor's is refused", 
   expect((await opened()).at(-1)).toBe(`vscode://vscode-remote/ssh-remote+gpu7/venv/${frame}`);
 });
 
-test("a relative path asks where it lies, and opens there from then on", async ({ guarded: page, standalone }) => {
+test("a relative path asks for its folder, and opens there from then on", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
   const link = page.locator(".frame-link:enabled").filter({ hasText: /^torch\// }).first();

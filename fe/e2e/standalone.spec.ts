@@ -44,7 +44,7 @@ test("a range dragged over the steps becomes the selection of every view", async
   await expect(page.locator(".chip")).toHaveCount(0);
 });
 
-test("kernels: filters combine, yes and no, ranges with units, nothing left, and clear", async ({ guarded: page, standalone }) => {
+test("kernels: filters combine, yes and no, ranges with units, no match, and clear", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${HASH}&view=kernels`);
   const table = card(page, "Kernels");
   await expect(table.getByRole("status")).toHaveText("67 rows");
@@ -55,7 +55,7 @@ test("kernels: filters combine, yes and no, ranges with units, nothing left, and
   for (const total of totals) expect(total >= 20_000 && total <= 50_000).toBe(true);
   await table.getByLabel("Filter Total").fill(">20ms");
   await table.getByLabel("Filter Tensor Cores Used").selectOption("yes");
-  await expect(table.getByText("No row passes these filters.")).toBeVisible();
+  await expect(table.getByText("No row matches these filters.")).toBeVisible();
   await table.getByRole("button", { name: "Clear filters" }).click();
   await expect(table.getByRole("status")).toHaveText("67 rows");
   await expect(table.getByLabel("Filter Total")).toHaveValue("");
@@ -66,7 +66,7 @@ test("kernels: filters combine, yes and no, ranges with units, nothing left, and
   await expect(table.getByRole("status")).toHaveText("67 rows");
 });
 
-test("a filter on a column that is not there is said, and the others count", async ({ guarded: page, standalone }) => {
+test("a filter on an unknown column is reported, and the others apply", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${HASH}&view=operators&operators.filter=gone%3D1;calls%3E300`);
   const table = card(page, "Operators");
   await expect(table.getByRole("alert")).toContainText("Unknown column “gone”");
@@ -83,7 +83,7 @@ test("an operator opens to its kernels and call stacks", async ({ guarded: page,
   await expect(page.getByRole("heading", { name: "Launched kernels" })).toBeVisible();
 });
 
-test("columns hide and come back, rows are copied, JSON holds exact values", async ({ guarded: page, standalone }) => {
+test("columns are hidden and shown, rows are copied, JSON has exact values", async ({ guarded: page, standalone }) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${standalone.url}${HASH}&view=operators`);
   const table = card(page, "Operators");
@@ -126,7 +126,7 @@ test("sorting by two columns", async ({ guarded: page, standalone }) => {
   }
 });
 
-test("a name is found in every view", async ({ guarded: page, standalone }) => {
+test("the search of the bar lists a name in every view", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
   await expect(page.getByLabel("Find a name in every view")).toBeVisible();
   await expect(page.getByRole("link", { name: "Operators" })).toBeVisible();
@@ -136,13 +136,13 @@ test("a name is found in every view", async ({ guarded: page, standalone }) => {
   await expect(card(page, "Operators").getByLabel("Search Operators")).toHaveValue("batch_norm");
 });
 
-test("a number with a quality note carries a mark that leads to the note", async ({ guarded: page, standalone }) => {
+test("a number with a quality note has a mark that links to the note", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small&view=operators`);
   await (await header(card(page, "Operators"), "Device Self")).getByRole("button", { name: /^Note on/ }).click();
   await expect(page.locator(".notes li:focus")).toContainText("Launches whose device event is not in the file");
 });
 
-test("a time range is typed, and taken away", async ({ guarded: page, standalone }) => {
+test("a time range is typed, and removed", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
   const events = card(page, "Memory events").getByRole("status");
   await expect(events).toHaveText(/^1.580 rows$/);
@@ -174,7 +174,7 @@ test("a click on the bar of a step selects it", async ({ guarded: page, standalo
   await expect(page.locator('[data-fact="step_count"]')).toHaveText("1");
 });
 
-test("a selection without a step is said, not shown as nothing", async ({ guarded: page, standalone }) => {
+test("a selection without a step has a note, not an empty page", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${HASH}&start_us=1&end_us=2`);
   await expect(page.getByRole("alert")).toContainText("No step in this selection");
   await page.getByRole("button", { name: "Show the whole trace" }).click();
@@ -216,7 +216,7 @@ test("every chart is saved as picture and as data", async ({ guarded: page, stan
 
 test("a finding shows its evidence, and leads to the rows", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
-  const finding = page.getByRole("listitem").filter({ hasText: "Tensor Cores." });
+  const finding = page.getByRole("listitem").filter({ hasText: "Tensor Cores unused." });
   await finding.getByRole("button", { name: "Evidence" }).click();
   await expect(finding.getByRole("columnheader", { name: "Reason" })).toBeVisible();
   await finding.getByRole("link", { name: "Show the rows" }).click();
@@ -224,7 +224,7 @@ test("a finding shows its evidence, and leads to the rows", async ({ guarded: pa
   await expect(page.getByRole("status").filter({ hasText: /^showing \d+ of \d+$/ })).toBeVisible();
 });
 
-test("the rows of a finding are brought into sight, also those of the same view, as often as asked", async ({ guarded: page, standalone }) => {
+test("the rows of a finding are scrolled into view, also in the same view, on every click", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=distributed`);
   const stragglers = card(page, "Stragglers");
   const link = page.getByRole("listitem").filter({ hasText: "Straggler." }).getByRole("link", { name: "Show the rows" });
@@ -240,7 +240,7 @@ test("the rows of a finding are brought into sight, also those of the same view,
   await expect(stragglers).toBeInViewport({ ratio: 0.95 });
 });
 
-test("on paper all rows are there, in dark on light", async ({ guarded: page, standalone }) => {
+test("on paper all rows are printed, dark on light", async ({ guarded: page, standalone }) => {
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(`${standalone.url}${HASH}&view=kernels`);
   const rows = card(page, "Kernels").locator(".grid-body > .grid-row");
@@ -253,7 +253,7 @@ test("on paper all rows are there, in dark on light", async ({ guarded: page, st
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
 });
 
-test("the keyboard alone reaches a view and a row, and focus is seen", async ({ guarded: page, standalone }) => {
+test("the keyboard alone reaches a view and a row, and focus is visible", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
   const operators = page.getByRole("link", { name: "Operators" });
   await operators.focus();

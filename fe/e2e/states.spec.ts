@@ -1,4 +1,4 @@
-/** Nothing there, broken, still being read, gone: each is said in words. */
+/** Empty, broken, still being read, missing: each state has its message. */
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ function folder(): string {
   return mkdtempSync(join(tmpdir(), "profiler-states-"));
 }
 
-test("an empty folder shows how to make a trace", async ({ guarded: page }) => {
+test("an empty folder shows how to record a trace", async ({ guarded: page }) => {
   const server = await serve(folder());
   await page.goto(server.url);
   await expect(page.getByRole("heading", { name: "No profiler trace here yet" })).toBeVisible();
@@ -39,7 +39,7 @@ test("a broken file is a card with file, cause and next step; the others work", 
   await server.stop();
 });
 
-test("while a trace is read the page says how far", async ({ guarded: page, standalone }) => {
+test("while a trace is read the page shows the progress", async ({ guarded: page, standalone }) => {
   const span = {
     name: "1",
     file: "w.pt.trace.json",
@@ -63,12 +63,12 @@ test("while a trace is read the page says how far", async ({ guarded: page, stan
   await expect(page.locator('[data-fact="average_step_us"]')).toBeVisible();
 });
 
-test("a link to a run that is gone says so", async ({ guarded: page, standalone }) => {
+test("a link to a missing run says so", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=gone`);
   await expect(page.getByRole("alert")).toContainText("run “gone”");
 });
 
-test("a server that does not answer is said, and asked again", async ({ guarded: page, standalone }) => {
+test("a server that does not answer is reported, and retried", async ({ guarded: page, standalone }) => {
   let down = true;
   await page.route("**/api/runs", (route) => (down ? route.abort() : route.continue()));
   await page.goto(standalone.url);
@@ -77,7 +77,7 @@ test("a server that does not answer is said, and asked again", async ({ guarded:
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
 });
 
-test("a place that does not answer is said above what it held, and gone when it is back", async ({ guarded: page, standalone }) => {
+test("a location that does not answer is reported above its traces, until it is back", async ({ guarded: page, standalone }) => {
   let silent = true;
   await page.route("**/api/runs", async (route) => {
     const response = await route.fetch();
@@ -96,7 +96,7 @@ test("a place that does not answer is said above what it held, and gone when it 
   await expect(status).toBeHidden();
 });
 
-test("a server that stops answering leaves the page as it was", async ({ guarded: page, standalone }) => {
+test("when the server stops answering the page stays as it was", async ({ guarded: page, standalone }) => {
   let down = false;
   await page.route("**/api/runs", (route) => (down ? route.abort() : route.continue()));
   await page.goto(standalone.url);
@@ -109,7 +109,7 @@ test("a server that stops answering leaves the page as it was", async ({ guarded
   await expect(status).toBeHidden();
 });
 
-test("a file that is written anew is shown anew, also when it is as long as before", async ({ guarded: page }) => {
+test("a rewritten file is loaded again, also when it has the same size", async ({ guarded: page }) => {
   const logdir = folder();
   const write = (name: string) => {
     const event = { ph: "X", cat: "cpu_op", name, pid: 1, tid: 1, ts: 1, dur: 10 };

@@ -32,7 +32,7 @@ for (const width of [1440, 1280]) {
   }
 }
 
-test("names of kernels are short, whole, and shown as one likes in every view", async ({ guarded: page, standalone }) => {
+test("names of kernels are short or full, as chosen for every view", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=kernels`);
   const table = card(page, "Kernels");
   const cell = table.getByTitle(/^void pytorch_flash::flash_fwd_kernel/).first();
@@ -47,7 +47,7 @@ test("names of kernels are short, whole, and shown as one likes in every view", 
   await expect(card(page, "Top kernels")).toContainText("void ");
 });
 
-test("a table that shows no names of kernels asks for no way to show them", async ({ guarded: page, standalone }) => {
+test("a table without names of kernels has no control for them", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=kernels`);
   await card(page, "Kernels").getByRole("button", { name: "Open row" }).first().click();
   const launches = page.getByRole("group", { name: "By operator and launch", exact: true });
@@ -70,14 +70,14 @@ test("a click copies the full name of a kernel, and so does the keyboard", async
   expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^void cutlass::/);
 });
 
-test("the filter of a name finds what stands in any of its names", async ({ guarded: page, standalone }) => {
+test("the filter of a name matches any of its names", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=kernels&kernels.filter=name~pytorch_flash`);
   const table = card(page, "Kernels");
   await expect(table.getByRole("status").first()).toHaveText("showing 1 of 11");
   expect(await columnTexts(table, 0)).toEqual([expect.stringMatching(/^▶flash_fwd_kernel</)]);
 });
 
-test("below the rows stands what those that pass sum up to", async ({ guarded: page, standalone }) => {
+test("below the rows are the sums of the matching rows", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=kernels&kernels.filter=name~gemm`);
   const foot = card(page, "Kernels").locator(".grid-foot .grid-cell");
   await expect(foot.first()).toHaveText("4 of 11 rows, 64.3 % of Total");
@@ -86,7 +86,7 @@ test("below the rows stands what those that pass sum up to", async ({ guarded: p
   await expect(foot.nth(3)).toHaveAttribute("title", /^Sum: 197\.\d+ µs\n64\.3 % of all 11 rows$/);
 });
 
-test("regular expressions: found by the server, refused in words, never a page that hangs", async ({ guarded: page, standalone }) => {
+test("regular expressions: matched by the server, refused with a message, never a page that hangs", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=operators`);
   const table = card(page, "Operators");
   await table.getByRole("button", { name: "Regular expression" }).click();
@@ -102,7 +102,7 @@ test("regular expressions: found by the server, refused in words, never a page t
   await expect(field).toHaveAttribute("aria-invalid", "true");
   await expect(field).toHaveAttribute("title", /look-around.*not supported/);
   await field.fill("^(a|aa|a:*)+$|((a+)+)+b");
-  await expect(table.getByText("No row passes these filters.")).toBeVisible();
+  await expect(table.getByText("No row matches these filters.")).toBeVisible();
 
   await field.fill("");
   await table.getByLabel("Filter Name").fill("=~mm$");
@@ -110,7 +110,7 @@ test("regular expressions: found by the server, refused in words, never a page t
   await expect(table.getByRole("status").first()).toHaveText(/^showing [1-9]\d* of 76$/);
 });
 
-test("columns and widths stand in the address, and Reset takes them back", async ({ guarded: page, standalone }) => {
+test("columns and widths are in the address, and Reset restores the defaults", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=kernels`);
   const table = card(page, "Kernels");
   await table.getByRole("button", { name: /^Columns/ }).click();
@@ -137,7 +137,7 @@ test("columns and widths stand in the address, and Reset takes them back", async
   await expect(table.getByRole("columnheader", { name: /^Median/ })).toHaveCount(0);
 });
 
-test("a table inside a row is saved under the name of what the row is about", async ({ guarded: page, standalone }) => {
+test("a table inside a row is saved under the name of its row", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=operators`);
   await card(page, "Operators").getByRole("row", { name: /aten::addmm/ }).getByRole("button", { name: "Open row" }).click();
   const { name, text } = await exported(page, page.getByRole("group", { name: "Launched kernels" }), "Shown rows as CSV");
@@ -145,7 +145,7 @@ test("a table inside a row is saved under the name of what the row is about", as
   expect(text).toMatch(/^name,.*,short_name,demangled_name/);
 });
 
-test("rows open and close with the arrows, and say where they stand", async ({ guarded: page, standalone }) => {
+test("rows open and close with the arrows, and have their level and position", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=modules`);
   const grid = card(page, "Modules").getByRole("treegrid");
   const root = grid.locator("[role=row][aria-level='1']").first();
@@ -170,7 +170,7 @@ async function shownTexts(page: Page): Promise<string> {
   });
 }
 
-test("what acts unseen in a name is a mark in tables, titles and tooltips, and itself in exports", async ({ guarded: page }) => {
+test("invisible characters in a name are marks in tables, titles and tooltips, and unchanged in exports", async ({ guarded: page }) => {
   const logdir = mkdtempSync(join(tmpdir(), "profiler-unseen-"));
   const args = { correlation: 1, device: 0, stream: 7 };
   const traceEvents = [

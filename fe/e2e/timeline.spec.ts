@@ -1,4 +1,4 @@
-/** The timeline on real traces: what is drawn lies where the trace says, and every way to move and ask works. */
+/** The timeline on real traces: slices are drawn at their times, and every way to navigate and search works. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -15,7 +15,7 @@ const OVERLAPPING = join(resolve(import.meta.dirname, "../.."), "tests/data/malf
 const LANE_PX = 18;
 const PADDING_PX = 3;
 
-/** One name per sample that stands in its raw JSON. */
+/** One name per sample that is in its raw JSON. */
 const SAMPLES = [
   { run: "kineto_resnet50_nw0", name: "volta_sgemm_64x64_nt", kind: "kernel" },
   { run: "cpu_resnet_full", name: "aten::mkldnn_convolution", kind: "operator" },
@@ -42,7 +42,7 @@ function around(slice: TimelineSlicePayload): readonly [number, number] {
 }
 
 for (const { run, name } of SAMPLES) {
-  test(`${run}: a slice is drawn where the trace says, and tells what it is`, async ({ guarded: page, standalone }) => {
+  test(`${run}: a slice is drawn at its time, and its card describes it`, async ({ guarded: page, standalone }) => {
     const slice = await longestHit(page, standalone.url, run, name);
     const at = around(slice);
     await page.goto(`${standalone.url}#run=${run}&view=timeline&at=${at[0]}-${at[1]}&slice=${slice.id}`);
@@ -61,7 +61,7 @@ for (const { run, name } of SAMPLES) {
   });
 }
 
-test("a click selects, arrows and brackets walk, links lead to the rows", async ({ guarded: page, standalone }) => {
+test("a click selects, arrows and brackets move on, links lead to the rows", async ({ guarded: page, standalone }) => {
   const slice = await longestHit(page, standalone.url, "kineto_resnet50_nw0", "volta_sgemm_64x64_nt");
   const at = around(slice);
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline&at=${at[0]}-${at[1]}`);
@@ -148,7 +148,7 @@ test("a dragged range is summed up and becomes the selection of every view", asy
   await expect(page.locator(".chip")).toContainText("range");
 });
 
-test("search counts, jumps and comes back by its address", async ({ guarded: page, standalone }) => {
+test("search counts, jumps and is restored from the address", async ({ guarded: page, standalone }) => {
   const answer = await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&q=gemm`);
   await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=timeline`);
   await settled(page);
@@ -169,7 +169,7 @@ test("search counts, jumps and comes back by its address", async ({ guarded: pag
   await expect(page.locator(".tl-panel")).toBeVisible();
 });
 
-test("kernels that overlap on one stream are all there, and it is said", async ({ guarded: page }) => {
+test("kernels that overlap on one stream are all drawn, with a note", async ({ guarded: page }) => {
   const server = await serve(OVERLAPPING);
   try {
     const tracks = await getJson<TimelineTracksAnswer>(page, `${server.url}api/timeline/tracks`);
@@ -255,7 +255,7 @@ for (const { run, others, name } of [
   { run: "dlrm_8_ranks", others: ["worker1_step_12", "worker7_step_12"], name: "ncclKernel_SendRecv" },
   { run: "cpu_ddp4_gloo", others: ["rank1", "rank3"], name: "extra_collectives" },
 ]) {
-  test(`${run}: ranks are stacked on one clock, and their slices told apart`, async ({ guarded: page, standalone }) => {
+  test(`${run}: ranks are stacked on one clock, and their slices stay distinct`, async ({ guarded: page, standalone }) => {
     const { workers } = await getJson<TimelineClocksAnswer>(page, `${standalone.url}api/timeline/clocks?run=${run}`);
     await page.goto(`${standalone.url}#run=${run}&view=timeline`);
     await settled(page);
@@ -301,12 +301,12 @@ test("a slice in a folded track of a stacked rank is uncovered, and help lists t
   await expect(page.getByRole("dialog")).toContainText("zoom in and out under the pointer");
 });
 
-test("what lies outside the selected steps is shaded", async ({ guarded: page, standalone }) => {
+test("time outside the selected steps is shaded", async ({ guarded: page, standalone }) => {
   const run = "cpu_ddp4_gloo";
   const { end_ns: endNs } = await getJson<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
   const { hits } = await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=${run}&q==ProfilerStep%233`);
   const startNs = hits[0]?.start_ns ?? NaN;
-  // A place before the step and one inside it, below the last track, on the layer of shades.
+  // A point before the step and one inside it, below the last track, on the layer of shades.
   const shades = () =>
     page.evaluate(
       (shares) => {

@@ -67,12 +67,12 @@ test("the whole timeline by keyboard only", async ({ guarded: page, standalone }
   await expect(announcement(page)).toContainText(/sgemm/);
   await page.keyboard.press("Escape");
   await expect(stage).toBeFocused();
-  // No trap: Tab goes on.
+  // No trap: Tab moves on.
   await page.keyboard.press("Tab");
   await expect(stage).not.toBeFocused();
 });
 
-test("Enter typed at once jumps when the answer comes", async ({ guarded: page, standalone }) => {
+test("Enter typed at once jumps when the answer arrives", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=${RUN}&view=timeline`);
   await settled(page);
   let answer: () => void = () => undefined;
@@ -90,7 +90,7 @@ test("Enter typed at once jumps when the answer comes", async ({ guarded: page, 
   await expect(page).toHaveURL(/slice=\d+/);
 });
 
-test("hits whose names are longer than tiles hold stand out; what is none is dimmed", async ({ guarded: page }) => {
+test("hits whose names are shortened in tiles are highlighted; other slices are dimmed", async ({ guarded: page }) => {
   const folder = mkdtempSync(join(tmpdir(), "profiler-timeline-"));
   const long = `aten::${"very_".repeat(60)}long`;
   const slice = (name: string, ts: number) => ({ ph: "X", pid: 1, tid: 1, cat: "cpu_op", name, ts, dur: 40 });
@@ -121,7 +121,7 @@ test("hits whose names are longer than tiles hold stand out; what is none is dim
   }
 });
 
-test("a double click zooms to the slice, z and a double click beside slices go back, Shift + z zooms again", async ({ guarded: page, standalone }) => {
+test("a double click zooms to the slice, z and a double click outside slices undo, Shift + z redoes", async ({ guarded: page, standalone }) => {
   const slice = await longestHit(page, standalone.url, RUN, KERNEL);
   const at = [Math.round(slice.start_ns - 2 * slice.dur_ns), Math.round(slice.start_ns + 3 * slice.dur_ns)] as const;
   await page.goto(`${standalone.url}#run=${RUN}&view=timeline&at=${at[0]}-${at[1]}`);
@@ -168,7 +168,7 @@ test("Back stays on the timeline until it is as it was opened", async ({ guarded
   await expect(page).toHaveURL(/at=.*slice=|slice=.*at=/);
 });
 
-test("what is told under the pointer follows when the tracks are scrolled or zoomed below it", async ({ guarded: page, standalone }) => {
+test("the hover card follows when the tracks are scrolled or zoomed under the pointer", async ({ guarded: page, standalone }) => {
   const slice = await longestHit(page, standalone.url, RUN, KERNEL);
   const at = [Math.round(slice.start_ns - 2 * slice.dur_ns), Math.round(slice.start_ns + 3 * slice.dur_ns)] as const;
   await page.goto(`${standalone.url}#run=${RUN}&view=timeline&at=${at[0]}-${at[1]}`);

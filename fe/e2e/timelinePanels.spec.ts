@@ -1,11 +1,11 @@
-/** What stands beside the tracks of the timeline: panels that can be read, menus that close, hits of every rank. */
+/** The panels of the timeline: readable texts, menus that close, hits of every rank. */
 import type { Page } from "@playwright/test";
 
 import type { SliceArgumentsAnswer, TimelineGapsAnswer, TimelineNamesakesAnswer, TimelineSearchAnswer, TimelineTracksAnswer } from "../src/generated/schema";
 import { expect, test } from "./fixtures";
 import { getJson, longestHit, settled } from "./timelines";
 
-/** Pieces of text in the open panel that lie over each other or beside the panel. */
+/** Pieces of text in the open panel that overlap each other or lie outside the panel. */
 async function collisions(page: Page): Promise<string[]> {
   return page.locator(".tl-panel .body").evaluate((body) => {
     const edge = body.getBoundingClientRect().right;
@@ -46,7 +46,7 @@ for (const { run, name } of [
   });
 }
 
-test("a call stack that old traces keep as an argument is shown once", async ({ guarded: page, standalone }) => {
+test("a call stack that old traces have as an argument is shown once", async ({ guarded: page, standalone }) => {
   const run = "kineto_resnet50_nw0";
   const { id } = await longestHit(page, standalone.url, run, "enumerate(DataLoader)");
   await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${id}`);
@@ -80,7 +80,7 @@ test("Escape closes the menu, then the keys, then the panel", async ({ guarded: 
   await expect(panel).toHaveCount(0);
 });
 
-test("without a device nothing is said to have taken 0 µs there", async ({ guarded: page, standalone }) => {
+test("without a device no device time of 0 µs is shown", async ({ guarded: page, standalone }) => {
   const run = "cpu_resnet_full";
   const { id } = await longestHit(page, standalone.url, run, "aten::conv2d");
   await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${id}`);
@@ -92,7 +92,7 @@ test("without a device nothing is said to have taken 0 µs there", async ({ guar
   await expect(time("Duration")).toContainText(/\d .s/);
 });
 
-test("hits of stacked ranks are walked through in the order of their clock", async ({ guarded: page, standalone }) => {
+test("hits of stacked ranks are stepped through in the order of the common clock", async ({ guarded: page, standalone }) => {
   const others = ["worker1_step_12", "worker7_step_12"];
   const counts = await Promise.all(
     ["worker0_step_12", ...others].map(async (worker) => (await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&worker=${worker}&q=SendRecv`)).count),
@@ -116,7 +116,7 @@ test("hits of stacked ranks are walked through in the order of their clock", asy
   await expect(count).toHaveText(`3 of ${total}`);
 });
 
-test("the timeline is there again after many slices were looked at", async ({ guarded: page, standalone }) => {
+test("the timeline is still cached after many slices were opened", async ({ guarded: page, standalone }) => {
   const hash = (slice: number) => `#run=kineto_resnet50_nw0&view=timeline&slice=${slice}`;
   await page.goto(`${standalone.url}${hash(0)}`);
   await settled(page);
@@ -132,7 +132,7 @@ test("the timeline is there again after many slices were looked at", async ({ gu
   await expect(page.locator(".tl-rects")).toBeVisible();
 });
 
-test("a slice tells where it lies, every argument of the file, and where it stands among its namesakes", async ({ guarded: page, standalone }) => {
+test("a slice shows its times, every argument of the file, and its rank among slices of its name", async ({ guarded: page, standalone }) => {
   const run = "h100_bert_small";
   const { id, name } = await longestHit(page, standalone.url, run, "sm90_xmma_gemm");
   const recorded = await getJson<SliceArgumentsAnswer>(page, `${standalone.url}api/slice/${id}/arguments?run=${run}`);
@@ -207,7 +207,7 @@ test("a range sums up the tracks it was dragged over, and all by one click", asy
   await expect(panel).not.toContainText("Time by category");
 });
 
-test("idle gaps have a card of their own, sorted and walked by keyboard", async ({ guarded: page, standalone }) => {
+test("idle gaps have a card, sorted and operated by keyboard", async ({ guarded: page, standalone }) => {
   const run = "h100_bert_small";
   const answer = await getJson<TimelineGapsAnswer>(page, `${standalone.url}api/timeline/gaps?run=${run}`);
   const [longest] = answer.gaps;
@@ -229,7 +229,7 @@ test("idle gaps have a card of their own, sorted and walked by keyboard", async 
     const [start, end] = /at=(-?\d+)-(-?\d+)/.exec(page.url())?.slice(1).map(Number) ?? [];
     return start !== undefined && end !== undefined && start <= longest.gap.start_ns && end >= longest.gap.end_ns && end - start < 3 * (longest.gap.end_ns - longest.gap.start_ns);
   }).toBe(true);
-  // A link to a slice goes with its table: the keyboard stays in the panel, and Escape leads back.
+  // A link to a slice disappears with its table: the keyboard stays in the panel, and Escape leads back.
   await rows.nth(1).getByRole("button").nth(1).press("Enter");
   await expect(page).toHaveURL(/slice=/);
   const slot = page.locator(".tl-panel-slot");

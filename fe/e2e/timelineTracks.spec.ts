@@ -1,4 +1,4 @@
-/** Tracks of the timeline arranged by mouse and by keys: kept on top, moved, filtered, opened and closed; a reload shows the same. */
+/** Tracks of the timeline arranged by mouse and by keys: pinned, moved, filtered, opened and closed; a reload shows the same. */
 import type { Page } from "@playwright/test";
 
 import type { TimelineTracksAnswer } from "../src/generated/schema";
@@ -73,18 +73,18 @@ test("tracks and groups are moved by keys and by dragging", async ({ guarded: pa
   await expect(page).not.toHaveURL(/order=/);
 });
 
-test("a filter leaves what it names; all open and close at once", async ({ guarded: page, standalone }) => {
+test("a filter shows matching tracks; all open and close at once", async ({ guarded: page, standalone }) => {
   await open(page, standalone.url, "&folds=none");
   const closed = await rows(page);
   expect(closed.every((key) => key.startsWith("g.") || key === "steps")).toBe(true);
-  await page.getByLabel("Only tracks with this in their names").fill("stream");
+  await page.getByLabel("Filter tracks by name").fill("stream");
   await expect(page).toHaveURL(/tracks=stream/);
   await expect.poll(async () => (await rows(page)).length).toBeGreaterThan(0);
   for (const key of await rows(page)) expect(await page.locator(`[data-row="${key}"]`).innerText()).toMatch(/stream|GPU/i);
   await page.reload();
   await settled(page);
-  await expect(page.getByLabel("Only tracks with this in their names")).toHaveValue("stream");
-  await page.getByLabel("Only tracks with this in their names").fill("no such track");
+  await expect(page.getByLabel("Filter tracks by name")).toHaveValue("stream");
+  await page.getByLabel("Filter tracks by name").fill("no such track");
   await expect(page.getByText("No track matches the filter.")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Open all tracks" }).click();
@@ -92,7 +92,7 @@ test("a filter leaves what it names; all open and close at once", async ({ guard
   await expect(page.locator('.tl-fold[aria-expanded="false"]')).toHaveCount(0);
 });
 
-test("going to a slice of a track that is filtered away shows it", async ({ guarded: page, standalone }) => {
+test("going to a slice of a filtered track shows it", async ({ guarded: page, standalone }) => {
   await open(page, standalone.url, "&tracks=steps");
   await page.keyboard.press("/");
   await page.keyboard.type("ncclKernel_SendRecv");

@@ -17,7 +17,7 @@ test("memory: curve, peak, composition, a range as selection", async ({ guarded:
   }
 });
 
-test("memory: what was alive at the peak by module is in the address", async ({ guarded: page, standalone }) => {
+test("memory: the grouping of the peak by module is in the address", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
   await page.getByRole("button", { name: "By module" }).click();
   await page.reload();
@@ -25,11 +25,11 @@ test("memory: what was alive at the peak by module is in the address", async ({ 
   await expect(card(page, "Live allocations at the peak")).toContainText("SmallResNet_0");
 });
 
-test("a selection beside the recording is said in every view, with a way back", async ({ guarded: page, standalone }) => {
-  const views = { kernels: "no kernel", operators: "no operator", memory: "no memory event" };
+test("a selection outside the recording has a note in every view, with a way back", async ({ guarded: page, standalone }) => {
+  const views = { kernels: "No kernel", operators: "No operator", memory: "No memory event" };
   for (const [view, text] of Object.entries(views)) {
     await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=${view}&start_us=1&end_us=2`);
-    await expect(page.getByRole("alert")).toContainText(`This selection holds ${text}`);
+    await expect(page.getByRole("alert")).toContainText(`${text} in this selection`);
     await expect(page.getByRole("img", { name: /^Chart:/ })).toHaveCount(0);
   }
   await page.getByRole("button", { name: "Show the whole trace" }).click();
@@ -75,7 +75,7 @@ test("all workers: from one worker to the run, and back to one", async ({ guarde
   await expect(page).toHaveURL(/worker=worker3_step_12/);
 });
 
-test("a stack on a trace without kernels asks for none", async ({ guarded: page, standalone }) => {
+test("a stack on a trace without kernels requests none", async ({ guarded: page, standalone }) => {
   const refused: string[] = [];
   page.on("response", (response) => {
     if (response.status() >= 400) refused.push(response.url());
@@ -95,7 +95,7 @@ test("a view without data is named and says why", async ({ guarded: page, standa
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-test("an open row of thousands of kernels holds them all, and the largest are of all rows", async ({ guarded: page }) => {
+test("an open row of thousands of kernels has them all, the largest first", async ({ guarded: page }) => {
   const count = 5200;
   const logdir = mkdtempSync(join(tmpdir(), "profiler-many-"));
   const events = Array.from({ length: count }, (_, id) => {

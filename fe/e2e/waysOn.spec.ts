@@ -58,7 +58,7 @@ test("a trace is chosen with keys alone", async ({ guarded: page, standalone }) 
   await expect(page.getByTitle(CHOOSE)).toBeFocused();
 });
 
-test("of a thousand ranks those in sight are drawn, and the last is found", async ({ guarded: page, standalone }) => {
+test("of a thousand ranks only the visible ones are drawn, and the last can be searched", async ({ guarded: page, standalone }) => {
   await page.route("**/api/runs", async (route) => {
     const response = await route.fetch();
     const runs = (await response.json()) as { runs: { name: string; workers: { name: string; spans: { name: string; file: string }[] }[] }[] };
@@ -79,7 +79,7 @@ test("of a thousand ranks those in sight are drawn, and the last is found", asyn
   await expect(page.getByRole("treeitem", { selected: true })).toHaveText(/^rank999/);
 });
 
-test("a trace that is deleted while it is shown leaves ways on", async ({ guarded: page }) => {
+test("a trace that is deleted while it is shown leaves links to others", async ({ guarded: page }) => {
   const folder = logdir({ remaining: [TRACE, 1_700_000_000], deleted: [TRACE, 1_750_000_000] });
   const server = await serve(folder);
   await page.goto(`${server.url}#run=deleted`);
@@ -96,7 +96,7 @@ test("a trace that is deleted while it is shown leaves ways on", async ({ guarde
   await server.stop();
 });
 
-test("what was left out is listed, and opened by one click", async ({ guarded: page }) => {
+test("skipped files are listed, and opened by one click", async ({ guarded: page }) => {
   const folder = logdir({ run: [TRACE, 1_700_000_000] });
   writeFileSync(join(folder, "run", "config.json"), '{"model": "resnet"}');
   const server = await serve(folder);
@@ -109,7 +109,7 @@ test("what was left out is listed, and opened by one click", async ({ guarded: p
   await server.stop();
 });
 
-test("while a trace is opened its outline is there at once, and nothing flashes for what is known", async ({ guarded: page, standalone }) => {
+test("while a trace is opened its outline is shown at once, and nothing flashes for cached answers", async ({ guarded: page, standalone }) => {
   let free = () => {};
   const held = new Promise<void>((done) => (free = done));
   await page.route("**/api/views?*", async (route) => {
@@ -133,7 +133,7 @@ test("while a trace is opened its outline is there at once, and nothing flashes 
   expect(await page.evaluate(() => (window as unknown as { seen: string[] }).seen)).toEqual([]);
 });
 
-test("a network that is off leaves what was there, and says since when", async ({ guarded: page, standalone }) => {
+test("without network the page stays, and shows since when", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=operators`);
   const table = page.locator("[data-table=operators]");
   await expect(table.getByRole("row").nth(3)).toBeVisible();
@@ -149,7 +149,7 @@ test("a network that is off leaves what was there, and says since when", async (
   await expect(table.getByRole("columnheader", { name: /^Input Shape/ })).toBeVisible();
 });
 
-test("Back comes back to where the page was scrolled to", async ({ guarded: page, standalone }) => {
+test("Back restores the scroll position", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0`);
   const main = page.getByRole("main");
   await expect(page.getByRole("img", { name: "Chart: Step time" })).toHaveAttribute("aria-busy", "false");

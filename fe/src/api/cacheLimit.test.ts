@@ -1,4 +1,4 @@
-/** Cases: as much as fits, what was left first, what is shown, one that is too large alone. */
+/** Cases: as much as fits, the longest unused first, shown answers, one that is too large alone. */
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, it } from "vitest";
 
@@ -19,7 +19,7 @@ function keeper() {
   return { show, cachedKeys };
 }
 
-it("forgets what was left first", () => {
+it("drops the answers that were unused longest", () => {
   const { show, cachedKeys } = keeper();
   for (const name of ["a", "b", "c"]) show(name)();
   expect(cachedKeys()).toEqual(["a", "b", "c"]);
@@ -28,7 +28,7 @@ it("forgets what was left first", () => {
   expect(cachedKeys()).toEqual(["a", "c", "d"]);
 });
 
-it("keeps what is shown, whatever its size", () => {
+it("retains shown answers, whatever their size", () => {
   const { show, cachedKeys } = keeper();
   const leave = show("shown", [TEXT, TEXT, TEXT, TEXT]);
   for (const name of ["a", "b", "c", "d"]) show(name)();
@@ -37,7 +37,7 @@ it("keeps what is shown, whatever its size", () => {
   expect(cachedKeys()).toEqual([]);
 });
 
-it("counts texts, numbers and what holds them, no further than asked", () => {
+it("counts texts, numbers and their containers, up to the limit", () => {
   expect(sizeBytes({ rows: [[1, null, "ab"]] }, Infinity)).toBe(3 * 16 + 2 * 8 + 16 + 2);
   expect(sizeBytes(Array<number>(1000).fill(1), 100)).toBeLessThan(120);
 });

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** Cases: many newer answers, a rewritten file, a trace that is being read, a failed file, a silent server. */
+/** Cases: many newer answers, a rewritten file, a trace that is being read, a failed file, a server that does not answer. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { act, createElement, useEffect } from "react";
 import { createRoot, type Root } from "react-dom/client";
@@ -78,14 +78,14 @@ async function watch(route: string | null, ms: number, rounds = ROUNDS): Promise
   return seen;
 }
 
-it("an answer is there again, however many others came since", async () => {
+it("an answer stays cached, however many others arrived since", async () => {
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
   for (let id = 0; id < 70; id++) await show(`slice/${id}`, 5);
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
   expect(routes.filter((route) => route === "tracks")).toHaveLength(1);
 });
 
-it("an answer that was forgotten is asked for again", async () => {
+it("an answer that left the cache is requested again", async () => {
   await show("tracks");
   await show("other", 6 * 60_000);
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
@@ -101,7 +101,7 @@ it("a file rewritten with equal size has another answer, without a reload", asyn
   expect(routes).toEqual(["overview", "overview"]);
 });
 
-it("a file that is read anew says how far that is", async () => {
+it("a file that is read again reports its progress", async () => {
   await show("overview");
   span = { ...SPAN, version: "b" };
   served = () => json({ span: { ...SPAN, progress: 0.5 } }, 202);
@@ -110,7 +110,7 @@ it("a file that is read anew says how far that is", async () => {
   expect(await show("overview", 500)).toEqual({ state: "ready", data: "new" });
 });
 
-it("a file that may be read the next time is asked for again then", async () => {
+it("a file with a retry time is requested again then", async () => {
   span = { ...SPAN, state: "failed", retry_s: 4 };
   served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
   expect(await show("views", 3000)).toMatchObject({ state: "failed", failure: { code: "unreachable" } });
@@ -119,7 +119,7 @@ it("a file that may be read the next time is asked for again then", async () => 
   expect(await show("views", 2000)).toEqual({ state: "ready", data: "back" });
 });
 
-it("while that is asked again, its failure stays", async () => {
+it("during the retry its failure stays", async () => {
   span = { ...SPAN, state: "failed", retry_s: 1 };
   served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
   const states = (await watch("views", 5000, 500)).map(({ state }) => state);
@@ -127,7 +127,7 @@ it("while that is asked again, its failure stays", async () => {
   expect([...new Set(states.slice(states.indexOf("failed")))]).toEqual(["failed"]);
 });
 
-it("a file that only another one can mend is not asked about any more", async () => {
+it("a failed file without a retry time is not requested again", async () => {
   span = { ...SPAN, state: "failed", retry_s: 1 };
   served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
   setTimeout(() => (span = { ...SPAN, state: "failed" }), 2000);
@@ -137,14 +137,14 @@ it("a file that only another one can mend is not asked about any more", async ()
   expect(routes).toEqual([]);
 });
 
-it("the same answer again draws nothing anew", async () => {
+it("an equal answer renders nothing again", async () => {
   span = { ...SPAN, state: "failed", retry_s: 1 };
   const seen = await watch("tracks", 5000, 500);
   expect(routes.length).toBeGreaterThan(3);
   expect(seen.filter(({ state }) => state === "ready")).toHaveLength(1);
 });
 
-it("a server that does not answer is said, and asked until it does", async () => {
+it("a server that does not answer is reported, and retried until it does", async () => {
   served = () => {
     throw new TypeError("network");
   };
@@ -153,7 +153,7 @@ it("a server that does not answer is said, and asked until it does", async () =>
   expect(await show("views", 3000)).toEqual({ state: "ready", data: "back" });
 });
 
-it("what was there stays while the server is silent", async () => {
+it("the last answer stays while the server does not answer", async () => {
   setTimeout(() => {
     span = { ...SPAN, version: "b" };
     served = () => {
@@ -176,7 +176,7 @@ it("an error is final, until the page is opened again", async () => {
   expect(routes).toHaveLength(3);
 });
 
-it("what one answer says of a broken file the runs are asked about at once", async () => {
+it("after an answer about a broken file the runs are requested at once", async () => {
   let lists = 0;
   const fetched = fetch;
   vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {

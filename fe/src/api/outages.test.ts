@@ -1,4 +1,4 @@
-/** Cases: a place that answers late, times that stay put from poll to poll, our own server, words. */
+/** Cases: a location that answers late, times that are stable from poll to poll, the server itself, texts. */
 import { describe, expect, it } from "vitest";
 
 import { countdownText, serverOutage, outagesOf, outageText, type Outage } from "./outages";
@@ -16,15 +16,15 @@ function answer(silent_s: number, next_try_s: number, place = "s3://traces"): Ru
   return { schema_version: 1, discovering: false, runs: [], notes: [], problem: null, silent_places, left_out: [], left_out_counts: {} };
 }
 
-describe("a place that does not answer", () => {
-  it("is told with since when, how long, and when it is asked again", () => {
+describe("a location that does not answer", () => {
+  it("is reported with its begin, its duration and the next try", () => {
     const [outage] = outagesOf(answer(120, 8), NOW, []);
     expect(textOf(outage, NOW)).toBe("No answer from s3://traces since 12:03 (2 min). Next try in 8 s.");
     expect(textOf(outage, NOW + 5000)).toContain(" (2 min). Next try in 3 s.");
     expect(textOf(outage, NOW + 9000)).toContain(" (2 min). Retrying now.");
   });
 
-  it("keeps its times while answers differ by what they travelled", () => {
+  it("has stable times while answers differ by their delay", () => {
     const before = outagesOf(answer(120, 8), NOW, []);
     expect(outagesOf(answer(125.4, 3.1), NOW + 5000, before)).toEqual(before);
     const [later] = outagesOf(answer(133, 27), NOW + 13_000, before);
@@ -36,17 +36,17 @@ describe("a place that does not answer", () => {
     expect(outagesOf({ ...answer(0, 0), silent_places: [] }, NOW, before)).toEqual([]);
   });
 
-  it("of another day says the day", () => {
+  it("of another day names the day", () => {
     const [outage] = outagesOf(answer(86_400 + 3600, 8), NOW, []);
     expect(textOf(outage, NOW)).toContain(new Date(2026, 4, 2).toLocaleDateString());
     expect(textOf(outage, NOW)).toContain("(25 h 0 min)");
   });
 });
 
-describe("our own server", () => {
+describe("the server itself", () => {
   const failure = { code: "no_answer", message: "The server does not answer.", hint: "" };
 
-  it("is silent since the first question without an answer", () => {
+  it("is out since the first request without an answer", () => {
     const first = serverOutage(failure, NOW, 3000, null);
     const second = serverOutage(failure, NOW + 4000, 6000, first);
     expect(textOf(second, NOW + 4000)).toBe("No answer from the server since 12:05 (4 s). Next try in 6 s.");

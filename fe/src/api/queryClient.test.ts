@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 describe("a busy server", () => {
-  it("is asked again after the time it says", async () => {
+  it("is retried after the time it names", async () => {
     const fetched = serve(BUSY, DONE);
     const answer = fetchUncached(URL, fetchJson, { client });
     await vi.advanceTimersByTimeAsync(2900);
@@ -35,7 +35,7 @@ describe("a busy server", () => {
     expect(await answer).toEqual({});
   });
 
-  it("that says 'at once' is not asked without a pause", async () => {
+  it("with a Retry-After of 0 is retried after a pause", async () => {
     const atOnce = () => new Response('{"error": {}}', { status: 503, headers: { "Retry-After": "0" } });
     const fetched = serve(atOnce, DONE);
     const answer = fetchUncached(URL, fetchJson, { client });
@@ -45,7 +45,7 @@ describe("a busy server", () => {
     expect(await answer).toEqual({});
   });
 
-  it("is told of after some tries", async () => {
+  it("is reported after some tries", async () => {
     const fetched = serve();
     const answer = fetchUncached(URL, fetchJson, { client }).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -53,7 +53,7 @@ describe("a busy server", () => {
     expect(fetched).toHaveBeenCalledTimes(5);
   });
 
-  it("is not asked again when nobody waits any more", async () => {
+  it("is not retried once the request is aborted", async () => {
     const fetched = serve(BUSY, DONE);
     const abort = new AbortController();
     const answer = fetchUncached(URL, fetchJson, { client, signal: abort.signal }).catch((error: unknown) => error);
@@ -71,7 +71,7 @@ describe("a busy server", () => {
   });
 });
 
-it("waits for a trace that is being read, however often it was asked", async () => {
+it("waits for a trace that is being read, however often it polled", async () => {
   const fetched = serve(...Array<() => Response>(50).fill(PENDING), DONE);
   const answer = fetchUncached(URL, fetchBytes, { client });
   await vi.advanceTimersByTimeAsync(51 * 400);
@@ -79,7 +79,7 @@ it("waits for a trace that is being read, however often it was asked", async () 
   expect(fetched).toHaveBeenCalledTimes(51);
 });
 
-it("keeps nothing that no page shows", async () => {
+it("caches nothing that no page shows", async () => {
   const fetched = serve(DONE, DONE);
   await fetchUncached(URL, fetchJson, { client });
   await vi.advanceTimersByTimeAsync(1);
@@ -88,7 +88,7 @@ it("keeps nothing that no page shows", async () => {
   expect(fetched).toHaveBeenCalledTimes(2);
 });
 
-it("who leaves takes nobody else's answer along", async () => {
+it("an abort does not cancel the request for others", async () => {
   serve(BUSY, BUSY, DONE, DONE);
   const abort = new AbortController();
   const left = fetchUncached(URL, fetchJson, { client, signal: abort.signal }).catch((error: unknown) => error);
@@ -104,13 +104,13 @@ it.each([
   ["a page of a proxy", () => new Response("<!doctype html><p>Please log in</p>"), "unreadable"],
   ["one that says 'not yet'", () => new Response("<p>Accepted</p>", { status: 202 }), "unreadable"],
   ["one without a token", () => new Response("<p>no</p>", { status: 401 }), "http_401"],
-])("an answer that is none of the server's is said: %s", async (_, answer, code) => {
+])("an answer that is not the server's is reported: %s", async (_, answer, code) => {
   const fetched = serve(answer);
   await expect(fetchUncached(URL, fetchJson, { client })).rejects.toMatchObject({ failure: { code } });
   expect(fetched).toHaveBeenCalledTimes(1);
 });
 
-it("an answer that breaks off in the middle is none", async () => {
+it("a truncated answer is a failure", async () => {
   const broken = new ReadableStream({ pull: (controller) => controller.error(new TypeError("network")) });
   serve(() => new Response(broken));
   await expect(fetchUncached(URL, fetchJson, { client })).rejects.toMatchObject({ failure: { code: "no_answer" } });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { selectionText, selectionTitle } from "./SelectionControl";
 
-it("says what is selected", () => {
+it("describes the selection", () => {
   expect(selectionText({})).toBeNull();
   expect(selectionText({ steps: "5" })).toBe("Step 5");
   expect(selectionText({ steps: "5:8" })).toBe("Steps 5:8");

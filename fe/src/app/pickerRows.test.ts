@@ -16,7 +16,7 @@ const NOTHING = { search: "", open: new Set<string>() };
 const titles = (search: string, open: string[] = []) => pickerRows(RUNS, { search, open: new Set(open) }).map(({ title }) => title);
 
 describe("the lines of the picker", () => {
-  it("stand newest readable first, with date, size, file and state", () => {
+  it("are sorted by newest readable first, with date, size, file and state", () => {
     const rows = pickerRows(RUNS, NOTHING);
     expect(rows.map(({ title }) => title)).toEqual(["one", "eight", "broken"]);
     expect(rows[0]?.details).toBe(`${dateText(7)} · 1.00 KiB · only.json · read`);
@@ -24,13 +24,13 @@ describe("the lines of the picker", () => {
     expect(rows.map(({ isOpen }) => isOpen)).toEqual([null, false, null]);
   });
 
-  it("say who wrote the files of a run, each once", () => {
+  it("name the recorders of the files of a run, each once", () => {
     const labelled = (label: string | null) => span(label ?? "none", { format_label: label });
     const mixed: Run[] = [{ name: "mixed", workers: [{ name: "w", spans: ["Paddle", "PyTorch", null, "Paddle"].map(labelled) }] }];
     expect(pickerRows(mixed, NOTHING)[0]?.details).toBe("Paddle, PyTorch · 4.00 KiB · 4 files · not read yet");
   });
 
-  it("name the reason of what is broken", () => {
+  it("show why a file is broken", () => {
     expect(pickerRows(RUNS, NOTHING)[2]?.problem).toBe("The file is cut off.");
     const half: Run[] = [{ name: "half", workers: [{ name: "w", spans: [span("1", { state: "failed" }), span("2", { state: "ready" })] }] }];
     expect(pickerRows(half, NOTHING)[0]?.problem).toBe("1 of 2 files cannot be read");
@@ -42,26 +42,26 @@ describe("the lines of the picker", () => {
     expect([run?.isOpen, second?.level, second?.position, second?.count, second?.worker]).toEqual([true, 2, 2, 3, "rank1"]);
   });
 
-  it("begin with all workers together where that leads somewhere", () => {
+  it("begin with all workers together where a view shows them", () => {
     const rows = pickerRows(RUNS, { search: "", open: new Set(["eight"]), together: "eight" });
     expect(rows.map(({ title }) => title)).toEqual(["one", "eight", "All 3 workers", "rank0", "rank1", "rank2", "broken"]);
     expect([rows[2]?.count, rows[3]?.position]).toEqual([4, 2]);
   });
 
-  it("are those that hold every word, wherever it stands", () => {
+  it("are those that contain every word, in any order", () => {
     expect(titles("EIGHT")).toEqual(["eight"]);
     expect(titles("rank1")).toEqual(["eight", "rank1"]);
     expect(titles("eight s2")).toEqual(["eight", "rank2"]);
     expect(titles("nowhere")).toEqual([]);
   });
 
-  it("tell spans of one worker apart, and show what acts unseen in a name", () => {
+  it("distinguish spans of one worker, and mark invisible characters in a name", () => {
     const runs: Run[] = [{ name: "a\u202eb", workers: [{ name: "w", spans: [span("1"), span("2")] }] }];
     const rows = pickerRows(runs, { search: "", open: new Set(["a\u202eb"]) });
     expect(rows.map(({ title }) => title)).toEqual(["a⟨U+202E⟩b", "w ▸ Span 1", "w ▸ Span 2"]);
   });
 
-  it("are quick for a thousand ranks", () => {
+  it("are fast for a thousand ranks", () => {
     const many: Run[] = [{ name: "many", workers: Array.from({ length: 1000 }, (_, rank) => ({ name: `rank${rank}`, spans: [span("1")] })) }];
     expect(pickerRows(many, { search: "rank999", open: new Set() })).toHaveLength(2);
     expect(pickerRows(many, { search: "", open: new Set(["many"]) })).toHaveLength(1001);

@@ -18,11 +18,11 @@ describe("times counted from the beginning", () => {
     expect(parseTime(typed, CLOCK)).toBe(ts);
   });
 
-  it("takes nothing else for a time", () => {
+  it("accepts no other text as a time", () => {
     for (const text of ["soon", "1 GB", "1..2"]) expect(parseTime(text, CLOCK), text).toBeNull();
   });
 
-  it("shows what the address says", () => {
+  it("shows the time in the address", () => {
     expect(shownTime("4369070259756.345", CLOCK)).toBe("1.5");
     expect(shownTime("4369070258256.346", CLOCK)).toBe("0.000001");
     expect(shownTime(undefined, CLOCK)).toBe("");
@@ -33,7 +33,7 @@ describe("times counted from the beginning", () => {
   });
 });
 
-it("takes times as they are where the beginning is not known", () => {
+it("takes times unchanged where the beginning is unknown", () => {
   expect(parseTime("12.5", RAW_CLOCK)).toBe("12.500");
   expect(shownTime("12.500", RAW_CLOCK)).toBe("12.5");
 });

@@ -4,13 +4,13 @@ import type { Series } from "../api/types";
 import { barsByKind, noDataText, seriesChart } from "./chartData";
 import type { CategoryChart, CurveChart } from "./types";
 
-test("places of bars carry no noise of a division", () => {
+test("positions of bars have no rounding noise", () => {
   const series: Series = { title: "", kind: "bar", x_title: "", x_unit: null, y_title: "", y_unit: "count", lines: [{ name: "a", x: [0.19999999999999996, 3, 1_234_567], y: [1, 2, 3] }] };
   const chart = seriesChart(series);
   expect("categories" in chart && chart.categories).toEqual(["0.2", "3", "1234567"]);
 });
 
-test("gives every bar the line of its kind", () => {
+test("assigns every bar to the line of its kind", () => {
   const top = [["a"], ["b"], ["c"]].map((row, index) => ({ row, value: index + 1 }));
   expect(barsByKind(top, (row) => (row[0] === "b" ? "Communication" : "Kernel"))).toEqual([
     { name: "Kernel", values: [1, 0, 3] },
@@ -39,7 +39,7 @@ test("is null where something is drawn", () => {
   expect(noDataText(curve(0, 0))).toBeNull();
 });
 
-test("says why nothing is", () => {
+test("explains an empty chart", () => {
   expect(noDataText(bars(0, null, 0))).toBe("Nothing to draw: every value is 0.");
   expect(noDataText(bars(null, null), "Only one rank recorded collectives.")).toBe("Nothing to draw. Only one rank recorded collectives.");
   expect(noDataText(bars(null))).toBe("Nothing to draw. The recording has no such value.");

@@ -21,7 +21,7 @@ it("marks any time", () => {
   expect(xAxis([0.5, 1], null).minInterval).toBeUndefined();
 });
 
-it("draws what stands alone as a dot", () => {
+it("draws isolated points as dots", () => {
   const data = (y: readonly (number | null)[]) => {
     const chart: CurveChart = { kind: "stair", x: { title: "Batch", unit: null }, y: { title: "Batches", unit: "count" }, lines: [{ name: "Host queue", x: y.map((_, index) => index), y }], marks: [] };
     return (chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 })["series"] as { data: unknown[] }[])[0]?.data;
@@ -55,7 +55,7 @@ it("writes the name of a moment at the right edge left of its line, where it has
   expect(labels).toEqual([{ show: true, align: "center" }, { show: true, align: "right" }]);
 });
 
-it("counts the time of charts with one range in one unit", () => {
+it("uses one unit of time for charts with one range", () => {
   const titleOf = (end: number) => {
     const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, end], y: [1, 2] }], marks: [], range: { start: 0, end: 2e6 } };
     return (chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 })["xAxis"] as { name: string }).name;

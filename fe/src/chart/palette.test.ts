@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { colorVariable, colorVariables } from "./palette";
 
-it("what is shown side by side has different colours", () => {
+it("categories shown together have different colours", () => {
   const sets = [
     ["Computation", "Overlap", "Communication", "Other"],
     ["Transfer", "Wait", "Other"],
@@ -12,7 +12,7 @@ it("what is shown side by side has different colours", () => {
   for (const names of sets) expect(new Set(names.map((name) => colorVariable(name))).size, names.join()).toBe(names.length);
 });
 
-it("gives lines that are drawn together a colour each", () => {
+it("gives each line of a chart its own colour", () => {
   const colors = colorVariables(["CPU", "CPU system", "CPU user", "threads"]);
   expect(colors[0]).toBe("--cat-cpu-exec");
   expect(new Set(colors).size).toBe(4);

@@ -17,7 +17,7 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   cpu: "--cat-cpu-exec",
   // Categories of other views have the colours of the related ones above.
   computation: "--cat-kernel",
-  // Both at once: a hue between the two, with a lightness of its own.
+  // Both at once: a hue between the two, with a distinct lightness.
   overlap: "--mark-overlap",
   transfer: "--cat-communication",
   // Waiting, unlike "other", is no work.

@@ -17,7 +17,7 @@ const table = (keys: readonly string[], row: readonly Scalar[]): Table => ({
 });
 const KEYS = ["gpu", "tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct"];
 
-it("finds the bounds of a share beside it", () => {
+it("reads the bounds of a share from their columns", () => {
   const known = table(KEYS, [0, null, 11.48, 87.71]);
   const bounds = boundsOf(known, known.rows[0] ?? [], "tensor_core_time_pct");
   expect(bounds).toEqual({ min: 11.48, max: 87.71 });
@@ -26,7 +26,7 @@ it("finds the bounds of a share beside it", () => {
   expect(boundKeys("x_pct")).toEqual({ min: "x_min_pct", max: "x_max_pct" });
 });
 
-it("tells none where there are none", () => {
+it("returns none where there are none", () => {
   const unknown = table(KEYS, [0, null, null, null]);
   expect(boundsOf(unknown, unknown.rows[0] ?? [], "tensor_core_time_pct")).toBeNull();
   expect(boundsOf(unknown, unknown.rows[0] ?? [], "tensor_core_time_min_pct")).toBeNull();
@@ -35,7 +35,7 @@ it("tells none where there are none", () => {
   expect(boundsOf(alone, alone.rows[0] ?? [], "utilization_pct")).toBeNull();
 });
 
-it("knows columns that only bound another one", () => {
+it("detects columns that only bound another one", () => {
   expect(KEYS.map((key) => isBound(table(KEYS, []), key))).toEqual([false, false, true, true]);
   expect(isBound(table(["load_min_pct"], []), "load_min_pct"), "there is nothing it bounds").toBe(false);
 });

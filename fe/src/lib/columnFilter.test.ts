@@ -43,7 +43,7 @@ describe("a column shown in ms", () => {
   });
 });
 
-it("shows what is no number as it stands in the address", () => {
+it("shows a text that is not a number as it is in the address", () => {
   expect(formatColumnFilter(TIME, MS, [{ key: "x", operator: ">", value: "many" }])).toBe(">many");
 });
 

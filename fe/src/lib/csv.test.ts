@@ -7,7 +7,7 @@ import { toCsv, toJson, toTabs } from "./csv";
 const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN });
 const COLUMNS = [column("name"), column("calls")];
 
-it("quotes what would break a line", () => {
+it("quotes values that would break a line", () => {
   const csv = toCsv(COLUMNS, [['a "b", c\nd', 1.5], [null, true]]);
   expect(csv).toBe('name,calls\r\n"a ""b"", c\nd",1.5\r\n,true\r\n');
 });

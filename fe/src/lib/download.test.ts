@@ -13,7 +13,7 @@ it.each([
   expect(safeFileName(name)).toBe(saved);
 });
 
-it("keeps the extension of a long name", () => {
+it("retains the extension of a long name", () => {
   const saved = safeFileName(`${"x".repeat(500)}.csv`);
   expect([saved.length, saved.endsWith("x.csv")]).toEqual([120, true]);
 });

@@ -6,7 +6,7 @@ import { readEvidence } from "./evidence";
 
 const note = (evidence: Record<string, unknown>): Note => ({ kind: "advice", code: "x", severity: "warning", text: "", evidence });
 
-it("reads all of it", () => {
+it("reads all fields", () => {
   const evidence = readEvidence(
     note({
       title: "Data loading",
@@ -51,7 +51,7 @@ it("reads all of it", () => {
   ]);
 });
 
-it("shows the columns that are declared, whatever else the rows and the declaration hold", () => {
+it("shows the declared columns, whatever else the rows and the declaration contain", () => {
   const columns = ["x", null, { title: "No key", type: "string" }, { key: "odd", type: "date" }, { key: "gpu", type: "integer", unit: "", help: 7 }];
   const { rows } = readEvidence(note({ table: { columns, null_reasons: { gpu: 1, other: "Why." } }, rows: [{ gpu: 0, odd: 1, more: 2 }, 5] }));
   expect(rows).toEqual({
@@ -66,11 +66,11 @@ it("shows the columns that are declared, whatever else the rows and the declarat
   });
 });
 
-it("names no table where the finding names none", () => {
+it("has no table where the finding names none", () => {
   expect(readEvidence(note({ source: { view: "kernels", sort: "-calls" } })).source).toEqual({ view: "kernels", params: { "kernels.sort": "-calls" } });
 });
 
-it("reads where it lies in time, what it is of the step, and what else means the same time", () => {
+it("reads its time range, its share of the step, and other findings of the same time", () => {
   const evidence = readEvidence(
     note({
       estimated_gain_pct_of_step: 33.4,
@@ -86,12 +86,12 @@ it("reads where it lies in time, what it is of the step, and what else means the
   ]);
 });
 
-it("shows no place on the timeline that is none", () => {
+it("ignores an invalid time range", () => {
   for (const timeline of [null, undefined, "x", {}, { start_ns: 5, end_ns: 4 }, { start_ns: "1", end_ns: 2 }]) expect(readEvidence(note({ timeline })).timeline).toBeNull();
   expect(readEvidence(note({ timeline: { start_ns: 5, end_ns: 5 } })).timeline).toEqual({ startNs: 5, endNs: 5, slice: null, worker: null });
 });
 
-it("is content with nothing", () => {
+it("accepts an empty object", () => {
   expect(readEvidence(note({}))).toMatchObject({ title: null, measured: null, rows: null, source: null, links: [], timeline: null, sameTime: [], gainPctOfStep: null });
   expect(readEvidence(note({ rows: [{ calls: 1 }], table: {} })).rows).toBeNull();
   expect(readEvidence(note({ rows: [], source: "x", measured: "7" }))).toMatchObject({ measured: null, rows: null, source: null });

@@ -20,14 +20,14 @@ it("fills the width with everything", () => {
   ]);
 });
 
-it("fills the width with one node, what is above it, and what is in it", () => {
+it("fills the width with one node, its ancestors and its descendants", () => {
   expect(flameBoxes(NODES, "b").map(({ node: { id }, leftPct, widthPct }) => [id, leftPct, widthPct])).toEqual([
     ["a", 0, 100],
     ["b", 0, 100],
   ]);
 });
 
-it("shows nothing of nothing", () => {
+it("is empty for an empty tree", () => {
   expect(flameBoxes([], null)).toEqual([]);
   expect(flameBoxes([node("a", null, 0, 0, 0)], null)).toEqual([]);
 });

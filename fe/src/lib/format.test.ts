@@ -45,7 +45,7 @@ describe("formatValue", () => {
   });
 });
 
-it("keeps digits of what is small beside larger ones, no finer than a ns", () => {
+it("shows digits of values that are small in their unit, no finer than a ns", () => {
   const ms = { label: "ms", divisor: 1e3 };
   expect([12.3, 1, 0.309, 0.0123, 0.000001, 0].map((largest) => digitsOfSmall(largest, "us", ms))).toEqual([0, 0, 4, 5, 6, 0]);
   expect(digitsOfSmall(0.5, "bytes", { label: "KiB", divisor: 1024 })).toBe(4);
@@ -82,7 +82,7 @@ describe("times of day", () => {
 });
 
 describe("exactValue", () => {
-  it("keeps every digit the server sent", () => {
+  it("shows every digit the server sent", () => {
     expect(exactValue(123456.789, "us")).toBe(thin("123_456.789 µs"));
     expect(exactValue(0.001, "us")).toBe("0.001 µs");
     expect(exactValue(1e-7, "us")).toBe("1e-7 µs");
@@ -90,7 +90,7 @@ describe("exactValue", () => {
   });
 });
 
-it("says seconds", () => {
+it("shows seconds", () => {
   expect(formatSeconds(4.4)).toBe("4 s");
   expect(formatSeconds(130)).toBe("2 min 10 s");
   expect(formatSeconds(-1)).toBe("0 s");

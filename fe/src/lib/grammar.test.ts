@@ -74,6 +74,6 @@ describe("sort", () => {
   });
 });
 
-it("names columns that are not there, once each", () => {
+it("names unknown columns, once each", () => {
   expect(unknownColumns(COLUMNS, parseFilter("calls>3;gone=1;gone!=2;other~x;text"))).toEqual(["gone", "other"]);
 });

@@ -4,7 +4,7 @@ import { fullNames, nameModeOf, namesOf, shownName } from "./names";
 
 const NAMES = { recorded: "_Z1fIiEvT_", short: "f<int>", demangled: "void f<int>(int)" };
 
-it("shows the name that was chosen, short ones at first", () => {
+it("shows the chosen kind of name, short ones by default", () => {
   expect(shownName(NAMES, nameModeOf(undefined))).toBe("f<int>");
   expect(shownName(NAMES, nameModeOf("demangled"))).toBe("void f<int>(int)");
   expect(shownName(NAMES, nameModeOf("recorded"))).toBe("_Z1fIiEvT_");
@@ -19,7 +19,7 @@ it("shows the recorded name where there is no other", () => {
   expect(fullNames(NAMES)).toBe("void f<int>(int)\n_Z1fIiEvT_");
 });
 
-it("reads the names of what an answer tells", () => {
+it("reads the names in an answer", () => {
   expect(namesOf({ name: "_Z1fIiEvT_", short_name: "f<int>", demangled_name: "void f<int>(int)" })).toEqual(NAMES);
   expect(shownName(namesOf({ name: null, short_name: null, demangled_name: null }), "demangled")).toBe("(no name)");
 });

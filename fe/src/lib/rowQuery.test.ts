@@ -30,14 +30,14 @@ it("leaves expressions to the server", () => {
   expect(compileFilter(COLUMNS, hostile)(["a".repeat(40), null, 1, 1, true])).toBe(false);
 });
 
-it("looks for text without a key in what is shown, and in every name of a kernel", () => {
+it("searches text without a key in the shown columns, and in every name of a kernel", () => {
   const column = (key: string, hidden: boolean): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN, hidden });
   const columns = [column("name", false), column("type", true), column("short_name", true)];
   const passes = (text: string) => compileFilter(columns, parseFilter(text))(["aten::resize_", "convolution", "resize"]);
   expect(["aten", "conv", "type~conv", "resize"].map(passes)).toEqual([true, false, true, true]);
 });
 
-it("looks for text in every name of a kernel", () => {
+it("searches text in every name of a kernel", () => {
   const keys = ["name", "short_name", "demangled_name"];
   const columns = keys.map((key): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN }));
   const row = ["_Z1f", "add<FunctorOnly>", "void add<>(int)"];

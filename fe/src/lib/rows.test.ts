@@ -4,7 +4,7 @@ import type { Table } from "../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
 import { allOfKind } from "./rows";
 
-it("knows rows that are all of one kind", () => {
+it("detects rows that are all of one kind", () => {
   const table = (key: string, ...kinds: string[]): Table => ({
     title: "",
     help: "",

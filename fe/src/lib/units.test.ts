@@ -23,7 +23,7 @@ describe("scaleFor", () => {
     expect(scaleFor(unit, largest).label).toBe(label);
   });
 
-  it("survives what is no number", () => {
+  it("accepts values that are not numbers", () => {
     expect(scaleFor("us", Number.NaN).label).toBe("µs");
     expect(scaleFor("bytes", Infinity).label).toBe("B");
   });
@@ -35,7 +35,7 @@ it("names the unit of exact values", () => {
   expect(baseLabel(null)).toBe("");
 });
 
-it("knows the ways people write units", () => {
+it("knows common spellings of units", () => {
   expect(unitAliases("us").get("us")).toBe(1);
   expect(unitAliases("us").get("ms")).toBe(1000);
   expect(unitAliases("bytes").get("mb")).toBe(2 ** 20);

@@ -15,7 +15,7 @@ it.each([
   expect(visibleText(text)).toBe(shown);
 });
 
-it("leaves nothing to mark", () => {
+it("is idempotent", () => {
   const once = visibleText("\u202e\u200b\u0001");
   expect(visibleText(once)).toBe(once);
 });

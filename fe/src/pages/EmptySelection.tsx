@@ -1,4 +1,4 @@
-/** Says that the selection has no rows of some kind, so that it does not look like an idle run. */
+/** A note that the selection has no rows of some kind, so that it is not mistaken for an idle run. */
 import { isSelected, NO_PART } from "../state/selection";
 import { navigate, useParams } from "../state/urlStore";
 

@@ -4,7 +4,7 @@ import { noteDetails } from "./QualityNotes";
 
 const details = (text: string, evidence: Record<string, unknown>) => noteDetails({ kind: "quality", code: "x", severity: "info", text, evidence });
 
-it("says how often, unless it is once or the text says it", () => {
+it("shows the count, unless it is one or the text contains it", () => {
   expect(details("Slices overlap.", { count: 12838 })).toBe("12\u202f838 times");
   expect(details("The trace has no ProfilerStep.", { count: 1 })).toBe("");
   expect(details("12838 memory events tell no totals.", { count: 12838 })).toBe("");

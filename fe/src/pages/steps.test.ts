@@ -20,7 +20,7 @@ function steps(names: readonly string[]): Table {
   };
 }
 
-it("stacks the categories something was spent on, without the total", () => {
+it("stacks the categories that took time, without the total", () => {
   const chart = stepChart(steps(["5", "6"]));
   expect(chart.categories).toEqual(["5", "6"]);
   expect(chart.lines).toEqual([{ name: "kernel_us", values: [0, 1] }]);

@@ -5,7 +5,7 @@ import { cellOf, textOf } from "../lib/rows";
 
 const TOTAL = "total_us";
 
-/** A line per category, in the order of the columns; a category nothing was spent on is left out. */
+/** A line per category, in the order of the columns; a category without time is omitted. */
 export function stepChart(steps: Table): CategoryChart {
   const categories = steps.columns.filter((column) => column.unit === "us" && column.key !== TOTAL);
   const lines = categories.map((column) => ({

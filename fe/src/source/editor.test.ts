@@ -33,7 +33,7 @@ describe("mapPath", () => {
     expect(mapPath(from, SETTINGS)).toBe(to);
   });
 
-  it("leaves paths alone when nothing is set", () => {
+  it("does not change paths without a mapping", () => {
     expect(mapPath("/workspace/a.py", { ...SETTINGS, from: "" })).toBe("/workspace/a.py");
     expect(mapPath("torch/autograd/graph.py", { ...SETTINGS, from: "" })).toBe("torch/autograd/graph.py");
   });
@@ -48,14 +48,14 @@ describe("mapPath", () => {
     expect(mapPath(from, { ...SETTINGS, relativeTo: "/venv/lib/" })).toBe(to);
   });
 
-  it("takes a recorded prefix that is relative itself first", () => {
+  it("prefers a mapping of the relative recorded prefix", () => {
     const settings = { ...SETTINGS, from: "torch", to: "/src/pytorch/torch", relativeTo: "/venv/lib" };
     expect(mapPath("torch/nn/a.py", settings)).toBe("/src/pytorch/torch/nn/a.py");
     expect(mapPath("torchvision/a.py", settings)).toBe("/venv/lib/torchvision/a.py");
   });
 });
 
-it("knows which paths say nothing about where they lie", () => {
+it("detects paths without a folder", () => {
   for (const path of ["torch/autograd/graph.py", "train.py", "./a.py", "C:a.py"]) expect(isRelative(path), path).toBe(true);
   for (const path of ["/a.py", "C:\\a.py", "d:/a.py", "\\\\host\\share\\a.py"]) expect(isRelative(path), path).toBe(false);
 });
@@ -79,7 +79,7 @@ describe("editorUrl", () => {
     expect(editorUrl({ path: "/workspace/m.py", line: 12 }, settings)).toBe(url);
   });
 
-  it("refuses a remote that is none, and a template that leads elsewhere", () => {
+  it("refuses an invalid remote, and a template for another scheme", () => {
     for (const remote of ["", "host/../../x", "ssh-remote+a/b", "a b"]) {
       expect(editorProblem({ ...SETTINGS, editor: "vscode-remote", remote }), remote).toContain("remote");
     }
@@ -105,7 +105,7 @@ describe("sourceMessage", () => {
   });
 });
 
-it("tells paths only to VS Code and to this machine", () => {
+it("sends paths only to VS Code and to this machine", () => {
   const ownOrigin = "http://localhost:6006";
   for (const origin of ["vscode-webview://1abc", "https://1abc.vscode-cdn.net", "http://localhost:3000", "http://127.0.0.1:8080"]) {
     expect(mayReceiveSource(origin, ownOrigin)).toBe(true);

@@ -13,7 +13,7 @@ describe("the page's own fragment", () => {
     expect(formatFragment({ steps: "5:8,10" })).toBe("steps=5:8,10");
   });
 
-  it("does not break on a link that was cut", () => {
+  it("accepts a truncated link", () => {
     expect(parseFragment("#run=a%E2%8&view")).toEqual({ run: "a%E2%8" });
   });
 });
@@ -21,7 +21,7 @@ describe("the page's own fragment", () => {
 describe("TensorBoard's fragment", () => {
   const other = "#pytorch_profiler&p.other.x=1&_smoothingWeight=0.5";
 
-  it("keeps what belongs to others", () => {
+  it("retains the parts of other plugins", () => {
     const merged = mergeHostFragment(`${other}&p.pytorch_profiler.run=old`, "pytorch_profiler", HOSTILE);
     expect(merged.startsWith(other)).toBe(true);
     expect(parseHostFragment(merged, "pytorch_profiler")).toEqual(HOSTILE);
@@ -29,11 +29,11 @@ describe("TensorBoard's fragment", () => {
     expect(merged.split("&").every((part) => part.split("=").length <= 2)).toBe(true);
   });
 
-  it("writes nothing for nothing", () => {
+  it("writes nothing for empty parameters", () => {
     expect(mergeHostFragment("#pytorch_profiler", "pytorch_profiler", {})).toBe("#pytorch_profiler");
   });
 
-  it("tells whether the plugin is shown", () => {
+  it("detects whether the plugin is shown", () => {
     expect(isActiveTab("#pytorch_profiler&p.a=1", "pytorch_profiler")).toBe(true);
     expect(isActiveTab("#timeseries", "pytorch_profiler")).toBe(false);
     expect(isActiveTab("", "pytorch_profiler")).toBe(false);

@@ -6,7 +6,7 @@ import { formatSavedSelections, isCurrent, MAX_SAVED, parseSavedSelections, rena
 const WARM: SavedSelection = { name: "warm; a,b=%3B", iterationsBy: "name:a::b,c;d", steps: "5:8,10" };
 const ALL: SavedSelection = { name: "all", iterationsBy: null, steps: null };
 
-it("stands in the address and comes back as it was", () => {
+it("survives formatting and parsing", () => {
   const text = formatSavedSelections([WARM, ALL]);
   expect(parseSavedSelections(text)).toEqual([WARM, ALL]);
   const address = formatFragment({ aggregations: text });
@@ -15,7 +15,7 @@ it("stands in the address and comes back as it was", () => {
   expect(formatSavedSelections([])).toBe("");
 });
 
-it("reads what somebody cut or wrote by hand", () => {
+it("reads texts that were truncated or written by hand", () => {
   expect(parseSavedSelections("x,%E2%8;auto,;;,x;y;z")).toEqual([
     { name: "x", iterationsBy: null, steps: null },
     { name: "%E2%8", iterationsBy: "auto", steps: null },
@@ -24,13 +24,13 @@ it("reads what somebody cut or wrote by hand", () => {
   expect(parseSavedSelections(many)).toHaveLength(MAX_SAVED);
 });
 
-it("knows which one is looked at", () => {
+it("knows which one is current", () => {
   expect(isCurrent(ALL, { view: "iterations" })).toBe(true);
   expect(isCurrent(WARM, { iterations_by: "name:a::b,c;d", steps: "5:8,10" })).toBe(true);
   expect(isCurrent(WARM, { steps: "5:8,10" })).toBe(false);
 });
 
-it("adds, replaces and renames, and keeps names apart", () => {
+it("adds, replaces and renames; names stay distinct", () => {
   expect(addSelection([ALL], { ...WARM, name: " all " })).toEqual([{ ...WARM, name: "all" }]);
   expect(addSelection([ALL], WARM)).toEqual([ALL, WARM]);
   expect(addSelection([ALL], { ...WARM, name: " " })).toEqual([ALL]);

@@ -29,22 +29,22 @@ const RUNS: Runs = {
   ],
 };
 
-it("takes the first of what is not named", () => {
+it("takes the first where the address names none", () => {
   const target = resolveTarget(RUNS, {});
   expect([target?.run.name, target?.worker.name, target?.span.name, target?.unknown]).toEqual(["a", "w0", "1", null]);
 });
 
-it("takes what is named", () => {
+it("takes the named one", () => {
   const target = resolveTarget(RUNS, { run: "a", worker: "w0", span: "2" });
   expect(target?.span.file).toBe("2.json");
 });
 
-it("says what nobody knows", () => {
+it("reports unknown names", () => {
   expect(resolveTarget(RUNS, { run: "gone" })?.unknown).toBe("run “gone”");
   expect(resolveTarget(RUNS, { run: "a", worker: "w9", span: "7" })?.unknown).toBe("worker “w9”, span “7”");
 });
 
-it("does not begin with a broken one", () => {
+it("does not start with a broken trace", () => {
   const broken = (name: string): Span => ({ ...span(name), state: "failed" });
   const runs = [
     { name: "bad", workers: [{ name: "w0", spans: [broken("1")] }] },
@@ -56,13 +56,13 @@ it("does not begin with a broken one", () => {
   expect(resolveTarget({ ...RUNS, runs: runs.slice(0, 1) }, {})?.run.name).toBe("bad");
 });
 
-it("stays with the run that is shown when a newer one comes, unless it is broken", () => {
+it("stays with the shown run when a newer one appears, unless it is broken", () => {
   const runs = ["a", "b"].map((name) => ({ name, workers: [{ name: "w", spans: [span("1")] }] }));
   expect(resolveTarget({ ...RUNS, runs }, {}, "b")?.run.name).toBe("b");
   expect(resolveTarget({ ...RUNS, runs }, { run: "a" }, "b")?.run.name).toBe("a");
   expect(resolveTarget({ ...RUNS, runs }, {}, "gone")?.run.name).toBe("a");
 });
 
-it("finds nothing in nothing", () => {
+it("is empty without runs", () => {
   expect(resolveTarget({ ...RUNS, runs: [] }, {})).toBeNull();
 });

@@ -7,14 +7,14 @@ const span = (name: string, state: Span["state"], dates: { recorded_s?: number |
   ({ name, file: `${name}.json`, state, recorded_s: null, modified_s: null, ...dates }) as Span;
 const run = (name: string, ...spans: Span[]): Run => ({ name, workers: [{ name: "w", spans }] });
 
-it("knows when a trace was recorded: by its name, else by its file", () => {
+it("takes the recording time from the name, else from the file", () => {
   expect(dateOf(span("1", "ready", { recorded_s: 5, modified_s: 9 }))).toBe(5);
   expect(dateOf(span("1", "ready", { recorded_s: null, modified_s: 9 }))).toBe(9);
   expect(dateOf(span("1", "ready"))).toBeNull();
   expect(runDate(run("a", span("1", "ready"), span("2", "ready", { modified_s: 3 })))).toBe(3);
 });
 
-it("puts the newest that can be read first, and the broken last", () => {
+it("sorts the newest readable first, and the broken last", () => {
   const runs = [
     run("old", span("1", "ready", { modified_s: 1 })),
     run("broken", span("1", "failed", { modified_s: 9 })),

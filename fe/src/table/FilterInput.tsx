@@ -46,7 +46,7 @@ function TextFilter({ view, clauses, onChange, rejection, label }: Props & { rea
     if (outside === written.current) return;
     written.current = outside;
     setText(formatColumnFilter(column, scale, clauses));
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `outside` says all of `clauses`
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `outside` is the text of `clauses`
   }, [outside, column, scale]);
 
   const parsed = parseColumnFilter(column, scale, text);
@@ -66,7 +66,7 @@ function TextFilter({ view, clauses, onChange, rejection, label }: Props & { rea
       onChange={({ target }) => {
         setText(target.value);
         const next = parseColumnFilter(column, scale, target.value);
-        // An invalid filter filters nothing: the previous one must not stay in force unseen.
+        // An invalid filter filters nothing: the previous one must not stay in force invisibly.
         const read = "problem" in next ? [] : next.clauses;
         written.current = formatFilter(read);
         onChange(read);

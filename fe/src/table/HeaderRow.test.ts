@@ -25,17 +25,17 @@ function clicked(sort: string, key: string, shift = false): string {
   return formatSort(nextSort(parseSort(sort), view, shift));
 }
 
-it("begins with the largest number and with A", () => {
+it("first sorts numbers descending and texts ascending", () => {
   expect(clicked("-other", "calls")).toBe("-calls");
   expect(clicked("-other", "name")).toBe("name");
 });
 
-it("turns round what is sorted by", () => {
+it("reverses the current sort", () => {
   expect(clicked("-calls", "calls")).toBe("calls");
   expect(clicked("name", "name")).toBe("-name");
 });
 
-it("adds a column with Shift, and turns it round in its place", () => {
+it("adds a column with Shift, and reverses it in place", () => {
   expect(clicked("-calls", "name", true)).toBe("-calls,name");
   expect(clicked("-calls,name", "calls", true)).toBe("calls,name");
 });

@@ -9,7 +9,7 @@ it("survives writing and reading", () => {
   expect(parseChoices(formatShown(choices), formatWidths(choices))).toEqual(choices);
 });
 
-it("leaves out what a link has no business with", () => {
+it("ignores excessive or invalid entries", () => {
   const hostile = parseChoices("+,-<img>,calls,+a b,-calls", "name:1e9,name:99999,x:2,:5,y:-5");
   expect([...hostile.shown]).toEqual([["calls", false]]);
   expect([...hostile.widths]).toEqual([["name", 4000], ["x", 48]]);

@@ -1,4 +1,4 @@
-/** Cases: free space, missing space, widths somebody chose. */
+/** Cases: free space, missing space, chosen widths. */
 import { expect, it } from "vitest";
 
 import type { Column } from "../api/types";
@@ -26,6 +26,6 @@ it("takes missing space from them, down to what can be read", () => {
   expect(widths(100)).toEqual([400, 160, 48]);
 });
 
-it("leaves what somebody chose", () => {
+it("does not change chosen widths", () => {
   expect(widths(1000, { name: 90, calls: 60 })).toEqual([90, 350, 60]);
 });

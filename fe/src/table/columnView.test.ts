@@ -18,14 +18,14 @@ const TABLE: Table = {
   ...PLAIN_TABLE,
 };
 
-it("gives the room of the opener to the first text only", () => {
+it("adds room for the opener to the first text only", () => {
   const [, name, reason] = columnViews(TABLE, true).map(({ idealWidth }) => idealWidth);
   expect((name ?? 0) - (reason ?? 0)).toBe(60);
   expect(columnViews(TABLE, false)[1]?.idealWidth).toBe(reason);
   expect(reason).toBeGreaterThanOrEqual(TEXT.length * 7);
 });
 
-it("gives it to the first that is shown, with room for how deep a row of a tree stands", () => {
+it("adds it to the first shown text, with room for the indentation of a tree", () => {
   const columns = [column("path", "string"), column("name", "string"), column("parent", "string")];
   const rows = ["a", "a/b", "a/b/c"].map((path, depth, paths) => [path, TEXT, paths[depth - 1] ?? null]);
   const tree: Table = { ...TABLE, columns, rows, row_count: 3, tree: { id: "path", parent: "parent" } };
@@ -35,6 +35,6 @@ it("gives it to the first that is shown, with room for how deep a row of a tree 
   expect(width(tree) - (reason ?? 0)).toBe(60 + 2 * 14);
 });
 
-it("knows where more is better", () => {
+it("knows where higher is better", () => {
   expect(["delta_rate_pct", "delta_rate_per_s", "delta_mean_pct", "rate_gb_per_s"].map((key) => isRate(column(key, "number")))).toEqual([true, true, false, false]);
 });

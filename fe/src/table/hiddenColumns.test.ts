@@ -10,7 +10,7 @@ function table(columns: readonly Column[], rows: Row[], tree: Table["tree"] = nu
   return { columns, rows, tree, null_reasons: { empty: "Nobody knows." } } as unknown as Table;
 }
 
-it("says of each hidden column why", () => {
+it("gives a reason for each hidden column", () => {
   const columns = [column("name"), column("median_us", true), column("empty"), column("kind"), column("a_pct"), column("a_min_pct")];
   const reasons = hiddenReasons(["kind"], table(columns, [[1, 2, null, 3, 4, 5]]));
   expect(Object.fromEntries(reasons)).toEqual({
@@ -27,14 +27,14 @@ it("hides the ids of a tree, which the indentation shows", () => {
   expect([...hiddenReasons((key) => key === "name", table(columns, [])).keys()]).toEqual(["name"]);
 });
 
-it("shows and hides what somebody chose", () => {
+it("shows and hides the chosen columns", () => {
   const filled = table([column("name"), column("median_us", true), column("calls")], [[1, 2, 3]]);
   const hidden = (shown: readonly (readonly [string, boolean])[]) => [...hiddenNow(filled, hiddenReasons([], filled), new Map(shown))];
   expect(hidden([])).toEqual(["median_us"]);
   expect(hidden([["median_us", true], ["calls", false], ["gone", false]])).toEqual(["calls"]);
 });
 
-it("speaks of grouping as the page does", () => {
-  expect(plainReason("Not grouped by it: choose group_by=name+input_shape.")).toBe("Not grouped by it: group by name + input shape.");
+it("names the grouping as the page does", () => {
+  expect(plainReason("Not grouped by it: use group_by=name+input_shape.")).toBe("Not grouped by it: group by name + input shape.");
   expect(plainReason("Not recorded (with_stack=True).")).toBe("Not recorded (with_stack=True).");
 });

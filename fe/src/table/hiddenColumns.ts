@@ -28,5 +28,5 @@ export function hiddenNow(table: Table, reasons: ReadonlyMap<string, string>, sh
 
 /** A reason of the server with its parameters replaced by the names of the page's controls. */
 export function plainReason(reason: string): string {
-  return reason.replace(/\bchoose group_by=([a-z_+]+)/g, (_, parts: string) => `group by ${parts.split("+").map((part) => part.replaceAll("_", " ")).join(" + ")}`);
+  return reason.replace(/\buse group_by=([a-z_+]+)/g, (_, parts: string) => `group by ${parts.split("+").map((part) => part.replaceAll("_", " ")).join(" + ")}`);
 }

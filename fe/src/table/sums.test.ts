@@ -12,7 +12,7 @@ const ROWS: Row[] = [
 ];
 const TABLE = { columns: [column("total_us", true), column("mean_us", false), column("unknown_us", true)], rows: ROWS } as unknown as Table;
 
-it("sums what adds up, of what passes and of all", () => {
+it("sums additive columns, of the matching rows and of all", () => {
   expect(sumsOf(TABLE, ROWS.slice(1))).toEqual({
     total_us: { shown: 6, all: 10, shown_nulls: 1 },
     unknown_us: { shown: null, all: null, shown_nulls: 2 },
@@ -20,7 +20,7 @@ it("sums what adds up, of what passes and of all", () => {
   expect(sumsOf(TABLE, [])["total_us"]).toEqual({ shown: 0, all: 10, shown_nulls: 0 });
 });
 
-it("says which share that is", () => {
+it("computes the share of the matching rows", () => {
   expect(shareOf({ shown: 6, all: 10, shown_nulls: 0 })).toBe(60);
   expect(shareOf({ shown: 6, all: 0, shown_nulls: 0 })).toBeNull();
   expect(shareOf({ shown: null, all: null, shown_nulls: 0 })).toBeNull();

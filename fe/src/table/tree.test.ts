@@ -31,15 +31,15 @@ const TABLE = table([
 const drawn = (tree: Tree, rows: readonly Row[], closed: readonly string[] = []) =>
   tree.flatten(rows, (id) => !closed.includes(id)).map(({ id, depth, hasChildren }) => `${"  ".repeat(depth)}${id}${hasChildren ? " +" : ""}`);
 
-it("draws parents before children; a row without its parent stands at the top", () => {
+it("lists parents before children; a row without its parent is a root", () => {
   expect(drawn(new Tree(TABLE, KEYS), TABLE.rows)).toEqual(["a +", "  a/x +", "    a/x/1", "b", "c"]);
 });
 
-it("closes", () => {
+it("hides the children of closed rows", () => {
   expect(drawn(new Tree(TABLE, KEYS), TABLE.rows, ["a"])).toEqual(["a +", "b", "c"]);
 });
 
-it("shows what stands above a row that passes a filter, and nothing else", () => {
+it("shows the ancestors of a matching row, and nothing else", () => {
   expect(drawn(new Tree(TABLE, KEYS), [["a/x/1", "a/x"]])).toEqual(["a +", "  a/x +", "    a/x/1"]);
 });
 
@@ -47,7 +47,7 @@ it("follows the order of the rows", () => {
   expect(drawn(new Tree(TABLE, KEYS), [...TABLE.rows].reverse())).toEqual(["c", "b", "a +", "  a/x +", "    a/x/1"]);
 });
 
-it("ends on a circle", () => {
+it("terminates on a cycle", () => {
   const circle = table([
     ["a", "b"],
     ["b", "a"],
@@ -56,7 +56,7 @@ it("ends on a circle", () => {
   expect(drawn(new Tree(circle, KEYS), circle.rows)).toEqual(["c"]);
 });
 
-it("is deep without recursion", () => {
+it("handles deep trees", () => {
   const rows: Row[] = Array.from({ length: 20_000 }, (_, index) => [`n${index}`, index === 0 ? null : `n${index - 1}`]);
   expect(drawn(new Tree(table(rows), KEYS), rows)).toHaveLength(20_000);
 });

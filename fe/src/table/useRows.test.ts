@@ -18,12 +18,12 @@ function paramsOf(url: string): Record<string, string> {
   return Object.fromEntries(new URL(url).searchParams);
 }
 
-it("asks for the rows of what is shown", () => {
+it("requests the rows of the shown table", () => {
   const url = rowsUrl(SOURCE, STATE, { offset: 5000 });
   expect(paramsOf(url)).toEqual({ run: "r", table: "kernels", sort: "-calls", filter: "calls>3;a\\=b", offset: "5000" });
 });
 
-it("inside a row, of that row", () => {
+it("requests the rows inside a row with its key", () => {
   const nothing = { ...STATE, sort: [], filter: [], search: "" };
   const source = { ...SOURCE, filter: "name=gemm" };
   expect(paramsOf(rowsUrl(source, nothing))).toMatchObject({ filter: "name=gemm" });
@@ -53,7 +53,7 @@ const show = (table: Table, run: string) =>
     await new Promise((done) => setTimeout(done, 5));
   });
 
-describe("a table that did not come whole", () => {
+describe("an incomplete table", () => {
   beforeEach(() => {
     root = createRoot(document.createElement("div"));
     client = createQueryClient();
@@ -63,7 +63,7 @@ describe("a table that did not come whole", () => {
     vi.unstubAllGlobals();
   });
 
-  it("has its own rows, also where it came later than its question was asked", async () => {
+  it("shows its own rows, also when they arrive late", async () => {
     vi.stubGlobal("fetch", vi.fn(() => new Promise(() => undefined)));
     const [first, second] = [tableOf("first"), tableOf("second")];
     await show(first, "a");
@@ -74,7 +74,7 @@ describe("a table that did not come whole", () => {
     expect(shown.rows).toEqual([["second"]]);
   });
 
-  it("whose next page fails says so, keeps its rows and does not ask on and on", async () => {
+  it("whose next page fails reports it, retains its rows and stops requesting", async () => {
     const failure = { error: { code: "gone", message: "The file is gone.", hint: "" } };
     vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response(JSON.stringify(failure), { status: 404 }))));
     const table = tableOf("first");

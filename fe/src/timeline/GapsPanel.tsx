@@ -96,7 +96,7 @@ function Gaps({ result, tracks, onShow, onGo, stale }: GapsProps) {
           {header("cause", "Main cause")}
           <th scope="col">Before</th>
           <th scope="col">After</th>
-          <th scope="col">Host meanwhile</th>
+          <th scope="col">Host activity</th>
         </tr>
       </thead>
       <tbody>

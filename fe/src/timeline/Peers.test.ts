@@ -5,7 +5,7 @@ import { peerBars } from "./Peers";
 
 const slice = (id: number, startNs: number, durNs: number): TimelineSlicePayload => ({ id, name: "ncclAllReduce", category: 18, track: "t", lane: 0, start_ns: startNs, dur_ns: durNs, short_name: null, demangled_name: null });
 
-it("bars of all ranks lie on one clock; arrows to other slices are no ranks", () => {
+it("bars of all ranks are on one clock; arrows to other slices are ignored", () => {
   const selected = slice(1, 1000, 100);
   const answer: TimelineFlowsAnswer = {
     schema_version: 1,

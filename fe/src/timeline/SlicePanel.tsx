@@ -109,7 +109,7 @@ function CopyName({ detail: { name, short_name: short } }: { readonly detail: Sl
   if (name === null) return null;
   return (
     <>
-      <CopyButton text={name} label="Copy name" title="Copy the full recorded name" />
+      <CopyButton text={name} label="Copy name" title="Copy name, in full as recorded" />
       {short !== null && short !== name && <CopyButton text={short} label="Copy short" title="Copy short name" />}
     </>
   );

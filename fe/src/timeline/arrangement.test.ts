@@ -6,12 +6,12 @@ const same = (key: string) => key;
 const ALL = ["a", "b", "c", "d", "e"];
 
 describe("moving", () => {
-  it("puts what changed places into its order, and leaves the others where they are", () => {
+  it("reorders the moved items, and leaves the others where they are", () => {
     expect(inOrder(["a", "b", "c", "d"], same, ["d", "b"])).toEqual(["a", "d", "c", "b"]);
     expect(inOrder(ALL, same, ["of another trace"])).toEqual(ALL);
   });
 
-  it("gives the list that a hand would have made, whatever the moves", () => {
+  it("gives the list that moving by hand would give, whatever the moves", () => {
     let order: readonly string[] = ["other"];
     let byHand = [...ALL];
     for (const [key, target, isAfter] of [["d", "a", false], ["a", "e", true], ["b", "d", false], ["e", "b", true], ["c", "d", false]] as const) {
@@ -23,7 +23,7 @@ describe("moving", () => {
     expect(order, "what stands elsewhere stays").toContain("other");
   });
 
-  it("back where it was leaves nothing in the address", () => {
+  it("moving back leaves nothing in the address", () => {
     const there = orderWith([], ALL, "b", "c", true) ?? [];
     expect(orderWith(there, ALL, "b", "c", false)).toEqual([]);
   });
@@ -40,7 +40,7 @@ describe("moving", () => {
   });
 });
 
-it("pins come and go, and are bounded", () => {
+it("pins are toggled, and bounded", () => {
   expect(togglePin(togglePin([], "a") ?? [], "b")).toEqual(["a", "b"]);
   expect(togglePin(["a", "b"], "a")).toEqual(["b"]);
   const full = Array.from({ length: MAX_PINNED }, (_, index) => String(index));

@@ -1,4 +1,4 @@
-/** What the 2D renderer fills, told by a context that keeps every rectangle. */
+/** The fills of the 2D renderer, recorded by a fake context. */
 import { expect, it } from "vitest";
 
 import { canvasRenderer } from "./canvas2d";
@@ -23,16 +23,16 @@ function drawn(heightPx: number, topPx: number, clip: { topPx: number; bottomPx:
   return filled.filter(({ height }) => height > 0);
 }
 
-it("a lane that the lower edge cuts is drawn as far as it is seen: its label is, too", () => {
+it("a lane at the lower edge is drawn as far as it is visible, like its label", () => {
   expect(drawn(100, 85, { topPx: 85, bottomPx: 109 })).toEqual([{ style: "rgb(10,20,30)", left: 0, top: 88, width: 49, height: 12 }]);
 });
 
-it("nothing is drawn over what stays on top", () => {
+it("nothing is drawn over pinned tracks", () => {
   expect(drawn(100, 30, { topPx: 40, bottomPx: 54 })).toEqual([{ style: "rgb(10,20,30)", left: 0, top: 40, width: 49, height: 10 }]);
   expect(drawn(100, 10, { topPx: 40, bottomPx: 54 })).toEqual([]);
 });
 
-it("of a merged block the busy share is filled from below, cut or not", () => {
+it("the busy share of a merged block is filled from below, clipped or not", () => {
   const whole = drawn(100, 0, { topPx: 0, bottomPx: 60 }, 51);
   expect(whole.map(({ top, height }) => [Math.round(top), Math.round(height)])).toEqual([
     [3, 14],

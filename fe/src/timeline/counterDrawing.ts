@@ -13,7 +13,7 @@ type Measured = Pick<TimelineTrackPayload, "unit" | "unit_label">;
 
 /** A value with its unit: one that scales, or as the recording writes it. */
 export function formatCounter(value: number, { unit, unit_label: label }: Measured): string {
-  if (Number.isNaN(value)) return "not known";
+  if (Number.isNaN(value)) return "unknown";
   if (unit !== null && unit !== "count") return formatValue(value, unit);
   const text = formatNumber(value, Number.isInteger(value) ? 0 : 2);
   return label === null ? text : `${text} ${visibleText(label)}`;

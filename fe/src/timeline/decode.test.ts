@@ -74,7 +74,7 @@ describe("the binary answer", () => {
     expect([first?.startNs[0], first?.endNs[0], first?.lane[0], first?.category[0], first?.slices[0]]).toEqual([950, 1150, 0, 9, 1]);
   });
 
-  it("places merged blocks on the grid of their lane", () => {
+  it("puts merged blocks on the grid of their lane", () => {
     const boxes = screen.parts.get(3)?.boxes;
     // floor(1000 / 256) × 256 = 768, two buckets on 1280.
     expect([boxes?.startNs[1], boxes?.endNs[1], boxes?.slices[1], boxes?.busy[1]]).toEqual([768, 1024, 5, 0.5]);
@@ -97,7 +97,7 @@ describe("the binary answer", () => {
     expect(total).toBe(2 + 5 + 70000);
   });
 
-  it("says so when the body is cut", () => {
+  it("throws when the body is truncated", () => {
     expect(() => decodeScreen(bodyOf({}, { lane_track: ["uint8", [1]] }).slice(0, 4096))).toThrow();
   });
 });

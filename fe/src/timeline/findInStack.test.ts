@@ -29,7 +29,7 @@ const upper = part("a", 0);
 const lower = part("b", 100);
 const stack = stackOfParts(upper, lower);
 
-describe("each worker is asked", () => {
+describe("each worker is queried", () => {
   it("from the start when no slice is selected", () => {
     expect([upper, lower].map((each) => searchQuery(stack, each, "gemm", null))).toEqual([
       { worker: "a", q: "gemm", from_ns: -1 },
@@ -37,18 +37,18 @@ describe("each worker is asked", () => {
     ]);
   });
 
-  it("in its own time, and of those that begin at once the upper one comes first", () => {
+  it("in its own time; of hits that begin together the upper one is first", () => {
     expect(searchQuery(stack, lower, "gemm", { part: upper, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_ns: 200 });
     expect(searchQuery(stack, upper, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "a", q: "gemm", from_ns: 301 });
     expect(searchQuery(stack, lower, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_slice: 7 });
   });
 });
 
-describe("what they found", () => {
+describe("their hits", () => {
   const upperHits = [slice(1, 50), slice(2, 250)];
   const lowerHits = [slice(1, 0), slice(2, 200)]; // on screen at 100 and 300
 
-  it("is walked through on the common clock", () => {
+  it("are ordered on the common clock", () => {
     const result = resultInStack([
       { part: upper, answer: answer(upperHits, 0, true) },
       { part: lower, answer: answer(lowerHits, 0) },
@@ -59,7 +59,7 @@ describe("what they found", () => {
     expect(result.hits.map(({ track, start_ns: startNs }) => [track, startNs])).toEqual([["a/t", 50], ["a/t", 250], ["b/t", 100], ["b/t", 300]]);
   });
 
-  it("goes on with the first after the last", () => {
+  it("continue with the first after the last", () => {
     const result = resultInStack([
       { part: upper, answer: answer(upperHits, 2) },
       { part: lower, answer: answer(lowerHits, 1, true) },
@@ -67,7 +67,7 @@ describe("what they found", () => {
     expect([result.position, result.next?.slice.start_ns, result.previous?.slice.start_ns]).toEqual([4, 50, 250]);
   });
 
-  it("says whose answer is missing", () => {
+  it("name the workers whose answer is missing", () => {
     const failed = new ApiError({ code: "gone", message: "no file", hint: "" }, 404);
     const result = resultInStack([
       { part: upper, answer: answer(upperHits, 0) },
@@ -76,7 +76,7 @@ describe("what they found", () => {
     expect([result.count, result.problems]).toEqual([2, ["b: no file"]]);
   });
 
-  it("is thinned out evenly where it is more than can be drawn", () => {
+  it("are downsampled evenly where they are too many to draw", () => {
     const many = (count: number) => answer(Array.from({ length: count }, (_, index) => slice(index, index)), 0);
     const { hits, count } = resultInStack([
       { part: upper, answer: many(2000) },

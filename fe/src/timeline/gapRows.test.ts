@@ -21,7 +21,7 @@ describe("gaps", () => {
     expect(starts(sortedGaps(GAPS, key, true))).toEqual(expected.toReversed());
   });
 
-  it("are of the whole trace where the marked range is gone", () => {
+  it("are of the whole trace where no range is marked any more", () => {
     expect(gapScopeOf("range", true)).toBe("range");
     expect(gapScopeOf("range", false)).toBe("trace");
     expect(gapScopeOf("screen", false)).toBe("screen");

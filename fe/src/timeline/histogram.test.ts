@@ -10,7 +10,7 @@ function namesakes(changed: Partial<TimelineNamesakesPayload>): TimelineNamesake
 }
 
 describe("a histogram", () => {
-  it("has a bar per bin, the own one marked, none too low to see", () => {
+  it("has a bar per bin, the selected one marked, none too low to see", () => {
     const bars = barsOf(namesakes({ count: 1011, counts: [1000, 0, 11], edges_us: [0, 10, 20, 30], own_bin: 2 }));
     expect(bars.map(({ left }) => left)).toEqual([0, 1 / 3, 2 / 3]);
     expect(bars.map(({ height }) => height)).toEqual([1, 0, 0.03]);

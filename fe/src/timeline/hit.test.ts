@@ -41,7 +41,7 @@ it.each([
   expect(boxAt(BOXES, lane, time, pixel)).toBe(box);
 });
 
-it("a slice thinner than a pixel is found on its pixel", () => {
+it("a slice thinner than a pixel is hit on its pixel", () => {
   expect(boxAt(boxesOf([[0, 1000, 1001]]), 0, 1400, 500)).toBe(0);
 });
 
@@ -51,7 +51,7 @@ it("neighbours are slices of the lane, in order of time", () => {
   expect(neighbour(BOXES, 1, 50, -1)).toBe(3);
 });
 
-it("arrows lead up to what encloses and down to the first slice inside", () => {
+it("up leads to the parent and down to the first child", () => {
   const tile: TrackTile = {
     startNs: 0,
     endNs: 400,

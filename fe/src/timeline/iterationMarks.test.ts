@@ -13,14 +13,14 @@ it("marks where each begins, with its name, and where the last ends", () => {
   ]);
 });
 
-it("names the one that began before the screen", () => {
+it("names the iteration that began before the screen", () => {
   expect(marksOnScreen(THREE, { startNs: 50, endNs: 150 }, 1000)).toEqual([
     { x: -500, name: "a" },
     { x: 500, name: "b" },
   ]);
 });
 
-it("leaves out what cannot be told apart", () => {
+it("omits marks that cannot be distinguished", () => {
   const many = { names: Array.from({ length: 10_000 }, (_, index) => `${index}`), startNs: Float64Array.from({ length: 10_000 }, (_, index) => index), endNs: 10_000 };
   const marks = marksOnScreen(many, { startNs: 0, endNs: 10_000 }, 1000);
   expect(marks.length).toBeLessThan(170);

@@ -9,7 +9,7 @@ const make = () => {
   return { labels, count: () => measured };
 };
 
-it("a text never is wider than its slice", () => {
+it("a text is never wider than its slice", () => {
   const { labels } = make();
   const name = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>";
   for (let width = 10; width < 700; width += 7) {
@@ -27,16 +27,16 @@ it("a name is measured once, however often it is drawn", () => {
   expect(count()).toBe(once);
 });
 
-it("of a step the number remains", () => {
+it("a narrow step shows its number", () => {
   const { labels } = make();
   expect(labels.fit("ProfilerStep#17", 40)).toBe("#17");
   expect(labels.fit("ProfilerStep#17", 400)).toBe("ProfilerStep#17");
 });
 
-it("marks of direction are seen, not obeyed", () => {
+it("marks of text direction are shown, not applied", () => {
   expect(make().labels.fit("gemm\u202ecba", 400)).toBe("gemm⟨U+202E⟩cba");
 });
 
-it("control characters are no letters", () => {
+it("control characters are blanks", () => {
   expect(make().labels.fit("a\u0000\nb", 400)).toBe("a b");
 });

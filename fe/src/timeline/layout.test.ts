@@ -53,7 +53,7 @@ describe("layout", () => {
     expect(layout.heightPx).toBe(top);
   });
 
-  it("shows one lane of what the server proposes to collapse, and numbers as the server does", () => {
+  it("shows one lane of tracks that are collapsed by default, and numbers them as the server does", () => {
     expect(layout.tracks.map(({ number, lanes }) => [number, lanes])).toEqual([
       [0, 1],
       [1, 20],
@@ -63,7 +63,7 @@ describe("layout", () => {
     ]);
   });
 
-  it("opens and closes what the reader wants, and back", () => {
+  it("opens and closes tracks, and back", () => {
     const opened = fold(DEFAULT_FOLDING, "python", true);
     expect(layOut(GROUPS, TRACKS, opened).tracks[2]?.lanes).toBe(40);
     const closed = fold(opened, "python", false);
@@ -89,7 +89,7 @@ describe("layout", () => {
     expect(visibleTracks(layout, ops.topPx, ops.topPx + 1)).toEqual([ops]);
   });
 
-  it("asks for lanes in blocks, the visible ones included", () => {
+  it("requests lanes in blocks, the visible ones included", () => {
     const ops = layout.tracks[1];
     if (ops === undefined) throw new Error("no row");
     const [range] = visibleLanes(layout, ops.topPx + 3 + 18 * 9, ops.topPx + 3 + 18 * 11);
@@ -103,7 +103,7 @@ describe("an arrangement", () => {
   const keysOf = (...[groups, tracks, folding, arrangement]: Parameters<typeof layOut>) =>
     layOut(groups, tracks, folding, arrangement).rows.map((row) => (row.kind === "group" ? row.group.key : row.track.key));
 
-  it("pins tracks above all, in the order of the pins, and out of their groups", () => {
+  it("pins tracks above all groups, in the order of the pins", () => {
     const arrangement = { ...DEFAULT_ARRANGEMENT, pinned: ["s7", "python", "unknown"] };
     const layout = layOut(GROUPS, TRACKS, DEFAULT_FOLDING, arrangement);
     expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, arrangement)).toEqual(["s7", "python", "steps", "p1", "ops", "d0", "gpu"]);
@@ -111,7 +111,7 @@ describe("an arrangement", () => {
     expect(layout.tracks[0]).toMatchObject({ number: 4, home: "GPU 0", topPx: 0 });
   });
 
-  it("lets pinned tracks stay as long as they leave room for others", () => {
+  it("shows pinned tracks on top as long as they leave room for others", () => {
     const layout = layOut(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, pinned: ["s7", "ops"] });
     const [stream, operators] = layout.tracks;
     const both = (operators?.topPx ?? 0) + (operators?.heightPx ?? 0);
@@ -125,7 +125,7 @@ describe("an arrangement", () => {
     expect(visibleLanes(layout, scrolled, scrolled + 50, sticky)[0]).toEqual({ row: stream, firstLane: 0, lastLane: 1 });
   });
 
-  it("shows what a filter leaves, also of folded groups, and pinned tracks always", () => {
+  it("shows matching tracks, also of folded groups, and pinned tracks always", () => {
     const closed = fold(DEFAULT_FOLDING, "g.d0", false);
     expect(keysOf(GROUPS, TRACKS, ALL_CLOSED, { ...DEFAULT_ARRANGEMENT, filter: "gpu 0" })).toEqual(["d0", "gpu", "s7"]);
     expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, filter: "OPS", pinned: ["s7"] })).toEqual(["s7", "p1", "ops"]);
@@ -133,13 +133,13 @@ describe("an arrangement", () => {
     expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, filter: "nothing of the kind" })).toEqual([]);
   });
 
-  it("moves tracks in their groups, and groups with all they hold", () => {
+  it("moves tracks in their groups, and groups with their tracks", () => {
     expect(keysOf(GROUPS, TRACKS, DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, order: ["python", "ops", "g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "python", "ops"]);
     const inner = [...GROUPS, { key: "in", title: "Other", kind: "process" as const, device: null, parent: "p1" }];
     expect(keysOf(inner, [...TRACKS, track("x", "in")], DEFAULT_FOLDING, { ...DEFAULT_ARRANGEMENT, order: ["g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "ops", "python", "in", "x"]);
   });
 
-  it("opens all or closes all, and from there each by itself", () => {
+  it("opens or closes all, and then each separately", () => {
     expect(layOut(GROUPS, TRACKS, ALL_OPEN).tracks.map(({ lanes }) => lanes)).toEqual([1, 20, 40, 0, 2]);
     expect(keysOf(GROUPS, TRACKS, ALL_CLOSED)).toEqual(["steps", "p1", "d0"]);
     expect(keysOf(GROUPS, TRACKS, fold(ALL_CLOSED, "g.d0", true))).toEqual(["steps", "p1", "d0", "gpu", "s7"]);

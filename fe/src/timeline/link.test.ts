@@ -15,7 +15,7 @@ it.each([
   expect(parseRange(text)).toEqual(range);
 });
 
-it("ranges and foldings come back as they were written", () => {
+it("ranges and foldings survive formatting and parsing", () => {
   expect(parseRange(formatRange({ startNs: -12.4, endNs: 99.6 }))).toEqual({ startNs: -12, endNs: 100 });
   expect(parseRange(formatRange({ startNs: 5.1, endNs: 5.2 })), "never empty").not.toBeNull();
   const folding = { opened: new Set(["a", "g.b"]), closed: new Set(["c"]) };
@@ -23,7 +23,7 @@ it("ranges and foldings come back as they were written", () => {
   expect(parseFolding({})).toEqual({ opened: new Set(), closed: new Set() });
 });
 
-it("an arrangement comes back as it was written, and is bounded", () => {
+it("an arrangement survives formatting and parsing, and is bounded", () => {
   const arrangement = { pinned: ["rank%201/s7", "ops"], order: ["g.d0", "g.p1"], filter: "gpu stream" };
   expect(parseArrangement(arrangementPatch(arrangement))).toEqual(arrangement);
   expect(parseArrangement({})).toEqual({ pinned: [], order: [], filter: "" });
@@ -41,7 +41,7 @@ it("slices are whole numbers", () => {
   for (const text of [undefined, "", "-1", "1e3", "../17"]) expect(parseSlice(text)).toBeNull();
 });
 
-it("a range as selection comes back as the same range", () => {
+it("a range as selection is parsed as the same range", () => {
   const range = { startNs: 1_234_567, endNs: 2_000_001 };
   const params = asSelection(range, 987_654.321);
   expect(params["start_us"]).toBe("988888.888");
@@ -52,7 +52,7 @@ it("a range as selection comes back as the same range", () => {
   expect(selectionRange("0.002", undefined, 0, 10)).toEqual({ startNs: 2, endNs: 10 });
 });
 
-it("steps and a range of time leave what is in both", () => {
+it("steps and a time range are intersected", () => {
   const steps = [
     { startNs: 0, endNs: 10 },
     { startNs: 20, endNs: 30 },
@@ -69,7 +69,7 @@ it("steps and a range of time leave what is in both", () => {
   expect([hullOf(steps), hullOf([]), hullOf(null)]).toEqual([{ startNs: 0, endNs: 50 }, null, null]);
 });
 
-it("a place is zoomed to with room around, marked, and its slice selected", () => {
+it("a link to a range zooms with margins, marks it and selects its slice", () => {
   const params = rangeOnTimeline({ startNs: 10_000, endNs: 30_000 }, 17);
   expect(params).toEqual({ at: "0-40000", range: "10000-30000", slice: "17" });
   expect(rangeOnTimeline({ startNs: 100, endNs: 100 }, null)).toEqual({ at: "-900-1100", range: "100-101" });

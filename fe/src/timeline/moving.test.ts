@@ -43,7 +43,7 @@ const tilesOf = ({ track }: TrackRow): TrackTiles => ({ sharp: null, fine: TILES
 const SCREEN = { startNs: 50, endNs: 1000 };
 const first = firstOnScreen(rows, tilesOf, SCREEN);
 
-it("the first slice on screen is one: no sum, no block of many, in the uppermost lane that has one", () => {
+it("the first slice on screen is in the uppermost lane that has one; sums and merged blocks are skipped", () => {
   expect(first).toMatchObject({ track: "ops", lane: 0, start_ns: 300, id: 1 });
   expect(firstOnScreen(rows, tilesOf, { startNs: 50, endNs: 90 })).toMatchObject({ track: "gpu", start_ns: 20 });
   expect(firstOnScreen(rows, tilesOf, { startNs: 960, endNs: 990 })).toBeNull();

@@ -4,7 +4,7 @@ import type { Palette } from "./colors";
 import { createBatch, paintTile } from "./paint";
 import type { TrackTile } from "./tile";
 
-it("idle time keeps its colour when names have theirs", () => {
+it("idle time retains its colour when slices are coloured by name", () => {
   const palette: Palette = { dark: false, background: [255, 255, 255], raised: "", surface: "", line: "", lineStrong: "", text: "", soft: "", accent: "", warn: "", color: (variable) => (variable === "--line" ? [1, 2, 3] : [4, 5, 6]) };
   const boxes = { count: 1, category: Uint8Array.of(0), name: Uint32Array.of(0), slices: Uint32Array.of(1), lane: Uint16Array.of(0), startNs: Float64Array.of(0), endNs: Float64Array.of(5), id: Uint32Array.of(0), busy: Float32Array.of(1) };
   const painted = (key: string) => {

@@ -1,4 +1,4 @@
-/** What the critical path draws, told by a context that keeps it. */
+/** The drawing of the critical path, recorded by a fake context. */
 import { expect, it } from "vitest";
 
 import type { TimelineSlicePayload } from "../generated/schema";
@@ -22,12 +22,12 @@ function drawn(...pieces: readonly Partial<TimelineSlicePayload>[]): string[] {
   return calls.map((text) => text.replace(/^(\w+) (\S+) \S+ (\S+) \S+$/, "$1 from $2 width $3"));
 }
 
-it("frames what is wide, bars what is narrow, and leaves out what is elsewhere", () => {
+it("draws frames for wide pieces, bars for narrow ones, and nothing off screen", () => {
   expect(drawn({ start_ns: 10, dur_ns: 40 })).toEqual(["frame from 11 width 38"]);
   expect(drawn({ start_ns: 10, dur_ns: 2 })).toEqual(["bar from 10 width 2"]);
   expect(drawn({ start_ns: 200, dur_ns: 50 }, { track: "closed", start_ns: 0, dur_ns: 50 })).toEqual([]);
 });
 
-it("is cut at the edges of the screen", () => {
+it("is clipped to the screen", () => {
   expect(drawn({ start_ns: -1e9, dur_ns: 2e9 })).toEqual(["frame from -1 width 102"]);
 });

@@ -28,7 +28,7 @@ describe("the hand-over to Perfetto", () => {
     vi.useRealTimers();
   });
 
-  it("asks until the page answers, then gives it the trace, to its origin only", async () => {
+  it("pings until the page answers, then passes it the trace, to its origin only", async () => {
     vi.useFakeTimers();
     const { listeners, send } = stage();
     const perfetto = page();
@@ -49,7 +49,7 @@ describe("the hand-over to Perfetto", () => {
     expect(listeners.size).toBe(0);
   });
 
-  it("gives up on a page that does not answer, and gives it nothing", async () => {
+  it("gives up on a page that does not answer, and passes it nothing", async () => {
     vi.useFakeTimers();
     const { listeners } = stage();
     const perfetto = page();

@@ -17,14 +17,14 @@ it("the band of a range over all tracks reaches from the ruler to the bottom", (
   expect(stretches(null)).toEqual([{ topPx: MINIMAP_PX, bottomPx: HEAD_PX + 70 }]);
 });
 
-it("over some tracks it lies on those, and on the ruler", () => {
+it("over some tracks it covers those, and the ruler", () => {
   expect(stretches(["b"])).toEqual([RULER, { topPx: HEAD_PX + 40, bottomPx: HEAD_PX + 60 }]);
   expect(stretches(["a", "b"])).toEqual([RULER, { topPx: HEAD_PX + 20, bottomPx: HEAD_PX + 60 }]);
   expect(stretches(["a", "c"])).toEqual([RULER, { topPx: HEAD_PX + 20, bottomPx: HEAD_PX + 40 }, { topPx: HEAD_PX + 60, bottomPx: HEAD_PX + 70 }]);
   expect(stretches(["off screen"])).toEqual([RULER]);
 });
 
-it("what is scrolled is cut where pinned tracks lie, which do not move", () => {
+it("scrolled tracks are clipped below pinned ones, which do not move", () => {
   expect(stretches(["a"], 15)).toEqual([RULER, { topPx: HEAD_PX + 20, bottomPx: HEAD_PX + 25 }]);
   expect(stretches(["a"], 25)).toEqual([RULER]);
   expect(stretches(["p"], 25)).toEqual([{ topPx: MINIMAP_PX, bottomPx: HEAD_PX + 20 }]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatOver, keysOnScreen, MAX_OVER, parseOver, tracksOver, tracksText } from "./rangeTracks";
 
 describe("the tracks that a range was dragged over", () => {
-  it("come back from the address, for that range only", () => {
+  it("are parsed from the address, for that range only", () => {
     const text = formatOver("10-20", tracksOver(["t0.operators", "t4.work"], "", 41));
     expect(text).toBe("10-20:t0.operators,t4.work");
     expect(parseOver(text ?? "", "10-20")).toEqual(["t0.operators", "t4.work"]);
@@ -11,7 +11,7 @@ describe("the tracks that a range was dragged over", () => {
     expect(parseOver(text ?? "", undefined)).toBeNull();
   });
 
-  it("are those of the worker that is summed up", () => {
+  it("are those of the worker of the summary", () => {
     const over = tracksOver(["rank%201/t0.work", "rank%202/t0.work"], "rank%202/", 9);
     expect(formatOver("1-2", over)).toBe("1-2:t0.work");
     expect([...(keysOnScreen(over, "rank%202/") ?? [])]).toEqual(["rank%202/t0.work"]);
@@ -27,7 +27,7 @@ describe("the tracks that a range was dragged over", () => {
     expect(parseOver(`1-2:${many.join(",")}`, "1-2")).toBeNull();
   });
 
-  it("are no text of a stranger", () => {
+  it("are not arbitrary text", () => {
     expect(parseOver("1-2:<b>,t0.work&x=1,T9", "1-2")).toBeNull();
     expect(parseOver("1-2:<b>,t0.work", "1-2")).toEqual(["t0.work"]);
   });

@@ -9,7 +9,7 @@ function detail(changed: Partial<SlicePayload>): SlicePayload {
 }
 
 describe("times", () => {
-  it("on a device are unknown where nothing tells of one", () => {
+  it("on a device are unknown where none was recorded", () => {
     expect(timesOf(detail({ self_us: 5, no_device_time: "No device work." }))).toEqual([
       { title: "Duration", us: 7, help: "7 µs" },
       { title: "Self", us: 5, help: "5 µs" },
@@ -18,7 +18,7 @@ describe("times", () => {
     ]);
   });
 
-  it("on a device are 0 where the operator started nothing", () => {
+  it("on a device are 0 where the operator launched nothing", () => {
     const operator = detail({ self_us: 5, device_total_us: 0, device_self_us: 0 });
     expect(timesOf(operator).map(({ us }) => us)).toEqual([7, 5, 0, 0]);
   });
@@ -27,7 +27,7 @@ describe("times", () => {
     expect(timesOf(detail({})).map(({ title }) => title)).toEqual(["Duration"]);
   });
 
-  it("tell how long a kernel waited", () => {
+  it("include how long a kernel waited", () => {
     const kernel = detail({ args: { launch_delay_ns: 12_500, stream: 7 } });
     expect(timesOf(kernel)).toContainEqual({ title: "Launch delay", us: 12.5, help: "12.5 µs" });
     expect(argumentsOf(kernel)).toEqual([{ key: "stream", title: "Stream", text: "7" }]);
@@ -35,13 +35,13 @@ describe("times", () => {
 });
 
 describe("times in one panel", () => {
-  it("are told in one unit", () => {
+  it("have one unit", () => {
     expect(timeTexts(timesOf(detail({ dur_us: 2500, self_us: 4, no_device_time: "No device work." })))).toEqual(["2.50 ms", "0.004 ms", "–", "–"]);
   });
 });
 
 describe("start and end", () => {
-  it("are counted from the first slice, in whole ns, and told on the clock of the trace", () => {
+  it("are counted from the first slice, in whole ns, and shown on the clock of the trace too", () => {
     const late = detail({ start_us: 1_000_012.345, dur_us: 0.5 });
     expect(momentsOf(late, 1_000_000)).toEqual([
       { title: "Start", text: "12.345 µs", help: "1\u202f000\u202f012.345 µs on the clock of the trace" },
@@ -69,12 +69,12 @@ describe("where a slice lies", () => {
     ]);
   });
 
-  it("is not told again among the arguments", () => {
+  it("is not repeated among the arguments", () => {
     const stream = { ...track, is_device: true, device: 0, stream: 7 };
     expect(argumentsOf(detail({ track: stream, args: { device: 0, stream: 8 } })).map(({ key }) => key)).toEqual(["stream"]);
   });
 
-  it("may be nowhere", () => {
+  it("may be unknown", () => {
     expect(rowsOf(detail({}))).toEqual([]);
   });
 });
@@ -86,7 +86,7 @@ describe("arguments", () => {
     expect(argumentsOf(detail({ args, call_stack: [{ text: "a.py(3): f", file: null, line: null, function: "", jumpable: false }] }))).toEqual([]);
   });
 
-  it("keep one that could not be taken apart", () => {
+  it("include one that could not be parsed", () => {
     expect(argumentsOf(detail({ args })).map(({ text }) => text)).toEqual(["a.py(3): f"]);
   });
 

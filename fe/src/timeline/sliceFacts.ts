@@ -93,7 +93,7 @@ export function argumentsOf({ args, call_stack: frames, track }: SlicePayload): 
 const ORPHANS: Readonly<Record<string, string>> = {
   no_launch: "its launch is not in the file",
   ambiguous_launch: "several launches fit",
-  no_operator: "its launch lies in none",
+  no_operator: "its launch is outside operators",
 };
 
 /** "est_achieved_occupancy_pct" → "Est. achieved occupancy". */

@@ -47,17 +47,17 @@ async function named(...codes: number[]): Promise<{ texts: (string | null)[]; sh
   return { texts, shorts, demangleds, news };
 }
 
-it("asks once for a page of names", async () => {
+it("requests a page of names once", async () => {
   expect(await named(5, 2)).toEqual({ texts: ["gemm", "aten::add"], shorts: ["gemm f16", null], demangleds: ["void gemm<half>()", null], news: 1 });
   expect(requests).toEqual(["2"]);
 });
 
-it("asks for the next page while a name is missing", async () => {
+it("requests the next page while a name is missing", async () => {
   expect(await named(9, 2, 2)).toMatchObject({ texts: ["nccl", "aten::add", "aten::add"], news: 2 });
   expect(requests).toEqual(["2", "9"]);
 });
 
-it("never asks for boxes without a name, nor twice for a code that has none", async () => {
+it("requests nothing for boxes without a name, and a code without a name only once", async () => {
   expect(await named(NO_NAME)).toMatchObject({ texts: [null], news: 0 });
   expect(await named(3, 4, 5, 77)).toMatchObject({ texts: [null, null, "gemm", null] });
   expect(requests).toEqual(["3"]);

@@ -34,7 +34,7 @@ function worker(name: string, offsetNs: number | null, originUs: number, endNs: 
 }
 
 describe("a stack of one", () => {
-  it("is the timeline of the worker, unmoved", () => {
+  it("is the timeline of the worker, not shifted", () => {
     const one = worker("a", 0, 1000, 50);
     const stack = stackOf(one);
     expect(stack.tracks).toBe(one.tracks.tracks);
@@ -54,14 +54,14 @@ describe("a stack of three", () => {
     expect(stack.originUs).toBeCloseTo(1000 - 0.03, 9);
   });
 
-  it("says whose clock is not known", () => {
+  it("notes whose clock is unknown", () => {
     expect(stack.parts.map(({ clock }) => clock)).toEqual(["reference", "aligned", "recorded"]);
     const notes = stack.groups.flatMap(({ note }) => (note === undefined ? [] : [note]));
     expect(notes.map(({ warns }) => warns)).toEqual([false, false, true]);
     expect(notes[1]?.help).toContain("5 common collectives");
   });
 
-  it("numbers tracks on, and finds the worker of a track", () => {
+  it("continues the numbers of tracks, and maps a track to its worker", () => {
     expect(stack.parts.map(({ firstTrack }) => firstTrack)).toEqual([0, 5, 8]);
     expect(stack.tracks.length).toBe(13);
     expect(stack.parts.map((part) => partOf(stack, stack.tracks[part.firstTrack]?.key ?? ""))).toEqual([a, b, c]);
@@ -89,7 +89,7 @@ describe("a stack of three", () => {
     expect(uncover(stack.groups, python, uncover(stack.groups, python, folding))).toEqual(uncover(stack.groups, python, folding));
   });
 
-  it("leads arrows to where the other worker is drawn, and to none that is not there", () => {
+  it("draws arrows to stacked workers only", () => {
     const slice = { id: 3, name: "all_reduce", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4, short_name: null, demangled_name: null };
     // In c's own time it begins at 50; the answer moved it by 7 so that both end together.
     const arrow = (to: string | null) => ({ kind: "collective" as const, source: slice, target: { ...slice, start_ns: 57 }, worker: to, moved_ns: to === null ? 0 : 7 });
@@ -99,7 +99,7 @@ describe("a stack of three", () => {
     expect([across?.source.track, across?.target.start_ns, across?.target.track]).toEqual(["a/s7", 280, "c/s7"]);
   });
 
-  it("moves times there and back", () => {
+  it("shifts times to the screen and back", () => {
     const slice = { id: 3, name: "x", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4, short_name: null, demangled_name: null };
     expect(onScreen(c, slice)).toEqual({ ...slice, track: "c/s7", start_ns: 240 });
     const range = { startNs: 235, endNs: 250 };
@@ -108,7 +108,7 @@ describe("a stack of three", () => {
   });
 });
 
-it("workers with any name come back from the address, and are told apart", () => {
+it("workers with any name are parsed from the address, and stay distinct", () => {
   const names = ["a,b", "a/b", "a", "100%", "<img>"];
   expect([...parseStack(formatStack(names))]).toEqual(names);
   expect([...parseStack("%zz,b")]).toEqual(["%zz", "b"]);

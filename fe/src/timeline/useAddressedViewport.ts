@@ -15,7 +15,7 @@ const MIN_ANNOUNCED_ZOOM = 0.01;
 
 /**
  * @param at The range in the address, if there is one.
- * @param first The first range to show when the address has none: a selection, null for everything, undefined while that is not known.
+ * @param first The first range to show when the address has none: a selection, null for everything, undefined while that is unknown.
  */
 export function useAddressedViewport(stage: Stage | null, at: string | undefined, first: TimeRange | null | undefined): void {
   /** What the address and the screen have in common. */

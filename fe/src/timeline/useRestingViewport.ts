@@ -6,7 +6,7 @@ import type { TimeRange } from "./viewport";
 
 const REST_MS = 400;
 
-/** What is on screen, once it rests; null while nobody wants it. */
+/** The viewport once it rests; null while inactive. */
 export function useRestingViewport(stage: Stage | null, isWanted: boolean): TimeRange | null {
   const [viewport, setViewport] = useState<TimeRange | null>(stage?.viewport ?? null);
   useEffect(() => {

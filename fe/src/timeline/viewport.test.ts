@@ -21,7 +21,7 @@ describe("zoom", () => {
     expect(viewport).toEqual(wholeTrace(DURATION_NS));
   });
 
-  it("stays put under the pointer when it cannot come closer", () => {
+  it("does not move at the smallest span", () => {
     const closest = { startNs: 1000, endNs: 1000 + MIN_SPAN_NS };
     expect(zoomAt(closest, 0.5, 0.9, DURATION_NS)).toEqual(closest);
   });
@@ -32,7 +32,7 @@ describe("movement", () => {
     expect(panBy(MIDDLE, 0.5, DURATION_NS)).toEqual({ startNs: 5e8, endNs: 7e8 });
   });
 
-  it("does not leave the trace", () => {
+  it("stays within the trace", () => {
     expect(panBy(MIDDLE, 100, DURATION_NS).startNs).toBeLessThan(DURATION_NS);
     expect(panBy(MIDDLE, -100, DURATION_NS).endNs).toBeGreaterThan(0);
     expect(spanNs(panBy(MIDDLE, 100, DURATION_NS))).toBeCloseTo(spanNs(MIDDLE));

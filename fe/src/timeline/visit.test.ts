@@ -13,7 +13,7 @@ function watched() {
   return { visit, written, wait: (ms: number) => (nowMs += ms) };
 }
 
-it("what the page does by itself leaves nothing behind; the first thing the reader does does", () => {
+it("changes by the page add no history entry; the first action of the user does", () => {
   const { visit, written } = watched();
   visit.jump();
   visit.write({});
@@ -22,7 +22,7 @@ it("what the page does by itself leaves nothing behind; the first thing the read
   expect(written).toEqual(["replace", "push", "replace", "replace"]);
 });
 
-it("jumps are gone back from where the reader stayed a while", () => {
+it("jumps add an entry for a state that was shown for a while", () => {
   const { visit, written, wait } = watched();
   visit.act();
   visit.write({});
@@ -36,7 +36,7 @@ it("jumps are gone back from where the reader stayed a while", () => {
   expect(written).toEqual(["push", "replace", "replace", "push", "replace"]);
 });
 
-it("after going back the place is one to come back to again", () => {
+it("after Back the next action adds an entry again", () => {
   const { visit, written } = watched();
   visit.act();
   visit.write({});

@@ -17,7 +17,7 @@ function* viewports() {
   }
 }
 
-describe("the window that is asked for", () => {
+describe("the requested window", () => {
   it("covers the screen with a margin on both sides, at no less than three quarters of its resolution", () => {
     for (const viewport of viewports()) {
       const window = windowFor(viewport, WIDTH_PX);
@@ -28,7 +28,7 @@ describe("the window that is asked for", () => {
     }
   });
 
-  it("stays the same while the screen moves a little, so that nothing is asked for", () => {
+  it("stays the same while the screen moves a little, so that nothing is requested", () => {
     const start = fitRange(1e9, 2e9, DURATION_NS);
     const windows = new Set<string>();
     for (let step = 0; step < 100; step++) windows.add(JSON.stringify(windowFor(panBy(start, step / 100, DURATION_NS), WIDTH_PX)));
@@ -38,12 +38,12 @@ describe("the window that is asked for", () => {
     expect(zooms.size).toBeLessThan(5);
   });
 
-  it("keeps within what the server takes", () => {
+  it("stays within the limits of the server", () => {
     expect(windowFor({ startNs: 0, endNs: 1e6 }, 3840).widthPx).toBe(4000);
     expect(exactWindow({ startNs: 0.4, endNs: 99.2 }, 9000)).toEqual({ startNs: 0, endNs: 100, widthPx: 4000 });
   });
 
-  it("needs nothing beyond the ends of the trace", () => {
+  it("ends with the trace", () => {
     expect(covers({ startNs: 0, endNs: 100 }, { startNs: -5, endNs: 105 }, 100)).toBe(true);
     expect(covers({ startNs: 1, endNs: 100 }, { startNs: -5, endNs: 50 }, 100)).toBe(false);
   });

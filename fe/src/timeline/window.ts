@@ -1,5 +1,5 @@
 /**
- * Which range is asked for when a viewport is shown: wider than the screen, so that a pan finds its
+ * Which range is requested when a viewport is shown: wider than the screen, so that a pan finds its
  * neighbourhood loaded already, and on a coarse grid, so that going back requests the same address and the
  * browser's cache answers.
  */

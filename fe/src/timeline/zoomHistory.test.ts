@@ -4,7 +4,7 @@ import { ZoomHistory } from "./zoomHistory";
 
 const at = (startNs: number, span: number) => ({ startNs, endNs: startNs + span });
 
-it("zooms are undone and done again, one by one", () => {
+it("zooms are undone and redone one by one", () => {
   const zooms = new ZoomHistory();
   const [whole, step, kernel] = [at(0, 1e9), at(1e8, 1e8), at(1.1e8, 1e5)];
   for (const each of [whole, step, kernel]) zooms.rest(each);
@@ -12,7 +12,7 @@ it("zooms are undone and done again, one by one", () => {
   expect([zooms.redo(whole), zooms.redo(step), zooms.redo(kernel)]).toEqual([step, kernel, null]);
 });
 
-it("moving sideways is no zoom: undone is the zoom before it", () => {
+it("panning is not a zoom: undo restores the zoom before it", () => {
   const zooms = new ZoomHistory();
   zooms.rest(at(0, 1e9));
   zooms.rest(at(1e8, 1e6));
@@ -27,7 +27,7 @@ it("a zoom that has not rested yet is undone as well", () => {
   expect(zooms.undo(at(1e8, 1e6))).toEqual(at(0, 1e9));
 });
 
-it("after an undo, another zoom takes the place of the undone ones; only the last fifty are kept", () => {
+it("after an undo, another zoom replaces the undone ones; only the last fifty are stored", () => {
   const zooms = new ZoomHistory();
   for (let zoom = 0; zoom < 80; zoom++) zooms.rest(at(0, 2 ** zoom));
   let shown = at(0, 2 ** 79);

@@ -31,18 +31,18 @@ function contrast(a: string, b: string): number {
 describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
   const color = (name: string) => colors.get(name) ?? "";
 
-  it.each(["text", "text-soft", "text-faint", "accent", "bad"])("%s can be read on every ground", (name) => {
+  it.each(["text", "text-soft", "text-faint", "accent", "bad"])("%s is readable on every background", (name) => {
     for (const ground of ["bg", "surface", "raised", "hover"]) {
       expect(contrast(color(name), color(ground)), `${name} on ${ground}`).toBeGreaterThanOrEqual(AA);
     }
   });
 
-  it("text can be read on what is chosen, and warnings on theirs", () => {
+  it("text is readable on selections, and warnings on their background", () => {
     expect(contrast(color("text"), color("chosen"))).toBeGreaterThanOrEqual(AA);
     expect(contrast(color("warn"), color("warn-bg"))).toBeGreaterThanOrEqual(AA);
   });
 
-  it("categories have different colours that can be told from the ground", () => {
+  it("categories have different colours with contrast to the background", () => {
     const categories = [...colors.keys()].filter((name) => name.startsWith("cat-"));
     expect(categories).toHaveLength(9);
     expect(new Set(categories.map(color)).size).toBe(9);
@@ -51,18 +51,18 @@ describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
     }
   });
 
-  it("overlap is told from the categories by its lightness too", () => {
+  it("overlap differs from the categories in lightness too", () => {
     expect(contrast(color("mark-overlap"), color("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
     for (const name of ["cat-kernel", "cat-communication", "cat-cpu-exec", "cat-other"]) {
       expect(contrast(color("mark-overlap"), color(name)), name).toBeGreaterThan(1.5);
     }
   });
 
-  it("kernels on Tensor Cores are told from other kernels by their lightness too", () => {
+  it("kernels on Tensor Cores differ from other kernels in lightness too", () => {
     expect(contrast(color("cat-tensor-core"), color("cat-kernel"))).toBeGreaterThan(1.5);
   });
 
-  it("what waits is told from the ground and from all that works", () => {
+  it("waits differ from the background and from all work", () => {
     expect(contrast(color("mark-wait"), color("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
     const others = [...colors].filter(([name]) => /^(cat|mark)-/.test(name) && name !== "mark-wait");
     for (const [name, value] of others) expect(value, name).not.toBe(color("mark-wait"));

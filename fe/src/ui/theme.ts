@@ -8,7 +8,7 @@ export type Theme = "light" | "dark";
 
 const STORAGE_KEY = "torch-tb-profiler.theme";
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-/** With forced system colours (Windows: high contrast) the theme follows the system, whatever was chosen. */
+/** With forced system colours (Windows: high contrast) the theme follows the system, not the choice. */
 const forced = window.matchMedia("(forced-colors: active)");
 const listeners = new Set<() => void>();
 let chosen: Theme | null = readChosen();

@@ -21,7 +21,7 @@ export function BaselinePicker({ choices, baseline, target }: Props) {
     navigate({
       ...{ run, worker, span, ...NO_TIME, steps: baselineSteps },
       ...{ ...baselineParams(candidate), baseline_steps: steps },
-      // Without a parameter of its own the baseline has the iterations of the candidate.
+      // Without its own parameter the baseline has the iterations of the candidate.
       ...(baselineIterations === undefined ? {} : { iterations_by: baselineIterations, baseline_iterations_by: iterations ?? "steps" }),
     });
   return (

@@ -43,7 +43,7 @@ describe("without a baseline in the address", () => {
     expect(chosen(runs, { run: "b", worker: "w1" })).toBe("b/w0/1");
   });
 
-  it("takes a run with a similar name, of equals the nearest before", () => {
+  it("takes a run with a similar name, among equals the nearest before", () => {
     const one = { w0: [span("1")] };
     const runs = known(run("loader_nw0", one), run("other", one), run("resnet", one), run("loader_nw2", one), run("zoo", one));
     expect(chosen(runs, { run: "loader_nw2" })).toBe("loader_nw0/w0/1");
@@ -51,7 +51,7 @@ describe("without a baseline in the address", () => {
     expect(chosen(runs, { run: "loader_nw0" })).toBe("loader_nw2/w0/1");
   });
 
-  it("passes over those that hold no event, unless there is no other", () => {
+  it("skips traces without events, unless there is no other", () => {
     const one = { w0: [span("1")] };
     const runs = known(run("model_a", one), run("model_b", one), run("other", one));
     expect(chosen(runs, { run: "model_b" }, ["model_a/w0/1"])).toBe("other/w0/1");
@@ -69,7 +69,7 @@ describe("without a baseline in the address", () => {
     expect(chosen(runs, { run: "b" })).toBe("a/x/1");
   });
 
-  it("leaves out what could not be read", () => {
+  it("skips traces that could not be read", () => {
     const runs = known(run("a", { w0: [span("1"), span("2", "failed")] }), run("b", { w0: [span("1", "failed")] }), run("c", { w0: [span("1")] }));
     expect(chosen(runs, { run: "a" })).toBe("c/w0/1");
     expect(allTraces(runs.runs).filter(({ failed }) => failed)).toHaveLength(2);
@@ -89,7 +89,7 @@ describe("with a baseline in the address", () => {
     expect(chosen(runs, { run: "b", worker: "w0", baseline_worker: "w1" })).toBe("b/w1/1 named");
   });
 
-  it("says what is gone instead of taking another", () => {
+  it("reports a missing baseline instead of taking another", () => {
     expect(chosen(runs, { run: "b", baseline_run: "gone" })).toMatch(/ named without run “gone”$/);
     expect(chosen(runs, { run: "b", baseline_run: "a", baseline_worker: "w7" })).toMatch(/ named without worker “w7”$/);
   });

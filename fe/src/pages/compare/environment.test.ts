@@ -17,7 +17,7 @@ const WORLD: Row = ["World size", null, "8", null, "Baseline: not recorded.", "p
 const BATCH: Row = ["Batch", "32", "32", true, null, "work", null, "batch"];
 const DAMAGE: Row = ["Damage", "truncated", "truncated", true, null, "sums", "warning", "quality"];
 
-it("parts what differs, what is not known and what is equal", () => {
+it("separates differing, unknown and equal rows", () => {
   const { differing, unknown, same } = environmentOf(tableOf(AROUND, [DEVICE, HOST, WORLD, BATCH]));
   expect(differing.map(({ aspect, isWarning }) => [aspect, isWarning])).toEqual([
     ["Device", true],
@@ -27,11 +27,11 @@ it("parts what differs, what is not known and what is equal", () => {
   expect(same.map(({ aspect }) => aspect)).toEqual(["Batch"]);
 });
 
-it("shows damage that both sides have", () => {
+it("shows file problems that both sides have", () => {
   expect(environmentOf(tableOf(AROUND, [DAMAGE, BATCH])).differing.map(({ aspect }) => aspect)).toEqual(["Damage"]);
 });
 
-it("says that nothing differs only where nothing does", () => {
+it("reports equality only where every row is equal", () => {
   const equal = environmentOf(tableOf(AROUND, [WORLD, BATCH]));
   const parts = (delta: number) => tableOf(["delta_time_us"], [[0], [delta]]);
   expect(isIdentical(equal, parts(0), 0)).toBe(true);

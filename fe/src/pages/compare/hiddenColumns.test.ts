@@ -13,7 +13,7 @@ function shown(...rows: Row[]): string[] {
   return KEYS.filter((key) => !hiddenByDefault(table)(key));
 }
 
-it("shows the times of the device, and those of the host where it worked alone", () => {
+it("shows device times, and host times where there is no device work", () => {
   expect(shown(["Backward", "x", 5, 1, 7, null], ["Forward", "x", 5, 1, null, null])).toEqual(["phase", "baseline_device_total_us"]);
   expect(shown(["Backward", "x", 5, 1, null, null], ["Forward", "x", 5, 1, 0, null])).toEqual([
     "phase",

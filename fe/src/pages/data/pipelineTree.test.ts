@@ -12,7 +12,7 @@ function table(rows: readonly Row[]): Table {
 }
 
 describe("a pipeline as a tree", () => {
-  it("has what an operation takes from inside it", () => {
+  it("has the inputs of an operation inside it", () => {
     const [last, ...others] = pipelineTree(
       table([
         ["0", "Batch", null, 4, null, null, null, false],
@@ -28,7 +28,7 @@ describe("a pipeline as a tree", () => {
     expect(last?.inputs[0]?.inputs.map(({ id }) => id)).toEqual(["2", "3"]);
   });
 
-  it("has the stages of each loader, with what they take", () => {
+  it("has the stages of each loader, with their inputs", () => {
     const stage = (id: string, parent: Row[number], time: number): Row => [id, "fetch", parent, 2, null, null, null, false, time, 40];
     const last = pipelineTree(
       table([stage("loader 0, training: steps", null, 5000), stage("loader 0, training: fetch", "loader 0, training: steps", 2000), stage("loader 1, evaluation: steps", null, 1)]),
@@ -37,7 +37,7 @@ describe("a pipeline as a tree", () => {
     expect(last[0]?.inputs.map(({ timeUs, busyPct }) => [timeUs, busyPct])).toEqual([[2000, 40]]);
   });
 
-  it("is no picture of what does not fit", () => {
+  it("is empty for rows that do not form a tree", () => {
     const many = Array.from({ length: MAX_OPERATIONS + 1 }, (_, n): Row => [String(n), "Map", null, 1, 1, 1, 1, false]);
     expect(pipelineTree(table(many))).toEqual([]);
     const deep = Array.from({ length: 40 }, (_, n): Row => [String(n), "Map", n === 0 ? null : String(n - 1), 1, 1, 1, 1, false]);

@@ -10,7 +10,7 @@ function view(facts: Fact[], rows: (string | number | null)[][] = []): View {
   return { facts, tables: { operators: { columns, rows } }, notes: [], series: {} } as unknown as View;
 }
 
-test("the answer names the share of the peak, what could be saved, and where most of it is", () => {
+test("the answer names the share of the peak, the possible saving, and where most of it is", () => {
   const facts = [fact("mfu_pct", 38.25, "GPU 0"), fact("peak_tflops", 989.4, "GPU 0"), fact("peak_type", "bfloat16", "GPU 0"), fact("recoverable_us", 2500)];
   const text = answer(view(facts, [["aten::mm", 1500, "memory"]])).join(" ");
   expect(text).toContain("38.3 %");
@@ -19,13 +19,13 @@ test("the answer names the share of the peak, what could be saved, and where mos
   expect(text).toContain("aten::mm: 1.50 ms, memory-bound");
 });
 
-test("of several GPUs the mean is text, and nothing where nothing is known", () => {
+test("the mean of several GPUs is text, and empty where it is unknown", () => {
   const facts = [fact("mfu_pct", 10, "GPU 0"), fact("mfu_pct", 30, "GPU 1"), fact("mfu_pct", 20, "mean")];
   expect(answer(view(facts)).join(" ")).toContain("20.0 %");
   expect(answer(view([fact("mfu_pct", null)]))).toEqual([]);
 });
 
-test("work that is not known is text where it is much", () => {
+test("a large share of unknown work is mentioned", () => {
   expect(answer(view([fact("time_without_work_pct", 40)])).join(" ")).toContain("40.0 %");
   expect(answer(view([fact("time_without_work_pct", 2)]))).toEqual([]);
 });

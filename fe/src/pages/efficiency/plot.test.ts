@@ -19,7 +19,7 @@ function table(rows: (string | number | null)[][]) {
   return { columns, rows } as unknown as Parameters<typeof pointsOf>[0];
 }
 
-test("a roof is what memory feeds up to its ridge, and level behind it", () => {
+test("a roofline rises with memory bandwidth up to its ridge, and is flat after it", () => {
   const [roof] = roofsOf(SERIES);
   if (roof === undefined) throw new Error("no roof");
   expect(roof.label).toBe("bfloat16: 1000 TFLOP/s");
@@ -39,7 +39,7 @@ test("the window holds every point and every ridge, with room around them", () =
   expect(windowOf([], []).x[0]).toBeGreaterThan(0);
 });
 
-test("rows without a place are no points; a bound nobody knows is unknown", () => {
+test("rows without coordinates are not points; a missing bound is unknown", () => {
   const points = pointsOf(
     table([
       ["a", "", null, 4, 60, null, "memory", ""],
@@ -49,13 +49,13 @@ test("rows without a place are no points; a bound nobody knows is unknown", () =
   expect(points.map(({ id, bound }) => [id, bound])).toEqual([["b [[2, 3]]", "unknown"]]);
 });
 
-test("four times the time is twice the radius; nothing is too small to hit", () => {
+test("four times the time is twice the radius; no point is too small to hit", () => {
   expect(radiusOf(40, 40, 3) / radiusOf(10, 40, 3)).toBeCloseTo(2);
   expect(radiusOf(0.001, 40, 3)).toBeGreaterThanOrEqual(4);
   expect(radiusOf(40, 40, 300)).toBeLessThan(radiusOf(40, 40, 3));
 });
 
-test("each bound has a shape of its own", () => {
+test("each bound has its own shape", () => {
   const shapes = (["compute", "memory", "latency", "unknown"] as const).map((bound) => symbolPath(bound, 5));
   expect(new Set(shapes).size).toBe(4);
 });

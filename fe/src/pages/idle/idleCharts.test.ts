@@ -17,9 +17,9 @@ const VIEW = {
   series: { idle_by_step: { lines: [{ name: "Kernel to kernel", x: [1], y: [15] }] } },
 } as unknown as View;
 
-test("the GPU that idles most is told, with its first cause", () => {
+test("the most idle GPU is shown, with its largest cause", () => {
   expect(answer(VIEW)).toEqual([
-    "GPU 0 was idle for 40.0 % of the time, 40 µs, the most of 2 GPUs.",
+    "GPU 0 was idle for 40.0 % of the time, 40 µs, the highest of 2 GPUs.",
     "Largest part: Data loading, 75.0 % of it: the host waits for data.",
     "What helps: more workers.",
   ]);
@@ -36,7 +36,7 @@ test("the parts of each GPU's bar add up to its time", () => {
   ]);
 });
 
-test("delays read as times", () => {
+test("delays are shown as times", () => {
   expect([-1, -0.7999999999999999, 0, 0.2, 1, 3, 4.6, 6].map(delayText)).toEqual(["0 µs", "0.16 µs", "1 µs", "1.6 µs", "10 µs", "1 ms", "40 ms", "1 s"]);
   const series = { y_title: "Launches", y_unit: "count", lines: [{ name: "kernel", x: [0, 0.2], y: [3, 1] }, { name: "copy", x: [0.2], y: [5] }] } as unknown as Series;
   const chart = delayChart(series);

@@ -15,7 +15,7 @@ export function answer({ facts, tables }: View): string[] {
   if (worst === undefined) return [];
   const factValue = (key: string) => facts.find((fact) => fact.key === key && (fact.scope ?? "GPU") === worst.scope)?.value;
   const idleUs = factValue("idle_us");
-  const suffix = shares.length > 1 ? `, the most of ${shares.length} GPUs` : "";
+  const suffix = shares.length > 1 ? `, the highest of ${shares.length} GPUs` : "";
   const time = typeof idleUs === "number" ? `, ${formatValue(idleUs, "us")}` : "";
   const sentences = [`${worst.scope} was idle for ${formatValue(worst.value, "pct")} of the time${time}${suffix}.`];
   const { causes } = tables;

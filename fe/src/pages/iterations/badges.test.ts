@@ -13,7 +13,7 @@ it("shows mean and deviation as one", () => {
   ]);
 });
 
-it("of one iteration there is no deviation", () => {
+it("has no deviation for one iteration", () => {
   const texts = (facts: readonly Fact[]) => badges(facts).map(({ fact: { key }, bounds: between }) => [key, between]);
   expect(texts([fact("iterations_selected", 1), fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", 0)])).toEqual([
     ["iterations_selected", null],

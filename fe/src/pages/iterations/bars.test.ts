@@ -20,7 +20,7 @@ const TABLE: Table = {
   ...PLAIN_TABLE,
 };
 
-it("stacks the parts that something is spent on", () => {
+it("stacks the parts that take time", () => {
   const bars = barsOf(TABLE);
   expect(bars.names).toEqual(["3", "4"]);
   expect(bars.parts.map(({ key, values }) => [key, [...values]])).toEqual([
@@ -45,7 +45,7 @@ it("shows each iteration where there is room, else the longest of those that sha
   expect(barsShown(total, { from: 4, to: 4, widthPx: 300 })).toHaveLength(0);
 });
 
-it("snaps a border to the nearest edge, and finds the iteration at a place", () => {
+it("snaps a boundary to the nearest edge, and returns the iteration at a position", () => {
   const window = { from: 10, to: 14, widthPx: 400 };
   expect([0, 49, 51, 149, 400, -9, 999].map((x) => nearestEdge(x, window))).toEqual([10, 10, 11, 11, 14, 10, 14]);
   expect([0, 99, 100, 399, 400, -9].map((x) => iterationAt(x, window))).toEqual([10, 10, 11, 13, 13, 10]);

@@ -6,7 +6,7 @@ import { keyStep, parseIndex, rangeSteps, selectedRange, withEnd, withSelection 
 const NAMES = ["3", "4", "5", "7", "8"];
 const ALL = Uint8Array.from(NAMES, () => 1);
 
-it("reads the run that the address selects, else what the server marks", () => {
+it("reads the range that the address selects, else the one that the server marks", () => {
   const rangeFor = (params: Params, selected = ALL, names = NAMES) => selectedRange(withSelection({ names, selected, parts: [], total: new Float64Array() }, params));
   expect(rangeFor({ steps: "4:7" })).toEqual({ first: 1, last: 3 });
   expect(rangeFor({ steps: "5" })).toEqual({ first: 2, last: 2 });
@@ -18,7 +18,7 @@ it("reads the run that the address selects, else what the server marks", () => {
   expect(rangeFor({ steps: "2:3" }, Uint8Array.of(1, 0, 1), ["2", "9", "3"])).toEqual({ first: 0, last: 2 });
 });
 
-it("writes it as the address does", () => {
+it("formats it for the address", () => {
   expect(rangeSteps({ first: 1, last: 3 }, NAMES)).toBe("4:7");
   expect(rangeSteps({ first: 2, last: 2 }, NAMES)).toBe("5");
   expect(rangeSteps({ first: 0, last: 4 }, NAMES)).toBeNull();
@@ -38,7 +38,7 @@ it("moves by keys", () => {
   expect(keyStep("PageUp", 3)).toBe(1);
 });
 
-it("understands what is typed", () => {
+it("parses typed ranges", () => {
   expect(parseIndex(" 7 ", NAMES)).toBe(3);
   expect(parseIndex("6.4", NAMES)).toBe(3);
   expect(parseIndex("-9", NAMES)).toBe(0);

@@ -11,13 +11,13 @@ function tableOf(keys: readonly string[], rows: Row[]): Table {
 
 const label = (...row: Row) => kernelLabel(tableOf(["name", "operator", "grid", "block"], [row]), row, "short");
 
-it("names what the rows are grouped by", () => {
+it("names the grouping of the rows", () => {
   expect(label("void at::native::f<float>(int)", null, null, null)).toBe("at::native::f<float>(int)");
   expect(label("void f<4>", "aten::sum", "[1, 1, 1]", "[32, 4, 1]")).toBe("aten::sum: f<4> <<<1, 32×4>>>");
   expect(label("ncclKernel", "", "[12, 1, 8]", "[640, 1, 1]")).toBe("ncclKernel <<<12×1×8, 640>>>");
 });
 
-it("calls a kernel by the name that the reader chose", () => {
+it("uses the chosen kind of kernel name", () => {
   const row = ["_Z1fIiEvT_", "aten::sum", "f<int>", "void f<int>(int)"];
   const table = tableOf(["name", "operator", "short_name", "demangled_name"], [row]);
   expect(kernelLabel(table, row, "short")).toBe("aten::sum: f<int>");

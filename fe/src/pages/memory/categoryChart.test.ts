@@ -19,13 +19,13 @@ const SERIES: Series = {
   ],
 };
 
-test("levels of one device are stacked; what is reserved is a line of its own", () => {
+test("levels of one device are stacked; reserved memory is a separate line", () => {
   const chart = categoryChart(SERIES, "GPU 0", null, []);
   expect(chart.lines.map(({ name }) => name)).toEqual(["optimizer state", "reserved"]);
   expect(chart.stacked).toEqual(["optimizer state"]);
 });
 
-test("passes and the chosen moment are strokes, in order of time, each once", () => {
+test("passes and the chosen moment are vertical lines, in order of time, each once", () => {
   const { verticals } = categoryChart(SERIES, "GPU 0", 7, []);
   expect(verticals).toEqual([
     { x: 2, label: "forward start" },

@@ -18,28 +18,28 @@ const gpus = (...rows: (number | null)[][]): Table => ({
 });
 const keys = (facts: Fact[]) => bigFacts({ facts, tables: {} }).map((each) => each.fact.key);
 
-it("keeps the large ones and leaves the environment out", () => {
+it("selects the headline figures and excludes the environment", () => {
   expect(keys([fact("step_count", 3, null), fact("event_count", 5, null), fact("gpu_utilization_pct", 50)])).toEqual(["step_count", "gpu_utilization_pct"]);
 });
 
-it("tells the share of compute time, or of kernel time where an older server tells that only", () => {
+it("shows the share of compute time, or of kernel time from an older server", () => {
   expect(keys([fact("tensor_core_time_pct", 6), fact("compute_tensor_core_time_pct", 24)])).toEqual(["compute_tensor_core_time_pct"]);
   expect(keys([fact("tensor_core_time_pct", 6)])).toEqual(["tensor_core_time_pct"]);
 });
 
-it("tells the utilization without communication where it is another", () => {
+it("shows the utilization without communication where it differs", () => {
   expect(keys([fact("gpu_utilization_pct", 96.5), fact("gpu_compute_utilization_pct", 34.2)])).toHaveLength(2);
   expect(keys([fact("gpu_utilization_pct", 55.52), fact("gpu_compute_utilization_pct", 55.49)])).toEqual(["gpu_utilization_pct"]);
   expect(keys([fact("gpu_utilization_pct", null), fact("gpu_compute_utilization_pct", null)])).toEqual(["gpu_utilization_pct"]);
 });
 
-it("shows what is known as bounds only as a range, of its own GPU", () => {
+it("shows a value known by its bounds as a range, of its own GPU", () => {
   const facts = [fact("compute_tensor_core_time_pct", null, "GPU 0"), fact("compute_tensor_core_time_pct", null, "GPU 1"), fact("compute_tensor_core_time_pct", 7, "GPU 2")];
   const tables = { gpus: gpus([0, null, 11.5, 87.7], [1, null, null, null], [2, 7, 7, 7]) };
   expect(bigFacts({ facts, tables }).map(({ bounds: between }) => between?.text ?? null)).toEqual(["11.5–87.7 %", null, null]);
 });
 
-it("of many GPUs the table tells", () => {
+it("leaves several GPUs to the table", () => {
   const facts = [fact("step_count", 3, null), ...Array.from({ length: 13 }, (_, gpu) => fact("gpu_utilization_pct", gpu, `GPU ${gpu}`))];
   expect(keys(facts)).toEqual(["step_count"]);
 });

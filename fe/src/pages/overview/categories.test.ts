@@ -16,7 +16,7 @@ const table = (keys: string[], ...rows: Scalar[][]): Table => ({
   ...PLAIN_TABLE,
 });
 
-it("gives resources their titles and colours, and keeps what is not known", () => {
+it("gives resources their titles and colours, and leaves unknown ones unchanged", () => {
   const parts = resourceParts(table(["category", "duration_us", "pct"], ["tensor_core", null, null], ["cpu", 5, 50], ["new", 5, 50]));
   expect(parts.map(({ name, us, pct }) => [name, us, pct])).toEqual([
     ["Tensor Core kernels", null, null],
@@ -26,13 +26,13 @@ it("gives resources their titles and colours, and keeps what is not known", () =
   expect(parts[0]?.color).toBe("--cat-tensor-core");
 });
 
-it("leaves the whole out of the parts", () => {
+it("excludes the total from the parts", () => {
   const classes = table(["class", "gpu_time_us", "gpu_time_pct"], ["all", 9, 100], ["memory", 9, 100]);
   expect(classParts(classes)).toEqual([{ name: "Copies and memsets", us: 9, pct: 100, color: "--cat-memcpy" }]);
   expect(withClassTitles(classes).rows.map((row) => row[0])).toEqual(["All", "Copies and memsets"]);
 });
 
-it("tells how much may be Tensor Core time", () => {
+it("shows the bounds of Tensor Core time", () => {
   expect(maybeTensorCoreUs(table(["tensor_core_unknown_us"], [null], [7], [2]))).toBe(7);
   expect(maybeTensorCoreUs(table(["category"], ["cpu"]))).toBe(0);
 });

@@ -12,7 +12,7 @@ function table(rows: Table["rows"]): Table {
 }
 
 describe("stepKinds", () => {
-  it("gives times and rates their units, by what steps they are of", () => {
+  it("gives times and rates of each kind of steps their units", () => {
     const kinds = stepKinds(
       table([
         ["training", "batch_cost", "us", 10_000, 12_000, 9_000, 10_500, 11_500, 90],
@@ -36,16 +36,16 @@ describe("stepCurve", () => {
   ];
   const series: Series = { title: "", kind: "stair", x_title: "", x_unit: "us", y_title: "", y_unit: "us", lines };
 
-  it("marks where the profiler began, each time", () => {
+  it("marks each start of the profiler", () => {
     expect(stepCurve(series)).toMatchObject({ verticals: [{ x: 10 }, { x: 50 }] });
   });
 
-  it("marks nothing where none ran", () => {
+  it("marks nothing without a profiler", () => {
     expect(stepCurve({ ...series, lines: lines.slice(0, 1) })).not.toHaveProperty("verticals");
   });
 });
 
-it("shows the facts that are known", () => {
+it("shows the known facts", () => {
   const fact = (key: string, value: number | null) => ({ key, value }) as Fact;
   const facts = [fact("warmup_steps", 4), fact("reader_ratio_pct", 20), fact("profiler_overhead_pct", null), fact("steps_per_s", 3)];
   expect(throughputFacts(facts).map(({ key }) => key)).toEqual(["reader_ratio_pct", "warmup_steps"]);

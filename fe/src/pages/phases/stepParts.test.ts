@@ -12,7 +12,7 @@ function table(values: readonly (number | null)[], reasons: Record<string, strin
   return { columns, rows: [["1", ...values, ...values, 100]], null_reasons: reasons } as unknown as Table;
 }
 
-test("parts stand in the order of time, collectives between the borders of the passes", () => {
+test("parts are in order of time, collectives between the boundaries of the passes", () => {
   const phases = table([10, 30, 40, 5, 15, 20, 8]);
   const diagram = stepDiagram(phases, phases.rows[0] ?? []);
   expect(diagram.parts.map(({ key, us }) => [key, us])).toEqual([
@@ -26,7 +26,7 @@ test("parts stand in the order of time, collectives between the borders of the p
   expect(diagram.totalUs).toBe(100);
 });
 
-test("what is not known has its reason and takes no room", () => {
+test("an unknown part has its reason and no width", () => {
   const phases = table([10, 30, null, 0, 0, 60, 0], { backward_us: "inference" });
   const diagram = stepDiagram(phases, phases.rows[0] ?? []);
   expect(diagram.passes).toEqual({ from: 10, to: 40 });

@@ -65,7 +65,7 @@ export function SegmentMap({ segments, blocks }: Props) {
 interface RowProps {
   readonly segment: MapSegment;
   readonly chosen: Row | null;
-  /** The block that the tab key goes to. */
+  /** The block that the tab key reaches. */
   readonly entry: Row | null;
   readonly onChoose: (row: Row) => void;
 }

@@ -26,7 +26,7 @@ test("the largest segments come first, each with its blocks in order", () => {
   expect(segmentsOf(SEGMENTS, BLOCKS, null)[0]?.number).toBe(1);
 });
 
-test("of many segments the largest are drawn", () => {
+test("only the largest of many segments are drawn", () => {
   const many = table(["segment", "device", "total_bytes", "used_pct"], Array.from({ length: 500 }, (_, index) => [index, "GPU 0", index + 1, 0]));
   expect(segmentsOf(many, BLOCKS, null)).toHaveLength(MAX_SEGMENTS);
 });
