@@ -41,7 +41,7 @@ export function TimelinePage({ info, target }: PageProps) {
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
   if (answer.state === "failed" && isIterationsByFailure(answer.failure)) return <IterationsByFailure target={target} failure={answer.failure} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
-  if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NoDataCard view={info} reason="The recording has no events." />;
+  if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NoDataCard view={info} reason="The recording contains no events." />;
   const waiting = <p className="soft">{tracks === null || names.length === 0 ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;
   if (stack === null) return waiting;
   return (
