@@ -55,7 +55,7 @@ test("kernels: filters combine, yes and no, ranges with units, no match, and cle
   for (const total of totals) expect(total >= 20_000 && total <= 50_000).toBe(true);
   await table.getByLabel("Filter Total").fill(">20ms");
   await table.getByLabel("Filter Tensor Cores Used").selectOption("yes");
-  await expect(table.getByText(/No row matches (the filter|these filters)\./)).toBeVisible();
+  await expect(table.getByText("No row matches the filter.")).toBeVisible();
   await table.getByRole("button", { name: "Clear filters" }).click();
   await expect(table.getByRole("status")).toHaveText("67 rows");
   await expect(table.getByLabel("Filter Total")).toHaveValue("");

@@ -102,7 +102,7 @@ test("regular expressions: matched by the server, refused with a message, never 
   await expect(field).toHaveAttribute("aria-invalid", "true");
   await expect(field).toHaveAttribute("title", /look-around.*not supported/);
   await field.fill("^(a|aa|a:*)+$|((a+)+)+b");
-  await expect(table.getByText(/No row matches (the filter|these filters)\./)).toBeVisible();
+  await expect(table.getByText("No row matches the filter.")).toBeVisible();
 
   await field.fill("");
   await table.getByLabel("Filter Name").fill("=~mm$");

@@ -142,7 +142,7 @@ export function DataTable(props: DataTableProps) {
 }
 
 function emptyText(table: Table, searching: boolean): string {
-  if (searching && table.row_count > 0) return "No row matches these filters.";
+  if (searching && table.row_count > 0) return "No row matches the filter.";
   return table.why_empty ?? "No rows in this selection.";
 }
 
