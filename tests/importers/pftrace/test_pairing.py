@@ -90,3 +90,9 @@ def test_a_cut_in_the_last_block_costs_its_last_ends() -> None:
 
 def test_nothing_is_nothing() -> None:
     assert durations(*tables([]), QualityReport()).size == 0
+
+
+def test_time_that_runs_back_between_tracks_is_no_written_order() -> None:
+    marks = [(True, 0, 0), (True, 10, 0), (True, 5, 1), (False, 20, 0), (False, 30, 0)]
+    marks.append((False, 7, 1))
+    assert durations(*tables(marks), QualityReport()).tolist() == [30, 10, 2]

@@ -46,11 +46,12 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     """
     raw = {name: merger.table(name) for name in (*TIMED, "flows", "submissions")}
     rows = TrackTable(list(merger.tracks), merger.descriptors)
-    index = np.array([*rows.index, -1], np.int32)
-    for name in TIMED:
-        raw[name]["track"] = index[raw[name]["track"]]
     base_ns = _rebase(merger, raw)
     slices, row_of = _in_order(raw["slices"], raw["ends"], merger)
+    # Only now: sibling tracks share a row, but a begin and its end share a track.
+    index = np.array([*rows.index, -1], np.int32)
+    for shown in (slices, raw["instants"], raw["counters"]):
+        shown["track"] = index[shown["track"]]
     assign_stage_categories(slices["raw_category_code"], slices["stage_code"], merger.strings)
     assign_row_categories(slices["raw_category_code"], slices["track"], rows.tracks, merger.strings)
     _add_missing_names(slices, raw, merger)

@@ -18,7 +18,8 @@ def durations(begins: ColumnArrays, ends: ColumnArrays, quality: QualityReport) 
     """The duration of each slice in nanoseconds.
 
     Args:
-        begins: ``packet``, ``time_ns`` and ``track`` of begins, in order of packets.
+        begins: ``packet``, ``time_ns`` and ``track`` of begins, in order of packets. Sibling
+            tracks of one name differ here: a begin and its end have the same uuid.
         ends: The same of ends.
         quality: Counts unmatched begins and ends.
     """
@@ -53,16 +54,19 @@ def _by_written_order(begins: ColumnArrays, ends: ColumnArrays) -> Int64 | None:
     # The ends before a run are all those of the runs before it.
     if (run != last - sizes).any() or (ends["packet"] < begins["packet"][:count]).any():
         return None
-    if sizes.max() > 1 and not _goes_back_in_time(start, end, run_of_begin[:count]):
+    track = ends["track"]
+    if sizes.max() > 1 and not _goes_back_in_time(start, end, track, run_of_begin[:count]):
         return None
     paired = np.full(begins["packet"].size, -1, np.int64)
     paired[:count] = np.arange(count)
     return paired
 
 
-def _goes_back_in_time(start: Int64, end: Int64, run: Int64) -> bool:
-    """Whether time decreases among the begins or ends of a run."""
-    inside = run[1:] == run[:-1]
+def _goes_back_in_time(start: Int64, end: Int64, track: Int64, run: Int64) -> bool:
+    """Whether time decreases among the begins or ends of a track in a run."""
+    order = np.argsort(track, kind="stable")
+    start, end, track, run = start[order], end[order], track[order], run[order]
+    inside = (run[1:] == run[:-1]) & (track[1:] == track[:-1])
     back = (start[1:] < start[:-1]) | (end[1:] < end[:-1])
     return bool((inside & back).any())
 
