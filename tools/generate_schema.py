@@ -11,7 +11,6 @@ on disk differs from what it would write.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 import types
@@ -167,7 +166,7 @@ def _shapes() -> list[type]:
             for argument in typing.get_args(hint):
                 add(argument)
         elif hint not in shapes:
-            for part in _fields(hint).values():
+            for part in typing.get_type_hints(hint).values():
                 add(part)
             shapes[hint] = None
 
@@ -179,20 +178,11 @@ def _shapes() -> list[type]:
 
 
 def _is_shape(hint: object) -> typing.TypeGuard[type]:
-    return isinstance(hint, type) and (
-        issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint)
-    )
-
-
-def _fields(shape: type) -> dict[str, object]:
-    hints = typing.get_type_hints(shape)
-    if dataclasses.is_dataclass(shape):
-        return {field.name: hints[field.name] for field in dataclasses.fields(shape)}
-    return hints
+    return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
 def _interface(shape: type) -> str:
-    lines = [f"  {_member(key, hint)};" for key, hint in _fields(shape).items()]
+    lines = [f"  {_member(key, hint)};" for key, hint in typing.get_type_hints(shape).items()]
     summary = (shape.__doc__ or "").partition("\n")[0].replace("``", "`")
     return "\n".join([f"/** {summary} */", f"export interface {_name(shape)} {{", *lines, "}"])
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from tests.detectors.scenes import context, finding, load
 from tests.helpers.traces import Event, annotation, op, step, trace

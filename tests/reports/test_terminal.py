@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import replace
 from typing import get_args
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.reports.examples import KERNELS, SPEC, kernels_view
 from torch_tb_profiler.reports.style import COLOURED

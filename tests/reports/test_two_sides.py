@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from torch_tb_profiler.reports.cells import display_columns
 from torch_tb_profiler.reports.two_sides import on_two_sides

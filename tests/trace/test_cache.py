@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
 from tests.helpers.traces import Event, call, frame, kernel, memory, op, step, trace
@@ -37,7 +37,7 @@ def assert_same(one: Trace, other: Trace) -> None:
     assert one.strings.dtype == other.strings.dtype
     assert one.quality == other.quality
     frames = [
-        field.name for field in fields(Trace) if isinstance(getattr(one, field.name), pl.DataFrame)
+        name for name in Trace.__struct_fields__ if isinstance(getattr(one, name), pl.DataFrame)
     ]
     assert len(frames) == 14
     for name in frames:

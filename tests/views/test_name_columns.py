@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.views.name_columns import (
     AS_RECORDED,

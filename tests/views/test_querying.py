@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from operator import eq, gt, lt
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from torch_tb_profiler.requests.views import table_payload
 from torch_tb_profiler.views.name_columns import OTHER_NAMES

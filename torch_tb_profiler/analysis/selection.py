@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 SHOWN_CHARACTERS = 40
 """How much of a text from outside an error repeats."""
@@ -12,8 +12,7 @@ class SelectionError(ValueError):
     """A selection that cannot be understood or names steps the trace does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What part of a trace is selected: what restricts the rows of every view. What only some views
     are asked, they declare themselves (``views/parameters.py``).
 

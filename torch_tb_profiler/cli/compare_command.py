@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.cli.exits import (
     BAD_USAGE,

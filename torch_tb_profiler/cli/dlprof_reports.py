@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
@@ -33,8 +34,7 @@ _RANGES = "ranges"
 """The grouping for a domain of ranges."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """A file to write: report, domain (None: all), and name without suffix."""
 
     report: str

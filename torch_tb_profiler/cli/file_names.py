@@ -12,7 +12,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 MAX_STEM_BYTES = 200
 """File systems allow 255; the rest is reserved for the name of a table and a suffix."""
@@ -25,8 +27,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNO
 _PATH_SEPARATOR = re.compile(r"[/\\]+")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerName:
+class AnswerName(Struct, frozen=True):
     """What identifies an answer among those of one command.
 
     Attributes:

@@ -7,7 +7,8 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.cli.exits import (
     DONE,
@@ -39,8 +40,7 @@ PROGRESS_LINES = 10
 """Number of progress lines if stderr is not a terminal."""
 
 
-@dataclass
-class _Tally:
+class _Tally(Struct):
     """Progress, as :class:`reports.progress.Progress` shows it, and results."""
 
     files: int

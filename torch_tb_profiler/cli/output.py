@@ -7,8 +7,9 @@ import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error
 from torch_tb_profiler.reports.text import visible
@@ -87,8 +88,7 @@ def _exists(path: Path) -> RequestError:
     )
 
 
-@dataclass
-class Written:
+class Written(Struct):
     """The exit code of writing files."""
 
     code: int = DONE

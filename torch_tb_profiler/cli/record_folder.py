@@ -8,8 +8,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 PROBE_BYTES = 1 << 20
 """Written as a test: a disk without this much space is full, any trace is larger."""
@@ -25,8 +26,7 @@ STARTERS = frozenset({"torch.distributed.run", "torch.distributed.launch", "deep
 MOST_RUNS = 10_000
 
 
-@dataclass(frozen=True)
-class RunFolder:
+class RunFolder(Struct, frozen=True):
     """The folder of a run.
 
     Attributes:

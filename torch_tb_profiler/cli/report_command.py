@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import astuple
+
+from msgspec.structs import astuple
 
 from torch_tb_profiler.cli.exits import (
     DONE,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import print_warning
@@ -126,8 +127,7 @@ class CsvSink:
         """Nothing remains."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowLimits:
+class RowLimits(Struct, frozen=True):
     """Maximum number of rows printed per table.
 
     Attributes:
@@ -301,8 +301,8 @@ def _limit_rows(view: View, rows: RowLimits) -> View:
         has_rows = limit is not None and limit <= table.frame.height
         completed = table if has_rows else complete(table)
         frame = completed.frame if limit is None else completed.frame.head(limit)
-        tables[name] = dataclasses.replace(completed, frame=frame, row_count=total)
-    return dataclasses.replace(view, tables=tables)
+        tables[name] = replace(completed, frame=frame, row_count=total)
+    return replace(view, tables=tables)
 
 
 def _width(output: Output) -> int:

@@ -4,9 +4,9 @@ with their parts."""
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.views import ViewResult

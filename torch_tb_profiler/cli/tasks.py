@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, print_error
@@ -40,8 +41,7 @@ AHEAD_BYTES = 256 << 20
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One request to a catalog, or the problem that prevents it.
 
     Attributes:

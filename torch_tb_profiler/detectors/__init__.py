@@ -15,8 +15,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
@@ -177,8 +179,7 @@ def detect_across_workers(traces: Mapping[str, Trace], selection: Selection) -> 
     return last.answer[1]
 
 
-@dataclass(slots=True, eq=False)
-class _LastComparison:
+class _LastComparison(Struct, eq=False):
     """The last findings of a run with the matching of its collectives, which is another object as
     soon as one of its traces is; one attribute, as several threads read and write it."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union_all
 from torch_tb_profiler.evidence.context import Context

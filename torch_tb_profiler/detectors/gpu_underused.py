@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from statistics import median
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.evidence.context import Context

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.kernels.durations import clocks, kernel_durations
 from torch_tb_profiler.evidence.context import Context
@@ -57,8 +57,7 @@ COMPUTE = frozenset({"gemm", "convolution", "attention"})
 """Kinds limited by the SM clock; most others are limited by memory."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedKernels:
+class SharedKernels(Struct, frozen=True, eq=False):
     """Kernels by name and launch shape.
 
     Attributes:
@@ -74,8 +73,7 @@ class SharedKernels:
     computes: Bools
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RelativePace:
+class RelativePace(Struct, frozen=True, eq=False):
     """The kernel durations of one worker relative to the others.
 
     Attributes:

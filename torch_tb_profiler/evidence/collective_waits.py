@@ -8,10 +8,10 @@ more waited for at least the difference, at its start
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, union
 from torch_tb_profiler.analysis.communication.matching import Matching
@@ -89,8 +89,7 @@ def waiting_time(trace: Trace) -> Intervals:
     return intersect(union(start, start + np.maximum(wait, 0)), exposed_time(trace))
 
 
-@dataclass(frozen=True, slots=True)
-class MeanWaits:
+class MeanWaits(Struct, frozen=True):
     """Means over the workers, per step in ns.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
@@ -62,8 +62,7 @@ def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Context:
+class Context(Struct, frozen=True, eq=False, dict=True):
     """One trace and selection.
 
     Raises:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -35,8 +34,7 @@ MOSTLY = 0.5
 """The share above which something is most of the exposed time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exposure:
+class Exposure(Struct, frozen=True, eq=False):
     """The communication of the steps; lengths are means per step in ns.
 
     Attributes:

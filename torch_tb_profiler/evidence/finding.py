@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.evidence.tables import declaration, localize
@@ -17,8 +19,7 @@ MAX_QUOTED = 300
 """Characters of a name that a text quotes; the rows of the evidence have the whole name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """The interval of the timeline that shows a finding best: its longest gap or slice.
 
     Attributes:
@@ -34,8 +35,7 @@ class Spot:
     worker: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One finding.
 
     Attributes:

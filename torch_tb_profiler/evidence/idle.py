@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract
@@ -49,8 +49,7 @@ def idle_table(code: str) -> TableSpec:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IdleTime:
+class IdleTime(Struct, frozen=True, eq=False):
     """The idle time of one cause.
 
     Attributes:

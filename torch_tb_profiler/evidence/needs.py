@@ -7,10 +7,10 @@ for the selected steps, and says what is missing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import Role
@@ -28,8 +28,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """Data that a recording must have.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.evidence.tables import localize
 from torch_tb_profiler.knowledge.advice import AdviceEntry, entry
@@ -22,8 +22,7 @@ NO_FINDING = "Shown only for issues listed as separate findings."
 _ORDER = (ISSUE, INCONCLUSIVE, PASSED)
 
 
-@dataclass(frozen=True, slots=True)
-class AdviceReport:
+class AdviceReport(Struct, frozen=True):
     """The results of the detectors for a selection.
 
     Attributes:

@@ -6,10 +6,10 @@ An evidence table is declared like the tables of views. Each detector declares i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.knowledge.vendors import Vendor
 from torch_tb_profiler.trace.units import microseconds

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
@@ -72,8 +72,7 @@ def wait_table_without_idle(code: str, title: str) -> TableSpec:
     return TableSpec(code, title, "One row per caller and call, longest wait first.", WAIT_COLUMNS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WaitGroups:
+class WaitGroups(Struct, frozen=True, eq=False):
     """Calls that wait and cost idle time.
 
     Attributes:
@@ -97,8 +96,7 @@ class WaitGroups:
     worst: Spot
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockedTime:
+class BlockedTime(Struct, frozen=True, eq=False):
     """Idle time in calls that wait although no device works.
 
     Attributes:

@@ -7,12 +7,12 @@ query identifies the event by the columns of the trace, and the format searches 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class EventQuery:
+
+class EventQuery(Struct, frozen=True):
     """What identifies a slice in its file.
 
     Slices of the same row, start and name are twins: they are distinguished by duration, and those
@@ -51,8 +51,7 @@ SearchEnd = Literal["found", "absent", "unclear", "too_far"]
 twins than the trace; ``too_far``: a limit ended the search."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventArguments:
+class EventArguments(Struct, frozen=True):
     """The result of a search.
 
     Attributes:

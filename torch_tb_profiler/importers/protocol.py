@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.storage.format_detection import DetectFormat
 from torch_tb_profiler.storage.names import NamePattern
@@ -47,8 +48,7 @@ def read_sequentially(
     return ((piece, read_piece(piece)) for piece in pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(Struct, frozen=True):
     """Options of reading a trace; the same file read with different options is another trace.
 
     Attributes:
@@ -72,8 +72,7 @@ def _ignore_progress(_: int) -> None:
     """The default progress callback."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """How a trace is read.
 
     Attributes:
@@ -88,8 +87,7 @@ class Reading:
     read_pieces: PieceReader = read_sequentially
 
 
-@dataclass(frozen=True, slots=True)
-class Importer:
+class Importer(Struct, frozen=True):
     """A format.
 
     Attributes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers import (
     ascend,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -48,8 +47,7 @@ class GpuFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpus: tuple[GpuEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSpecification:
+class GpuSpecification(msgspec.Struct, frozen=True):
     """The vendor's specification of a GPU model.
 
     Attributes:

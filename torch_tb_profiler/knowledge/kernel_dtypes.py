@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -49,8 +48,7 @@ def kernel_type_file() -> KernelTypeFile:
     return load("kernel_dtypes.toml", KernelTypeFile)
 
 
-@dataclass(frozen=True, slots=True)
-class _Patterns:
+class _Patterns(msgspec.Struct, frozen=True):
     tensile: re.Pattern[str]
     joined: re.Pattern[str]
     part: re.Pattern[str]

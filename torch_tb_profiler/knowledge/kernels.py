@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -52,8 +51,7 @@ class KernelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     rules: tuple[KernelRule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelKind:
+class KernelKind(msgspec.Struct, frozen=True):
     """The classification of a kernel.
 
     Attributes:

@@ -6,7 +6,6 @@ Definitions: ``docs/views-copies.md#limits``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -37,8 +36,7 @@ class LinkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: tuple[LinkEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRates:
+class LinkRates(msgspec.Struct, frozen=True):
     """Peak rates of a GPU's links: 10^9 bytes per second in one direction.
 
     Attributes:

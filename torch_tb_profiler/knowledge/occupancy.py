@@ -5,7 +5,6 @@ By the rules of NVIDIA's occupancy calculator; figures and sources in ``occupanc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -64,8 +63,7 @@ class OccupancyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     multiprocessors: tuple[Multiprocessor, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Residency:
+class Residency(msgspec.Struct, frozen=True):
     """The part of a launch that is resident on one SM.
 
     Attributes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -63,8 +62,7 @@ class PeakFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     peaks: tuple[PeakEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePeaks:
+class DevicePeaks(msgspec.Struct, frozen=True):
     """The peak rates of a device, dense unless stated otherwise.
 
     Attributes:
@@ -78,7 +76,7 @@ class DevicePeaks:
 
     matrix: Mapping[str, float]
     vector: Mapping[str, float]
-    sparse: Mapping[str, float] = field(default_factory=dict)
+    sparse: Mapping[str, float] = msgspec.field(default_factory=dict)
     bandwidth_gb_per_s: float | None = None
     source: str = ""
     note: str | None = None

@@ -6,7 +6,6 @@ The rules are in ``phases.toml``; ``docs/views-phases.md#how-phases-are-found`` 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -106,8 +105,7 @@ class PhasesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     modes: WindowModes
 
 
-@dataclass(frozen=True, slots=True)
-class HookedModule:
+class HookedModule(msgspec.Struct, frozen=True):
     """The module pass of a hook's range.
 
     Attributes:
@@ -121,8 +119,7 @@ class HookedModule:
     is_behind: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ServingWindow:
+class ServingWindow(msgspec.Struct, frozen=True):
     """One iteration of a server's scheduler, from the name of its range; None is unknown.
 
     Attributes:

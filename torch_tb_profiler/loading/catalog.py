@@ -10,8 +10,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.loading.roots import RESCAN_S, Outage, TraceRoot, WatchedRoot
 from torch_tb_profiler.loading.status import NotReadyError
@@ -33,8 +35,7 @@ Spans = dict[str, SpanFile]
 Runs = dict[str, dict[str, Spans]]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """The contents of all roots, each as of its last successful scan.
 
     Attributes:

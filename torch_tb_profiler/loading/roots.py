@@ -11,7 +11,9 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers import ReadOptions, detect_format, trace_names
 from torch_tb_profiler.storage.backoff import MAX_PAUSE_S, Backoff
@@ -51,8 +53,7 @@ UNAVAILABLE_CODES = frozenset({"unreachable", "internal"})
 """Error codes that say nothing about the contents of a root."""
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRoot:
+class TraceRoot(Struct, frozen=True):
     """A folder or file that is searched for traces.
 
     Attributes:
@@ -73,8 +74,7 @@ class TraceRoot:
         return public_url(valid_text(self.url))
 
 
-@dataclass(frozen=True, slots=True)
-class ScanResult:
+class ScanResult(Struct, frozen=True):
     """The result of a scan.
 
     Attributes:
@@ -88,8 +88,7 @@ class ScanResult:
     problem: StorageError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
+class Outage(Struct, frozen=True):
     """A root that does not respond. Times are those of ``time.monotonic``.
 
     Attributes:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 _RESET = "\x1b[0m"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """What stands before what is strong, a warning, and beside the matter (SGR sequences of
     `ECMA-48 <https://ecma-international.org/publications-and-standards/standards/ecma-48/>`_);
     empty for none."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.reports.cells import (
     DisplayColumn,
@@ -47,8 +49,7 @@ MIN_FIRST_WIDTH = 40
 TREE_INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class TextLayout:
+class TextLayout(Struct, frozen=True):
     """How a view is printed.
 
     Attributes:

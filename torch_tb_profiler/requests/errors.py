@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Explained(Protocol):
@@ -24,8 +25,7 @@ class Explained(Protocol):
         """The next step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What went wrong, for programs and for people."""
 
     code: str

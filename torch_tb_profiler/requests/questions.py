@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.selection import Selection
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What is looked at: names of a run, worker and span (None: the first), and which part.
 
     Attributes:
@@ -24,8 +24,7 @@ class Subject:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TableQuery:
+class TableQuery(Struct, frozen=True):
     """Sort, filter and paging (``views.querying``) of one table; ``table`` None is the first.
 
     Attributes:
@@ -45,8 +44,7 @@ class TableQuery:
         return not (self.sort or self.filter or self.offset) and self.limit is None
 
 
-@dataclass(frozen=True, slots=True)
-class ViewRequest:
+class ViewRequest(Struct, frozen=True):
     """One question: a view of a subject, and of a baseline when it is a pair view."""
 
     view: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -14,8 +13,7 @@ from torch_tb_profiler.requests.errors import Problem
 SpanState = Literal["queued", "parsing", "ready", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class SpanStatus:
+class SpanStatus(msgspec.Struct, frozen=True):
     """One trace file; ``format`` is null until known, ``retry_s`` where trying again is no use.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import RequestError
@@ -19,16 +19,14 @@ MAX_TRACKS_TEXT = 65_536
 """Characters of ``tracks``: 4000 tracks with their lanes."""
 
 
-@dataclass(frozen=True, slots=True)
-class TracksRequest:
+class TracksRequest(Struct, frozen=True):
     """The tracks of a trace; ``levels`` says how many levels of which groups are among them."""
 
     subject: Subject
     levels: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RangeRequest:
+class RangeRequest(Struct, frozen=True):
     """A stretch of a trace; what is None is that of the whole trace."""
 
     subject: Subject
@@ -36,8 +34,7 @@ class RangeRequest:
     end_ns: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenRequest:
+class ScreenRequest(Struct, frozen=True):
     """One screen of a stretch; ``tracks`` None means those that are not collapsed."""
 
     range: RangeRequest
@@ -46,24 +43,21 @@ class ScreenRequest:
     levels: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryRequest:
+class SummaryRequest(Struct, frozen=True):
     """What a stretch holds; ``tracks`` None means on all of them."""
 
     range: RangeRequest
     tracks: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SliceRequest:
+class SliceRequest(Struct, frozen=True):
     """One slice of a trace."""
 
     subject: Subject
     slice: int
 
 
-@dataclass(frozen=True, slots=True)
-class NamesRequest:
+class NamesRequest(Struct, frozen=True):
     """The names behind ``codes``, or, when that is None, those of slices from a code on."""
 
     subject: Subject
@@ -71,8 +65,7 @@ class NamesRequest:
     from_code: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True):
     """Slices whose name matches ``query``, or has ``name_code``; looked at from a slice or time."""
 
     subject: Subject
@@ -82,8 +75,7 @@ class SearchRequest:
     from_ns: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FlowsRequest:
+class FlowsRequest(Struct, frozen=True):
     """The arrows of a slice, with those to other workers when ``peers``."""
 
     subject: Subject

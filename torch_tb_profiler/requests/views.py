@@ -6,7 +6,6 @@ table is put together here, of its declaration and its rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 import msgspec
@@ -108,8 +107,7 @@ class ViewAnswer(Answer, kw_only=True):
     notes: tuple[Note, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ViewResult:
+class ViewResult(msgspec.Struct, frozen=True):
     """A view with what it is about: the names that were found, and the selections asked for.
 
     Attributes:

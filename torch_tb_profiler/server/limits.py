@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerLimits:
+class AnswerLimits(Struct, frozen=True):
     """Concurrent answers, with this package's own server or TensorBoard's.
 
     Attributes:
@@ -29,8 +28,7 @@ class AnswerLimits:
     piece_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
+class ConnectionLimits(Struct, frozen=True):
     """Limits for connections of ``torch-tb-profiler serve``.
 
     Attributes:

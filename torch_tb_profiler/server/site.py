@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.catalog import Catalog
@@ -14,8 +14,7 @@ WAIT_S = 0.25
 """Small traces are parsed within this time, so that the page need not poll."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """Context of the routes: the catalog, and whether this is TensorBoard or standalone."""
 
     catalog: Catalog

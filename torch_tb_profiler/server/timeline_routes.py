@@ -7,9 +7,9 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.catalog import Catalog
@@ -28,8 +28,7 @@ BINARY_TYPE = "application/octet-stream"
 Question = TypeVar("Question")
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePart(Generic[Question]):
+class TimelinePart(Struct, Generic[Question], frozen=True):
     """How the parameters of a part are parsed, and how it is answered."""
 
     read: Callable[[Parameters], Question]

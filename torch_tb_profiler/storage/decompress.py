@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from queue import Full, Queue
 from typing import Any, cast
 
 from isal import isal_zlib
+from msgspec import Struct
 
 from torch_tb_profiler.storage.environment import positive_number
 
@@ -50,8 +50,7 @@ class UnpackLimitError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class UnpackLimits:
+class UnpackLimits(Struct, frozen=True):
     """How far one file may decompress.
 
     Attributes:

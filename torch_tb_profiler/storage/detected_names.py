@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _RANK = re.compile(
     r"(?<![a-z0-9])(?:(?:(?:global|local)[-_ ]?)?(?:rank|worker)[-_ .]?|tp-)[0-9]+", re.I
@@ -34,8 +35,7 @@ _PLAIN_WORD = re.compile(
 folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class DetectedName:
+class DetectedName(Struct, frozen=True):
     """A parsed name.
 
     Attributes:

@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.storage.deadlines import request
 from torch_tb_profiler.storage.detected_names import (
@@ -60,8 +62,7 @@ DEFAULT_SPAN = "default"
 SELECTED = FormatDetection(True)
 
 
-@dataclass(slots=True)
-class Discovery:
+class Discovery(Struct):
     """The content of a logdir.
 
     Attributes:
@@ -77,8 +78,7 @@ class Discovery:
     undecided: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoveryOptions:
+class DiscoveryOptions(Struct, frozen=True):
     """How a logdir is searched.
 
     Attributes:
@@ -145,8 +145,7 @@ def _list_names(folder: Location) -> list[str]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class _RunAssembly:
+class _RunAssembly(Struct, frozen=True):
     """Assembles runs from the entries of a logdir, and records the skipped files."""
 
     location: Location

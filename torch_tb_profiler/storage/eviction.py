@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 PROTECTED_S = 3600.0
 """Entries used more recently than this stay."""
@@ -26,8 +27,7 @@ CLOCK_SKEW_S = 60.0
 set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """An entry, or a temporary folder.
 
     Attributes:
@@ -41,8 +41,7 @@ class Usage:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class CleanResult:
+class CleanResult(Struct, frozen=True):
     """What a cleaning removed and left.
 
     Attributes:

@@ -20,7 +20,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC, UnpackLimitError, decompressed
 from torch_tb_profiler.storage.locations import FileState
@@ -37,8 +38,7 @@ GZIP_CHECK_BYTES = 512 << 20
 that wait until they are settled."""
 
 
-@dataclass(slots=True)
-class _Observation:
+class _Observation(Struct):
     version: str
     since_s: float
     has_ended: bool = False

@@ -14,7 +14,8 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.storage.deadlines import request
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC, UnpackLimitError, decompressed
@@ -47,8 +48,7 @@ TOOL_FOLDERS = frozenset({".git", ".hg", ".venv", "__pycache__", "node_modules",
 """Folders of tools, full of unrelated JSON: their files are not inspected."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormatDetection:
+class FormatDetection(Struct, frozen=True):
     """What a file is.
 
     Attributes:
@@ -74,8 +74,7 @@ DetectFormat = Callable[[bytes, str, bool], FormatDetection]
 """(First bytes, decompressed; base name; whether that is the whole file) → what the file is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScanBudget:
+class ScanBudget(Struct, frozen=True):
     """How much one scan may read.
 
     Attributes:
@@ -103,8 +102,7 @@ REMOTE_BUDGET = ScanBudget(64, 64 * REMOTE_BYTES, 10.0)
 all are known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A file whose ending allows it to be a trace.
 
     Attributes:
@@ -123,14 +121,12 @@ class Candidate:
         return not TOOL_FOLDERS.isdisjoint(self.key.split("/")[:-1])
 
 
-@dataclass(slots=True)
-class _CachedDetection:
+class _CachedDetection(Struct):
     version: str
     detection: FormatDetection
 
 
-@dataclass(slots=True)
-class FormatScanner:
+class FormatScanner(Struct):
     """Detects formats of the files of one logdir and caches the results. Not for concurrent scans.
 
     Attributes:

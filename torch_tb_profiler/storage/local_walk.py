@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
 from torch_tb_profiler.storage.file_completeness import CompletenessTracker
@@ -33,8 +35,7 @@ disk."""
 FolderId = tuple[int, int]
 
 
-@dataclass(slots=True)
-class LocalWalk:
+class LocalWalk(Struct):
     """One walk through a folder tree.
 
     Attributes:

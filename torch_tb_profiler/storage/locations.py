@@ -11,10 +11,12 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from operator import itemgetter
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.storage.cloud import connect
 from torch_tb_profiler.storage.deadlines import (
@@ -50,8 +52,7 @@ MEMBERS_MARK = "#"
 """In the URL of a trace that consists of some files of a folder: separates folder and worker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True, eq=False):
     """One file or folder.
 
     Attributes:
@@ -67,11 +68,26 @@ class Location:
 
     url: str
     path: str
-    filesystem: Any = field(default=None, repr=False, compare=False)
+    filesystem: Any = None
     root: str | None = None
     is_folder: bool = False
     variant: str = ""
     members: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same place, however it is reached."""
+        return isinstance(other, Location) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        """Of what is compared."""
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        """Without the filesystem, whose options hold secrets."""
+        return f"Location{self._identity()!r}"
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.url, self.path, self.root, self.is_folder, self.variant, self.members
 
     @property
     def name(self) -> str:
@@ -81,8 +97,7 @@ class Location:
         return valid_text(self.path.rstrip("/").rpartition("/")[2])
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True, eq=False):
     """State of a file at one moment.
 
     Attributes:
@@ -96,7 +111,18 @@ class FileState:
     size_bytes: int
     version: str
     is_packed: bool = False
-    modified_s: float | None = field(default=None, compare=False)
+    modified_s: float | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the content is the same."""
+        return isinstance(other, FileState) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        """Of what is compared."""
+        return hash(self._content())
+
+    def _content(self) -> tuple[int, str, bool]:
+        return self.size_bytes, self.version, self.is_packed
 
 
 def valid_text(name: str) -> str:

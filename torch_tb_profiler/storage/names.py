@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 _DIGITS = re.compile(r"([0-9]+)")
 
 NaturalKey = tuple[tuple[str, int, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceName:
+class TraceName(Struct, frozen=True, eq=False):
     """The parts of a trace file's name.
 
     Attributes:
@@ -24,12 +24,22 @@ class TraceName:
 
     worker: str
     stamp: str | None
-    format: str = field(default="", repr=False, compare=False)
-    span: str = field(default="", repr=False, compare=False)
+    format: str = ""
+    span: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether worker and stamp are equal."""
+        return isinstance(other, TraceName) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        """Of what is compared."""
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[str, str | None]:
+        return self.worker, self.stamp
 
 
-@dataclass(frozen=True, slots=True)
-class NamePattern:
+class NamePattern(Struct, frozen=True):
     """Names of one kind of trace.
 
     Attributes:
@@ -69,8 +79,7 @@ class NamePattern:
         return TraceName(groups.get("worker") or "", stamp, self.format, span)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceNames:
+class TraceNames(Struct, frozen=True):
     """The names that traces have. The formats declare them; discovery knows no format.
 
     Attributes:

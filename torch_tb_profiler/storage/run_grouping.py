@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.storage.detected_names import parse_detected_name
 from torch_tb_profiler.storage.skipped_files import SkippedFiles

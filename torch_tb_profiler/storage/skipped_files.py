@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.storage.locations import Location
 
@@ -17,8 +18,7 @@ NOT_A_TRACE = "not_a_trace"
 UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFile:
+class SkippedFile(Struct, frozen=True):
     """One file or folder that was not taken.
 
     Attributes:
@@ -34,8 +34,7 @@ class SkippedFile:
     can_open: bool
 
 
-@dataclass(slots=True)
-class SkippedFiles:
+class SkippedFiles(Struct):
     """All files and folders that one scan did not take.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.storage.format_detection import Candidate
 from torch_tb_profiler.storage.locations import (
@@ -17,8 +18,7 @@ from torch_tb_profiler.storage.locations import (
 from torch_tb_profiler.storage.names import TraceName
 
 
-@dataclass(frozen=True, slots=True)
-class SpanFile:
+class SpanFile(Struct, frozen=True):
     """One trace (a file or a folder) with the run, worker and span that it is shown under.
 
     Attributes:
@@ -43,8 +43,7 @@ class SpanFile:
     format: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NamedTrace:
+class NamedTrace(Struct, frozen=True):
     """A trace whose worker and stamp are known.
 
     Attributes:
@@ -67,8 +66,7 @@ class NamedTrace:
         return f"{self.folder}/{self.location.name}" if self.folder else self.location.name
 
 
-@dataclass(frozen=True, slots=True)
-class UnnamedFile:
+class UnnamedFile(Struct, frozen=True):
     """A file that no name pattern matches, but whose ending allows it to be a trace.
 
     Attributes:
@@ -82,8 +80,7 @@ class UnnamedFile:
     status: os.stat_result | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MemberFile:
+class MemberFile(Struct, frozen=True):
     """A file that forms one trace together with other files of its folder.
 
     Attributes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.trace.categories import (
     DEVICE_WORK_CATEGORIES,
@@ -42,8 +43,7 @@ _LINK_COLUMNS = ("raw_category_code", "parent", "depth", "frame", "absorbed_into
 _VALUE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns", "correlation", "external_id")
 
 
-@dataclass(frozen=True, slots=True)
-class _Structure:
+class _Structure(Struct, frozen=True):
     """Ordered slices, their trees and links: the input of all tables."""
 
     slices: OrderedSlices

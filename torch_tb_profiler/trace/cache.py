@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def meta_from(values: dict[str, Any]) -> TraceMeta:
         TypeError: a value is missing or unknown.
         msgspec.ValidationError: a value has another type, or is out of range.
     """
-    if values.keys() != {field.name for field in fields(TraceMeta)}:
+    if values.keys() != set(TraceMeta.__struct_fields__):
         raise TypeError("the metadata has other keys than were written")
     _set_up_types()
     return msgspec.convert(values, TraceMeta)

@@ -9,11 +9,11 @@ meaning absent. Times are int64 nanoseconds since :attr:`EventColumns.base_ns`. 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
@@ -179,8 +179,7 @@ DEVICE_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNOREC
 """How a writer labels the process with a device's rows; contains the device's number."""
 
 
-@dataclass(slots=True)
-class Track:
+class Track(Struct):
     """One row of a trace: a host thread or a device stream. ``pid``/``tid`` are text, because
     formats write numbers, strings, negatives and nothing."""
 
@@ -193,8 +192,7 @@ class Track:
     thread_sort_index: int | None = None
 
 
-@dataclass(slots=True)
-class EventColumns:
+class EventColumns(Struct):
     """Everything an importer read from one file.
 
     Attributes:

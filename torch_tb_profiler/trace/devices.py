@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.columns import (
@@ -108,8 +108,7 @@ def _integer(value: object) -> int | None:
     return number if abs(number) < 2**63 else None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkLocations:
+class WorkLocations(Struct, frozen=True):
     """Where device work ran; arrays are aligned with it, :data:`ABSENT` is unknown.
 
     Attributes:

@@ -7,9 +7,8 @@ belongs to, and the correlation ids of every process may count from 1. The rules
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.lookup import dense_pair_ids
@@ -28,8 +27,7 @@ MAX_PAIRS = 2**27
 million kernels take a third of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launchers:
+class Launchers(Struct, frozen=True):
     """The calls to consider, one per correlation id and process, in order of id, then process.
 
     Attributes:
@@ -47,8 +45,7 @@ class Launchers:
     is_graph: Bools
 
 
-@dataclass(frozen=True, slots=True)
-class Launchable:
+class Launchable(Struct, frozen=True):
     """Device work to be matched with its launch.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
@@ -20,8 +19,7 @@ MAX_STEPS_UP = 64
 """Levels of nested ranges that are climbed one by one; beyond, the step doubles each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostCalls:
+class HostCalls(Struct, frozen=True):
     """Calls into a device runtime or driver; arrays are aligned with ``ids``, -1 is none.
 
     Attributes:
@@ -39,8 +37,7 @@ class HostCalls:
     owner: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceWork:
+class DeviceWork(Struct, frozen=True):
     """Kernels, copies and sets; arrays are aligned with ``ids``, -1 is none.
 
     Attributes:
@@ -60,8 +57,7 @@ class DeviceWork:
     process: Int32
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """All launch links of a trace."""
 
     calls: HostCalls

@@ -8,12 +8,12 @@ only the rows they show. Absent values are polars nulls.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.trace.columns import empty_table
 from torch_tb_profiler.trace.derived import DerivedValues
@@ -169,8 +169,7 @@ def schema_of(table: str) -> pl.Schema:
     return pl.Schema({**columns, **_ADDED.get(table, {})})
 
 
-@dataclass(frozen=True, slots=True)
-class TraceMeta:
+class TraceMeta(Struct, frozen=True):
     """Metadata of the file.
 
     Attributes:
@@ -195,15 +194,7 @@ class TraceMeta:
     info: TraceInfo = field(default_factory=TraceInfo)
 
 
-class _WeaklyReferable:
-    """Adds weak references to a class with slots; from Python 3.11 on dataclasses can do it
-    themselves."""
-
-    __slots__ = ("__weakref__",)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Trace(_WeaklyReferable):
+class Trace(Struct, frozen=True, eq=False, weakref=True):
     """One parsed recording. See the module docstring for the rules of its tables.
 
     ``side`` holds its side tables by name
@@ -228,7 +219,7 @@ class Trace(_WeaklyReferable):
     samples: pl.DataFrame
     quality: QualityReport
     side: Mapping[str, SideTable] = field(default_factory=dict)
-    derived: DerivedValues = field(default_factory=DerivedValues, repr=False)
+    derived: DerivedValues = field(default_factory=DerivedValues)
 
     def text(self, code: int | None) -> str | None:
         """The string of a dictionary code; None for an absent one."""

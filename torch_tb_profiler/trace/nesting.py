@@ -8,9 +8,8 @@ clock, because starts and durations are rounded separately.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import Int32, Int64
@@ -18,8 +17,7 @@ from torch_tb_profiler.trace.lanes import FreeLanes
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NestedSpans:
+class NestedSpans(Struct, frozen=True, eq=False):
     """Input of :func:`nest`: rows ordered by (track, start, longer first), without negative
     durations."""
 
@@ -28,8 +26,7 @@ class NestedSpans:
     end_ns: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class Forest:
+class Forest(Struct, frozen=True):
     """The trees formed by the slices ``ids``.
 
     ``parent`` (slice id, -1 for roots), ``depth`` and ``lane`` are aligned with ``ids``, which
@@ -140,8 +137,7 @@ def nest(
     return Forest(ids, parent, depth, lane, crossing_count, lookup)
 
 
-@dataclass(slots=True)
-class _Walked:
+class _Walked(Struct):
     """Closing times with which the slices of one track nest properly, and their lanes."""
 
     close: list[int]

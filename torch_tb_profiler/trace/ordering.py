@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, EventColumns, Int8, Int32, Int64
@@ -12,8 +11,7 @@ from torch_tb_profiler.trace.constant_columns import rows_at
 from torch_tb_profiler.trace.processes import number_processes
 
 
-@dataclass(slots=True)
-class OrderedSlices:
+class OrderedSlices(Struct):
     """The slice columns ordered by (track, start, longer first, file order); the row is the id.
 
     ``end_ns`` is start + duration; ``new_id[row]`` is the id of the slice in row ``row`` of the

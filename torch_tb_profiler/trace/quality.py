@@ -6,7 +6,7 @@ silently. All codes and their texts are here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 ISSUE_TEXTS: dict[str, str] = {
     "truncated": "The file ends in the middle; everything before the cut was read.",
@@ -136,8 +136,7 @@ ISSUE_TEXTS: dict[str, str] = {
 """Issue code → sentence. The report shows the count next to it."""
 
 
-@dataclass(slots=True)
-class QualityReport:
+class QualityReport(Struct):
     """Counts of irregularities in a trace, by issue code.
 
     ``counts`` maps a code of :data:`ISSUE_TEXTS` to the number of affected events; ``examples`` has

@@ -8,9 +8,8 @@ not give.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
+from msgspec import Struct
 
 SNAPSHOT_ACTIONS = (
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
@@ -295,8 +294,7 @@ SIDE_TITLES: dict[str, str] = {
 """Name of a side table → its content, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideTable:
+class SideTable(Struct, frozen=True):
     """One side table of a recording.
 
     Attributes:

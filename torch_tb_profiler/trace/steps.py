@@ -5,10 +5,9 @@ The rules are those of ``docs/metrics.md#steps``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import (
     DEVICE_CATEGORIES,
@@ -34,8 +33,7 @@ from torch_tb_profiler.trace.step_tails import (
 _ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)
 
 
-@dataclass(slots=True)
-class _Steps:
+class _Steps(Struct):
     """Steps by process and in time order. ``slice`` and ``process`` are -1 for the synthetic step
     of a recording without steps. ``sequence`` numbers the processes that have steps,
     ``sequence_of_track`` the tracks whose slices belong to one (-1: to none)."""

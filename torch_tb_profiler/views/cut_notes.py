@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.steps.iterations.split import IterationSplit, split_of
 from torch_tb_profiler.trace.model import Trace

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.knowledge.devices import DeviceKind

@@ -10,9 +10,8 @@ A column says in its declaration how its values follow from the rows that the an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.trace import units
@@ -22,8 +21,7 @@ from torch_tb_profiler.views.schema import POLARS_TYPES, Column, Table, TableSpe
 from torch_tb_profiler.views.shares import is_share
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The rows that a table is filled from.
 
     Attributes:

@@ -3,7 +3,7 @@ detector of data loading."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.steps.data_loading.batches import TRAIN
 from torch_tb_profiler.analysis.steps.data_loading.diagnosis import (
@@ -29,8 +29,7 @@ def loader_name(loading: Loading) -> str:
     return f"{loading.loader} ({dataset})" if dataset else str(loading.loader)
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosisText:
+class DiagnosisText(Struct, frozen=True):
     """A diagnosis in sentences; empty where a sentence does not apply.
 
     Attributes:

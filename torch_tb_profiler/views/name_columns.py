@@ -7,10 +7,10 @@ and Markdown. JSON and CSV have all.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.model import Trace

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import SHOWN_CHARACTERS, SelectionError
 
@@ -25,8 +26,7 @@ _MAX_TIME_US = Decimal(2**62) / 1000
 """More than 146,000 years: as nanoseconds, such times fit into 64 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """The declaration of one parameter. A key means the same in every view that has it.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
@@ -151,8 +151,7 @@ _ONLY_ON_DEVICES = "All of them are on devices, where work may overlap; no numbe
 _SHOWN_NAMES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Issue:
+class _Issue(Struct, frozen=True):
     """What an issue means for one trace."""
 
     code: str

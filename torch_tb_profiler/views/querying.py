@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from functools import partial, reduce
 from typing import cast
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT
 from torch_tb_profiler.views.regular_expressions import ExpressionError, matching

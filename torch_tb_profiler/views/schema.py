@@ -7,7 +7,6 @@ TypeScript types, the tooltips of the pages and ``docs/columns.md`` are made fro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -36,8 +35,7 @@ POLARS_TYPES: dict[str, type[pl.DataType]] = {
 """Column type → dtype its values have in a table's frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(msgspec.Struct, frozen=True):
     """A choice of ``group_by``.
 
     Attributes:
@@ -49,8 +47,7 @@ class Grouping:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True, eq=False):
     """One column of a table.
 
     Attributes:
@@ -80,8 +77,8 @@ class Column:
     family: str | None = None
     hidden: bool = False
     additive: bool = False
-    value: Value | None = field(default=None, compare=False)
-    null_reason: str | Callable[[Trace], str] | None = field(default=None, compare=False)
+    value: Value | None = None
+    null_reason: str | Callable[[Trace], str] | None = None
     only_grouped: Grouping | None = None
 
     def payload(self) -> ColumnPayload:
@@ -103,8 +100,7 @@ class ColumnPayload(msgspec.Struct, frozen=True):
     additive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TableSpec:
+class TableSpec(msgspec.Struct, frozen=True):
     """The declaration of one table.
 
     Attributes:
@@ -136,8 +132,7 @@ class TableSpec:
         return {column.key: POLARS_TYPES[column.type] for column in self.columns}
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnSum:
+class ColumnSum(msgspec.Struct, frozen=True):
     """The sum of an additive column.
 
     Attributes:
@@ -152,8 +147,7 @@ class ColumnSum:
     shown_nulls: int
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A filled table.
 
     Attributes:
@@ -170,7 +164,7 @@ class Table:
 
     spec: TableSpec
     frame: pl.DataFrame
-    null_reasons: dict[str, str] = field(default_factory=dict)
+    null_reasons: dict[str, str] = msgspec.field(default_factory=dict)
     row_count: int | None = None
     filtered_out: bool = False
     sums: dict[str, ColumnSum] | None = None
@@ -187,8 +181,7 @@ class Table:
 NONE_PASSED = "No row matches the filter."
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """One number with its meaning, such as the utilization of GPU 0.
 
     Attributes:
@@ -210,8 +203,7 @@ class Fact:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A sentence that belongs to the numbers: advice, or a limit of their quality.
 
     Attributes:
@@ -226,11 +218,10 @@ class Note:
     code: str
     severity: Severity
     text: str
-    evidence: dict[str, object] = field(default_factory=dict)
+    evidence: dict[str, object] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One named line of a series; ``x`` and ``y`` have equal length, null ``y`` breaks the line."""
 
     name: str
@@ -238,8 +229,7 @@ class Line:
     y: list[float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """Data of one chart.
 
     Attributes:
@@ -258,11 +248,10 @@ class Series:
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """The answer of a view function. ``tables`` and ``series`` are keyed by their stable names."""
 
-    tables: dict[str, Table] = field(default_factory=dict)
-    series: dict[str, Series] = field(default_factory=dict)
+    tables: dict[str, Table] = msgspec.field(default_factory=dict)
+    series: dict[str, Series] = msgspec.field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     notes: tuple[Note, ...] = ()

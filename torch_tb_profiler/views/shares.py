@@ -5,10 +5,9 @@ Definitions: ``docs/metrics.md#shares``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US

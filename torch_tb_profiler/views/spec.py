@@ -7,8 +7,9 @@ without importing each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
@@ -39,8 +40,7 @@ PairView = Callable[[Trace, Selection, Trace, Selection], View]
 """The function of a ``pair`` view: a baseline and what of it, a candidate and what of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewSpec:
+class ViewSpec(Struct, frozen=True):
     """The declaration of one view.
 
     Attributes:

@@ -374,10 +374,10 @@ export interface TimelineGroupPayload {
 export interface TimelineTrackPayload {
   key: string;
   title: string;
-  subtitle: string | null;
-  help: string | null;
   kind: TimelineTrackKind;
   group: string;
+  subtitle: string | null;
+  help: string | null;
   lanes: number;
   lane_titles: string[] | null;
   overlap_from: number | null;

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import median
 
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import Event, kernel, trace

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.helpers.recorder import MS, START_NS, Run, blocks_of, journal_columns
 from tests.helpers.traces import op, trace
@@ -77,7 +78,7 @@ def same(own: StepSet, other: StepFigures | None) -> None:
         mine, theirs = getattr(own, name), getattr(other, name)
         assert (mine is None) == (theirs is None), name
         if mine is not None:
-            assert asdict(mine) == pytest.approx(asdict(theirs), rel=1e-6), name
+            assert structs.asdict(mine) == pytest.approx(asdict(theirs), rel=1e-6), name
     assert own.reader_ratio_pct == pytest.approx(other.reader_ratio_pct, rel=1e-6)
 
 

@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
 from tests.helpers.opening import open_file

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers import kineto, registry
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot

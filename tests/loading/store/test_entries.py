@@ -3,7 +3,7 @@ catalog decides; when a failure may be retried."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tests.helpers.traces import op, trace
 from torch_tb_profiler.loading.opening.open_file import OpenedFile

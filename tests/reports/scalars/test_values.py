@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.traces import call, kernel, op, step, trace
 from torch_tb_profiler.reports.scalars.values import Scalar, ScalarSeries
@@ -92,7 +92,7 @@ def test_a_timer_tells_of_all_steps_and_of_evaluations() -> None:
     ]
     frame = pl.DataFrame(rows, schema=SIDE_SCHEMAS["timed_steps"], orient="row")
     side = {"timed_steps": SideTable("timed_steps", "a timer", frame)}
-    points = told(dataclasses.replace(two_steps(), side=side))
+    points = told(replace(two_steps(), side=side))
     assert curve(points, "step_time_ms") == [(10, 2.0), (11, 4.0)]  # not the profiler's
     assert curve(points, "reader_ratio_pct") == [(10, 25.0)]
     assert curve(points, "throughput_samples_per_s") == [(10, 16_000.0)]

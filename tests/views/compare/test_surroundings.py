@@ -6,12 +6,12 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.selection import Selection

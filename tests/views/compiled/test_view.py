@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.graphs import FLASH, GEMM, LAYER, decode_step, launch
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
@@ -154,7 +153,7 @@ def test_text_of_files_stays_text() -> None:
     """What a hostile annotation says is a value like any other."""
     events = launch(0, 1, (GEMM,))
     events[1]["args"]["annotation"] = '{"name": "<script>alert(1)</script>"}'
-    view = compiled(dataclasses.replace(trace(events)), Selection())
+    view = compiled(replace(trace(events)), Selection())
     assert _frame(view, "graph_nodes")["part"].to_list() == ["<script>alert(1)</script>"]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.traces import (
     kernel,
@@ -164,6 +163,6 @@ def test_no_device_work_has_the_reason_of_the_recording() -> None:
     on_host = trace([op("aten::mm", 0, 9)])
     lacks = (NotRecorded("kernels", "not traced: the table of kernels is absent"),)
     info = msgspec.structs.replace(on_host.meta.info, not_recorded=lacks)
-    actual = dataclasses.replace(on_host, meta=dataclasses.replace(on_host.meta, info=info))
+    actual = replace(on_host, meta=replace(on_host.meta, info=info))
     mean = fact(overview(actual, Selection()), "gpu_utilization_mean_pct")
     assert (mean.value, mean.reason) == (None, "Not traced: the table of kernels is absent.")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.traces import call, kernel, op, step, trace
 from tests.importers.mindspore.folders import folder_of, opened, recorded

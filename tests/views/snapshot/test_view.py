@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.snapshots import START_US, simulated, trace_of
 from torch_tb_profiler.analysis.selection import Selection

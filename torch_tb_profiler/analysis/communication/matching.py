@@ -13,10 +13,10 @@ exceeds that (``docs/views-distributed.md#definitions``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.metadata import (
     in_rank_order,
@@ -43,8 +43,7 @@ ONE_FILE = (
 PEER_UNKNOWN = "the recording does not say which rank it was exchanged with"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matching:
+class Matching(Struct, frozen=True, eq=False):
     """The calls of all workers of a run, matched to collectives.
 
     Attributes:
@@ -62,8 +61,7 @@ class Matching:
     ranges: pl.DataFrame
 
 
-@dataclass(slots=True, eq=False)
-class _LastMatching:
+class _LastMatching(Struct, eq=False):
     """The last result of :func:`match` with its input, in one attribute since several threads read
     and write it."""
 

@@ -10,10 +10,9 @@ its backend is linked to a call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around, innermost_around_start
@@ -60,8 +59,7 @@ RECORDS = {
 """One row per collective call, ordered by start, longer first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Records:
+class Records(Struct, frozen=True, eq=False):
     """The communication of one worker.
 
     Attributes:

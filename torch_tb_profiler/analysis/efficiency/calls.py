@@ -5,9 +5,8 @@ Definitions: ``docs/views-efficiency.md#how-it-is-counted``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.types import NO_TYPE, peak_types
@@ -27,8 +26,7 @@ NO_KIND = -1
 INSIDE_DEVICE = "DtoD"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HoldingCalls:
+class HoldingCalls(Struct, frozen=True, eq=False):
     """Calls that hold something: counted ones, and those outside of all counted ones that launched
     device work themselves. In order of slice id; each kernel, copy and set is of one at most.
 

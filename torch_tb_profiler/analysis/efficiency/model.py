@@ -5,9 +5,8 @@ Definitions: ``docs/views-efficiency.md#mfu``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
@@ -26,8 +25,7 @@ HOST = -1
 """The device of work on the host."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceModel:
+class DeviceModel(Struct, frozen=True, eq=False):
     """The products of a model on one device, summed over the steps that are looked at.
 
     Attributes:
@@ -49,8 +47,7 @@ class DeviceModel:
         return self.flops / self.peak_ns / 1e3 if self.peak_ns else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelWork:
+class ModelWork(Struct, frozen=True, eq=False):
     """The products of the steps that are looked at.
 
     Attributes:

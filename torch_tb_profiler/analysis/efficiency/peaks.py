@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, DevicePeaks, peak_type, peaks

@@ -6,9 +6,9 @@ Definitions: ``docs/views-efficiency.md#roofline``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
@@ -21,8 +21,7 @@ FLOP_PER_NS = 1e3
 """1 TFLOP/s; 1 GB/s is one byte per ns."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RoofTimes:
+class RoofTimes(Struct, frozen=True, eq=False):
     """Per call of :func:`holding_calls`, in ns; NaN where it cannot be told.
 
     Attributes:

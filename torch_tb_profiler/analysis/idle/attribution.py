@@ -9,10 +9,9 @@ gets the causes that only it has. Definitions: ``docs/metrics.md#idle-devices``,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
@@ -50,8 +49,7 @@ from torch_tb_profiler.trace.model import Trace
 _BUSY_HOST = (IdleCause.LONG_CALL, IdleCause.HOST, IdleCause.PYTHON)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IdleCauses:
+class IdleCauses(Struct, frozen=True, eq=False):
     """The idle time of all devices together.
 
     Attributes:
@@ -66,8 +64,7 @@ class IdleCauses:
     waits: pl.DataFrame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GpuIdle:
+class GpuIdle(Struct, frozen=True, eq=False):
     """The idle time of one GPU.
 
     Attributes:

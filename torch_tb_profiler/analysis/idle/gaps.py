@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#idle-devices``; of one kernel, ``docs/metrics.md#
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, union
@@ -16,8 +15,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gaps:
+class Gaps(Struct, frozen=True, eq=False):
     """The stretches between some device work, in order of time; none of them is empty.
 
     Attributes:

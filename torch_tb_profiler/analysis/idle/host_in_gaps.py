@@ -6,9 +6,9 @@ Definitions: ``docs/views-idle.md#gaps``.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
@@ -61,8 +61,7 @@ def launching_tracks(trace: Trace) -> dict[int, int]:
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ThreadSlices:
+class _ThreadSlices(Struct, frozen=True, eq=False):
     """Slices of one thread, by start.
 
     Attributes:

@@ -5,10 +5,9 @@ Definitions: ``docs/metrics.md#idle-devices``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -36,8 +35,7 @@ _OPERATORS = (
 _FRAMES = (Category.ANNOTATION, Category.MODULE, Category.PYTHON_FUNCTION)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostThread:
+class HostThread(Struct, frozen=True, eq=False):
     """When one thread, or several together, did what.
 
     Attributes:

@@ -5,10 +5,9 @@ Definitions: ``docs/advice.md#what-can-be-gained``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import subtract, total_within, union
@@ -23,8 +22,7 @@ LATE_NS = 5_000
 (staging a copy): its work could not have started earlier."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceFront:
+class DeviceFront(Struct, frozen=True, eq=False):
     """The device work that ends later than all earlier work, in order of time.
 
     Attributes:

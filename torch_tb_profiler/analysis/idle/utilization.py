@@ -5,10 +5,9 @@ Definitions: ``docs/metrics.md#gpus``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
@@ -27,8 +26,7 @@ FULL_BLOCKS = 1e6
 rounding errors in it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GpuProfile:
+class GpuProfile(Struct, frozen=True, eq=False):
     """The kernels of one device over time.
 
     Attributes:
@@ -91,8 +89,7 @@ def _profile(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GpuUse:
+class GpuUse(Struct, frozen=True):
     """Use of one GPU in some windows of time; None for values that are unknown.
 
     Attributes:

@@ -7,10 +7,10 @@ to launch again is idle. Definitions: ``docs/metrics.md#idle-devices``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import (
@@ -28,8 +28,7 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WaitCosts:
+class WaitCosts(Struct, frozen=True, eq=False):
     """Idle stretches, sorted and disjoint, each caused by one wait.
 
     Attributes:
@@ -53,8 +52,7 @@ class WaitCosts:
         return np.bincount(self.wait, inside, count).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DrainedGaps:
+class DrainedGaps(Struct, frozen=True, eq=False):
     """Gaps that start during a wait, in order of time.
 
     Attributes:

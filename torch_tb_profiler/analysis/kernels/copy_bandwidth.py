@@ -5,10 +5,9 @@ Definitions: ``docs/views-copies.md``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import total_within
@@ -25,8 +24,7 @@ LARGE_BYTES = 1 << 20
 """From this size on a copy shows the bandwidth of its link: its start-up time is negligible."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PinnedRate:
+class PinnedRate(Struct, frozen=True, eq=False):
     """Bandwidth of copies of one direction and device from and to pinned memory.
 
     Attributes:

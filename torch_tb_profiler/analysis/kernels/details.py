@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -52,8 +51,7 @@ class LaunchVariant(NamedTuple):
     input_type_code: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelDetails:
+class KernelDetails(msgspec.Struct, frozen=True, eq=False):
     """Details of all kernels.
 
     Attributes:

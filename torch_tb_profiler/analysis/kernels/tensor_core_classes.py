@@ -5,10 +5,10 @@ Definitions: ``docs/metrics.md#classes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
@@ -39,8 +39,7 @@ class KernelClass(IntEnum):
     OTHER = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperatorClasses:
+class OperatorClasses(Struct, frozen=True, eq=False):
     """Operators of a selection, per :class:`OperatorClass` of their calls.
 
     Attributes:
@@ -60,8 +59,7 @@ class OperatorClasses:
     using_kernel_ns: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelClasses:
+class KernelClasses(Struct, frozen=True, eq=False):
     """Device work of a selection, per :class:`KernelClass`.
 
     Attributes:

@@ -5,7 +5,7 @@ Definitions: ``docs/metrics.md#gpus``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
@@ -19,8 +19,7 @@ NO_KERNEL_TIME = "The selection holds no kernel time."
 NO_COMPUTE_TIME = "The selection holds no kernel time but that of communication."
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedShare:
+class BoundedShare(Struct, frozen=True):
     """A share of kernel time in %, as bounds where some kernels are unknown.
 
     Attributes:
@@ -53,8 +52,7 @@ class BoundedShare:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TensorCoreTime:
+class TensorCoreTime(Struct, frozen=True):
     """Kernel time by its use of Tensor Cores, in ns.
 
     Attributes:

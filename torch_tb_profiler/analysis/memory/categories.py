@@ -6,10 +6,10 @@ the steps, and from its size (``docs/views-memory.md#categories``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.operands import operands, rounded
@@ -40,8 +40,7 @@ class MemoryCategory(IntEnum):
 CATEGORY_NAMES = tuple(category.name.lower() for category in MemoryCategory)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryBlocks:
+class MemoryBlocks(Struct, frozen=True, eq=False):
     """What is told of each memory record; of releases nothing (-1).
 
     Attributes:

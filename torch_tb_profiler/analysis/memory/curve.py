@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryCurve:
+class MemoryCurve(Struct, frozen=True, eq=False):
     """Totals of one device over time; each value holds until the next.
 
     Attributes:

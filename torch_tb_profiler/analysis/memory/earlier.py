@@ -5,10 +5,10 @@ state, by the gradients that one backward pass accumulates
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
@@ -31,8 +31,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """Estimates of what a device holds since before the recording, in bytes.
 
     Attributes:
@@ -110,8 +109,7 @@ def _parameter_bytes(trace: Trace) -> int:
     return int(sums.max())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Calls:
+class _Calls(Struct, frozen=True, eq=False):
     """Calls of operators that take weights; aligned.
 
     Attributes:

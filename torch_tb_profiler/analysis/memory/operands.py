@@ -6,9 +6,8 @@ next is taken to be that tensor (``docs/views-memory.md#shapes``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
@@ -24,8 +23,7 @@ ROUNDING_BYTES = 512
 ``c10/cuda/CUDACachingAllocator.cpp``); that of the host does not."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+class Taken(Struct, frozen=True, eq=False):
     """Tensors that operators took, by (size, time); aligned.
 
     Attributes:
@@ -39,8 +37,7 @@ class Taken:
     tensor: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperandTensors:
+class OperandTensors(Struct, frozen=True, eq=False):
     """The tensors that operators took.
 
     Attributes:
@@ -56,8 +53,7 @@ class OperandTensors:
     weight_bytes: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperandBlocks:
+class OperandBlocks(Struct, frozen=True, eq=False):
     """Blocks whose tensors are asked for; aligned.
 
     Attributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
@@ -18,8 +17,7 @@ NO_MODULE = "<no module>"
 _BARE = "aten::empty"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnerLabels:
+class OwnerLabels(Struct, frozen=True, eq=False):
     """A text per record, dictionary coded: ``texts[code[i]]``."""
 
     code: Int64

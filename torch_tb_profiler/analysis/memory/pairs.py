@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Bools, Int64
 
@@ -12,8 +11,7 @@ NEVER = np.iinfo(np.int64).max
 """The ``end`` of an allocation that nothing in the file ends."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class Pairs(Struct, frozen=True, eq=False):
     """What became of each memory record; positions are rows of the records.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
@@ -24,8 +23,7 @@ FAR = int(np.iinfo(np.int64).max)
 """When begins what never does."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Passes:
+class Passes(Struct, frozen=True, eq=False):
     """The phases of one process in order of time.
 
     Attributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import OwnerLabels, module_labels, operator_labels
@@ -29,8 +28,7 @@ SHARED = "CPU shared"
 """The host's memory that several processes share, by which loader workers hand over batches."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryDevice:
+class MemoryDevice(Struct, frozen=True):
     """A device with memory records.
 
     Attributes:
@@ -47,8 +45,7 @@ class MemoryDevice:
     is_of_kernels: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryRecords:
+class MemoryRecords(Struct, frozen=True, eq=False):
     """Memory records in order of time; out-of-memory events are left out.
 
     Attributes:

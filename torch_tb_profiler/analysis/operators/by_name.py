@@ -7,10 +7,9 @@ calls: for tables of the few that took most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
@@ -27,8 +26,7 @@ from torch_tb_profiler.trace.model import Trace
 _DIRECTIONS = (None, "forward", "backward")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Names:
+class _Names(Struct, frozen=True, eq=False):
     """Names of operators, in order of first call.
 
     Attributes:
@@ -105,8 +103,7 @@ def operators_by_name(trace: Trace, selection: Selection) -> pl.DataFrame:
     return frame.filter((pl.col("calls") > 0) | (pl.col("device_self_ns") > 0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inside:
+class Inside(Struct, frozen=True, eq=False):
     """Of some names what was launched inside their calls, and what these are.
 
     Attributes:

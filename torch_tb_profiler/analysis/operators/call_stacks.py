@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.trace.categories import Category
@@ -28,8 +28,7 @@ _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): ?(?P<function>.*)", re.DOTA
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One frame of a call stack.
 
     Attributes:
@@ -67,8 +66,7 @@ def parse_stack(text: str | None) -> tuple[Frame, ...]:
     return tuple(parse_frame(frame) for frame in text.split(SEPARATOR))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallStacks:
+class CallStacks(Struct, frozen=True, eq=False):
     """The call stacks of a trace.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.mask import operator_mask
@@ -13,8 +12,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallTree:
+class CallTree(Struct, frozen=True, eq=False):
     """Calls of operators; an absorbed one is none, its work is that of its absorber.
 
     Attributes:

@@ -6,9 +6,9 @@ Definitions: ``docs/metrics.md#operator-identity``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
@@ -30,8 +30,7 @@ _AUTOGRAD_NODE = re.compile(r"(?:Backward\d*|AccumulateGrad)$")
 names of their own (``aten::convolution_backward``)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EnclosingScopes:
+class EnclosingScopes(Struct, frozen=True, eq=False):
     """The calls of operators, of modules, and the user ranges around them, as one forest.
 
     Attributes:

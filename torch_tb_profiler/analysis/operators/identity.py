@@ -8,9 +8,9 @@ Definitions: ``docs/metrics.md#operator-identity``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
@@ -37,8 +37,7 @@ MAX_PATH_CHARS = 2000
 levels deep, whole paths would take memory by the square of the depth."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperatorIdentity:
+class OperatorIdentity(Struct, frozen=True, eq=False):
     """The operators of a trace, in order of their first calls.
 
     Attributes:

@@ -5,10 +5,9 @@ Definitions: ``docs/views-iterations.md#how-it-is-counted``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
@@ -51,8 +50,7 @@ def chosen_windows(trace: Trace, selection: Selection, iteration: str | None) ->
     return chosen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unassociated:
+class Unassociated(Struct, frozen=True, eq=False):
     """Device work that no operator launched.
 
     Attributes:
@@ -133,8 +131,7 @@ def _windows_and_operators(trace: Trace) -> tuple[Int64, Int64]:
     return window, operator
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IterationOperators:
+class IterationOperators(Struct, frozen=True, eq=False):
     """The operators of the iterations that are looked at; their rows are made when asked for.
 
     Attributes:
@@ -205,8 +202,7 @@ def operators_of_iterations(
     return IterationOperators(trace, counts.astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IterationWork:
+class IterationWork(Struct, frozen=True, eq=False):
     """Device work, by iteration and start.
 
     Attributes:

@@ -7,10 +7,10 @@ Definitions: ``docs/metrics.md#operator-times``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import nearest_marked
 from torch_tb_profiler.analysis.algebra.grouped_intervals import (
@@ -77,8 +77,7 @@ def has_runtime(trace: Trace) -> bool:
     return bool((trace.slices["category"] == Category.RUNTIME).any())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkInside:
+class WorkInside(Struct, frozen=True, eq=False):
     """The device work launched inside each call of :func:`call_tree`.
 
     Attributes:

@@ -6,10 +6,10 @@ Definitions: ``docs/views-modules.md#how-it-is-counted``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import names_match
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
@@ -21,8 +21,7 @@ _EVALUATES = "autograd::engine::evaluate_function: "
 _ACCUMULATE_GRAD = "AccumulateGrad"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BackwardNodes:
+class BackwardNodes(Struct, frozen=True, eq=False):
     """The nodes that the autograd engine ran; aligned with ``slice`` but for ``around``.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices, with_ancestors
@@ -26,8 +26,7 @@ HOST_COMMUNICATION_CATEGORIES = (
 """The host slices that may be communication (``docs/metrics.md#categories``)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelKinds:
+class KernelKinds(Struct, frozen=True, eq=False):
     """Per row of ``trace.device_work``.
 
     Attributes:
@@ -45,8 +44,7 @@ class KernelKinds:
     tensor_core: Int8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelNameKinds:
+class KernelNameKinds(Struct, frozen=True, eq=False):
     """The kinds of a trace's kernels by name.
 
     Attributes:

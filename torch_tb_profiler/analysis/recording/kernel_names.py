@@ -6,17 +6,16 @@ Definition: ``docs/metrics.md#kernel-names``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class KernelNames:
+class KernelNames(Struct, frozen=True):
     """Names of kernels by their code in the dictionary of the trace.
 
     Attributes:

@@ -8,10 +8,9 @@ forward operator (``docs/views-modules.md#how-it-is-counted``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, levels, nearest_marked
@@ -30,8 +29,7 @@ MAX_PATH_CHARS = 2000
 paths would take memory quadratic in the depth."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModuleNodes:
+class ModuleNodes(Struct, frozen=True, eq=False):
     """The merged tree, depth first, siblings in order of first call.
 
     Attributes:
@@ -48,8 +46,7 @@ class ModuleNodes:
     path: list[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModuleTree:
+class ModuleTree(Struct, frozen=True, eq=False):
     """Occurrences of modules and the slices that belong to them.
 
     Attributes:

@@ -7,10 +7,9 @@ modules such a call is where the call it repeats is (``docs/views-modules.md#how
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
@@ -19,8 +18,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Recomputation:
+class Recomputation(Struct, frozen=True, eq=False):
     """Recomputed calls of modules; all aligned with the calls.
 
     Attributes:

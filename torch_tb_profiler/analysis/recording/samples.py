@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
@@ -28,8 +29,7 @@ _PARTS = re.compile(r"(\d+)").split
 _LIMITS = np.iinfo(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SampleSeries:
+class SampleSeries(Struct, frozen=True, eq=False):
     """One metric sampled from one source.
 
     Attributes:
@@ -56,8 +56,7 @@ class SampleSeries:
         return float(np.average(self.value, weights=self.interval_ns if weighted else None))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class Samples(Struct, frozen=True, eq=False):
     """All series, in the order of :func:`series_order`.
 
     Attributes:

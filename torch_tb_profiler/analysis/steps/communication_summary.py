@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#summaries``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -24,8 +23,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class CommunicationTimes:
+class CommunicationTimes(Struct, frozen=True):
     """Times of a selection in ns; what overlaps counts once in each.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order

@@ -7,10 +7,10 @@ Definitions: ``docs/metrics.md#throughput``. The same figures are in ``<worker>.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.derived import per_trace
@@ -24,8 +24,7 @@ NOT_TIMED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How values of steps lie; ``p95`` is the 95th percentile, interpolated."""
 
     mean: float
@@ -41,8 +40,7 @@ class Spread:
         return min(2 * 1.2533 * spread / math.sqrt(max(count, 1)), self.median - self.min)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepSet:
+class StepSet(Struct, frozen=True, eq=False):
     """Steps of one kind, in order of time; NaN is what nobody told.
 
     Attributes:
@@ -89,8 +87,7 @@ class StepSet:
         return 100 * float(self.reader_us[known].sum()) / whole if whole else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TimedSteps:
+class TimedSteps(Struct, frozen=True, eq=False):
     """The timed steps of a whole run, by what they are.
 
     Attributes:

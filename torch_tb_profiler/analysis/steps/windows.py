@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps, time_range
@@ -12,8 +11,7 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepWindows:
+class StepWindows(Struct, frozen=True, eq=False):
     """Steps in time order, disjoint.
 
     Attributes:

@@ -9,9 +9,8 @@ is compared with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
@@ -20,8 +19,7 @@ from torch_tb_profiler.trace.lookup import positions_in
 NONE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class SliceTimes:
+class SliceTimes(Struct, frozen=True):
     """Track, start and duration of all slices, in file order."""
 
     track: Int32
@@ -29,8 +27,7 @@ class SliceTimes:
     dur_ns: Int64
 
 
-@dataclass(frozen=True, slots=True)
-class SlicesWithId:
+class SlicesWithId(Struct, frozen=True):
     """Slices (rows), each with the id of a connection or of a queue entry."""
 
     rows: Int64
@@ -44,8 +41,7 @@ class SlicesWithId:
         return np.where(wanted == ABSENT, NONE, rows)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskQueue:
+class TaskQueue(Struct, frozen=True):
     """The ranges of a task queue, each with the id of its entry.
 
     Attributes:
@@ -57,8 +53,7 @@ class TaskQueue:
     dequeues: SlicesWithId
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchChain:
+class LaunchChain(Struct, frozen=True):
     """What launched each piece of device work, and what owns each call.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.categories import Category
@@ -72,8 +72,7 @@ COUNTS_BOTH = ("allreduce", "broadcast", "reduce")
 """Kinds whose ``count`` holds for input and output; for all others it is what a rank sends."""
 
 
-@dataclass(frozen=True, slots=True)
-class CollectiveRows:
+class CollectiveRows(Struct, frozen=True):
     """Collectives: their slices (rows), and the arguments of each.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.columns import (
@@ -99,8 +99,7 @@ def _is_used(keys: Keys, first: Int64, inverse: Int64, value: Float64) -> Bools:
     return is_used
 
 
-@dataclass(frozen=True, slots=True)
-class _Series:
+class _Series(Struct, frozen=True):
     source: str
     metric: str
     unit: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend.collectives import (
     CollectiveRows,
@@ -36,8 +35,7 @@ NO_CONTEXT = 0xFFFFFFFF
 """The context id of a task that is not part of another task."""
 
 
-@dataclass(slots=True)
-class DeviceRows:
+class DeviceRows(Struct):
     """Tasks of devices.
 
     Attributes:
@@ -148,8 +146,7 @@ def _stream_tracks(device: Int64, stream: Int64, tracks: TrackNumbers) -> Int32:
     return np.array([*numbers, -1], np.int32)[inverse.reshape(-1)]
 
 
-@dataclass(slots=True)
-class Collectives:
+class Collectives(Struct):
     """Collectives of HCCL.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend import arguments
 from torch_tb_profiler.importers.ascend.db_rows import DatabaseTexts, SliceRows, TrackNumbers
@@ -39,8 +39,7 @@ MODULE_PREFIX = "nn.Module: "
 THREAD_BITS, THREAD = 32, (1 << 32) - 1
 
 
-@dataclass(slots=True)
-class HostRows:
+class HostRows(Struct):
     """The rows of ``PYTORCH_API``.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend.db_rows import DatabaseTexts
 from torch_tb_profiler.importers.ascend.memory import BLOCKS, RECORDS
@@ -18,8 +17,7 @@ MEASURE_SUFFIXES = ("_ratio", "_rate")
 PERCENT_PER_UNIT = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceMetric:
+class DeviceMetric(Struct, frozen=True):
     """A metric that a table holds over time.
 
     Attributes:

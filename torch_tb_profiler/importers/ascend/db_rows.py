@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -58,8 +58,7 @@ class DatabaseTexts:
         return texts
 
 
-@dataclass(slots=True)
-class SliceRows:
+class SliceRows(Struct):
     """Slices of one table. Arrays are aligned; ``ABSENT`` and -1 mean no value.
 
     Attributes:
@@ -84,8 +83,7 @@ class SliceRows:
         return len(self.start_ns)
 
 
-@dataclass(slots=True)
-class TrackNumbers:
+class TrackNumbers(Struct):
     """Numbers tracks in the order in which they are first used."""
 
     tracks: list[Track] = field(default_factory=list)

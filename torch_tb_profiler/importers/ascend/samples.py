@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64
 
 
-@dataclass(slots=True)
-class SampleRows:
+class SampleRows(Struct):
     """Collects samples, one series at a time; times are relative to the base of the trace."""
 
     strings: Strings

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend import file_names
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
@@ -17,8 +18,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 MAX_JSON_BYTES = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class SideFiles:
+class SideFiles(Struct, frozen=True):
     """The files of a folder other than that with the events.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.ascend import arguments
 from torch_tb_profiler.importers.ascend.chain import (

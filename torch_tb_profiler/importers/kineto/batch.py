@@ -7,7 +7,6 @@ A batch depends only on its piece, so pieces can be read in any process and orde
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import compress
 from operator import attrgetter
 from typing import Any
@@ -60,8 +59,7 @@ Declaration = tuple[str, str, str]
 """What an M event declares: (event name, pid, tid)."""
 
 
-@dataclass(slots=True)
-class EventBatch:
+class EventBatch(msgspec.Struct):
     """Columns of one piece. Codes, tracks and slice rows are numbered within the batch.
 
     Attributes:
@@ -76,11 +74,11 @@ class EventBatch:
         tail: The text after the event array, if the array ends in this piece.
     """
 
-    tables: dict[str, list[ColumnArrays]] = field(default_factory=dict)
-    strings: list[str] = field(default_factory=list)
-    tracks: list[tuple[str, str]] = field(default_factory=list)
-    declared: dict[Declaration, Any] = field(default_factory=dict)
-    quality: QualityReport = field(default_factory=QualityReport)
+    tables: dict[str, list[ColumnArrays]] = msgspec.field(default_factory=dict)
+    strings: list[str] = msgspec.field(default_factory=list)
+    tracks: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    declared: dict[Declaration, Any] = msgspec.field(default_factory=dict)
+    quality: QualityReport = msgspec.field(default_factory=QualityReport)
     has_fraction: bool = False
     tail: bytes | None = None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.kineto.array_start import EVENTS_KEY
 from torch_tb_profiler.importers.text import text_head
@@ -26,8 +27,7 @@ WORLD_SIZE = re.compile(rb'"world_size"\s*:\s*([0-9]{1,9})\b')
 DISTRIBUTED_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class OtherFile:
+class OtherFile(Struct, frozen=True):
     """A kind of JSON file that is not a trace.
 
     Attributes:

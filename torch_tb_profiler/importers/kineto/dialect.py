@@ -8,7 +8,6 @@ reveals is listed in :data:`~torch_tb_profiler.importers.kineto.assemble.DETECTE
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -24,8 +23,7 @@ def _no_category(_track: Track, _name: str) -> Category | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class SliceArguments:
+class SliceArguments(msgspec.Struct, frozen=True):
     """The decoded arguments of some slices.
 
     Attributes:
@@ -67,8 +65,7 @@ class ReadMemoryArguments(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """What identifies a dialect, and how it differs from Kineto.
 
     Attributes:
@@ -94,7 +91,7 @@ class Dialect:
     issue: str | None
     matches: Callable[[Mapping[str, Any], Sequence[Track]], bool]
     rename: Callable[[str], str] | None = None
-    categories: Mapping[str, Category] = field(default_factory=dict)
+    categories: Mapping[str, Category] = msgspec.field(default_factory=dict)
     infer_category: Callable[[Track, str], Category | None] = _no_category
     duplicate_rows: Callable[[ColumnArrays, Sequence[str], Sequence[Track]], Int64] | None = None
     thread_of: Callable[[Track], Track] | None = None

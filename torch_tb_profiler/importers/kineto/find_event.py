@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 
 import msgspec
 
@@ -90,8 +89,7 @@ def find(
         return search.result(iter(pieces), pieces.boundaries)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(msgspec.Struct, frozen=True):
     """An event with the name, row and start of the query.
 
     Attributes:

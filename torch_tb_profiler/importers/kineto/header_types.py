@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
@@ -55,8 +54,7 @@ class ValueType(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerType:
+class IntegerType(msgspec.Struct, frozen=True):
     """An integer, which may be written as ``2.0``; a boolean is not one.
 
     Attributes:
@@ -85,8 +83,7 @@ class IntegerType:
         return len(value) <= MAX_DIGITS and value.isascii() and value.isdigit()
 
 
-@dataclass(frozen=True, slots=True)
-class FlagType:
+class FlagType(msgspec.Struct, frozen=True):
     """A boolean, which may be written as 0 or 1; it is returned as it is."""
 
     def read(self, value: Any, path: str, _: QualityReport) -> int:
@@ -96,8 +93,7 @@ class FlagType:
         raise WrongValueError(path, value)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberType:
+class NumberType(msgspec.Struct, frozen=True):
     """A non-negative number or its text (``"0.400000"``).
 
     Attributes:
@@ -116,8 +112,7 @@ class NumberType:
         raise WrongValueError(path, value)
 
 
-@dataclass(frozen=True, slots=True)
-class TextType:
+class TextType(msgspec.Struct, frozen=True):
     """A text; long ones are truncated, and unpaired surrogates become U+FFFD."""
 
     def read(self, value: Any, path: str, quality: QualityReport) -> str:
@@ -130,8 +125,7 @@ class TextType:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class UnionType:
+class UnionType(msgspec.Struct, frozen=True):
     """The first matching one of several types."""
 
     types: tuple[ValueType, ...]
@@ -144,8 +138,7 @@ class UnionType:
         raise WrongValueError(path, value)
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerListType:
+class IntegerListType(msgspec.Struct, frozen=True):
     """A list of integers; one wrong item invalidates the list."""
 
     item: IntegerType
@@ -157,8 +150,7 @@ class IntegerListType:
         return [self.item.read(each, path, quality) for each in value]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectType:
+class ObjectType(msgspec.Struct, frozen=True):
     """An object with known keys; other keys are dropped, because they may hold secrets.
 
     Attributes:
@@ -183,8 +175,7 @@ class ObjectType:
         return {key: part for key, part in parts.items() if part is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectListType:
+class ObjectListType(msgspec.Struct, frozen=True):
     """A list of objects; wrong items and those beyond the limit are dropped."""
 
     item: ObjectType
@@ -202,8 +193,7 @@ class ObjectListType:
         return [item for item in items if item is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalBlocksType:
+class JournalBlocksType(msgspec.Struct, frozen=True):
     """The blocks of a journal that the recorder appended; the importer of journals decodes them."""
 
     def read(self, value: Any, path: str, quality: QualityReport) -> list[dict[str, Any]]:
@@ -289,8 +279,7 @@ EXTRA_INFO = ObjectType({"Process Cpu Utilization": _SHARE, "System Cpu Utilizat
 """Written by Paddle, which also puts thread names into it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramSettingsType:
+class ProgramSettingsType(msgspec.Struct, frozen=True):
     """Settings that the program added with ``add_metadata_json``."""
 
     def read(self, value: Any, path: str, quality: QualityReport) -> dict[str, Any]:

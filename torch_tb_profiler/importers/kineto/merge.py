@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.kineto.batch import Declaration, EventBatch
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
@@ -17,8 +17,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 PHASE_COLUMN = "phase"
 
 
-@dataclass(slots=True)
-class EventBatchMerger:
+class EventBatchMerger(Struct):
     """Merges batches one by one; only columns, strings and tracks stay in memory."""
 
     strings: Interner = field(default_factory=Interner)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -63,8 +62,7 @@ there."""
 LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?(?:,\s*)?" + ARRAY_END + rb")")
 
 
-@dataclass(slots=True)
-class DecodedPiece:
+class DecodedPiece(msgspec.Struct):
     """Events of one piece; ``tail`` is the text after the array if it ends here."""
 
     events: list[Event]

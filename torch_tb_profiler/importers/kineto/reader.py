@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.assemble import assemble
@@ -211,8 +213,7 @@ def not_a_trace(name: str, reason: str) -> TraceFormatError:
     )
 
 
-@dataclass(slots=True)
-class _StoppablePieces:
+class _StoppablePieces(Struct):
     """Pieces for a reader that may prefetch some, until it is stopped."""
 
     pieces: Iterator[AnyPiece]

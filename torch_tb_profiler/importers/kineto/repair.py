@@ -14,8 +14,9 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -56,8 +57,7 @@ RepairedText = tuple[str, list[str]]
 """A repair to try, and the issues that it repairs."""
 
 
-@dataclass(slots=True)
-class ParsedValue:
+class ParsedValue(Struct):
     """A JSON value, parsed leniently.
 
     Attributes:

@@ -9,7 +9,6 @@ vectorized.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 
 import msgspec
@@ -32,8 +31,7 @@ UNPADDED = re.compile(rb"0|[1-9]\d{0,2}")
 BASE_KEY = b'"baseTimeNanoseconds"'
 
 
-@dataclass(slots=True)
-class Times:
+class Times(msgspec.Struct):
     """Times in nanoseconds; :data:`ABSENT` where there is no usable one.
 
     Attributes:

@@ -6,9 +6,10 @@ Format: docs/format-mindspore.md#cpu.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.mindspore.numbers import decimal, integer, mean, number
 from torch_tb_profiler.importers.mindspore.parsing import UnreadableFileError, child, objects
@@ -29,8 +30,7 @@ _METRICS = (
 """(key of a list of values, metric, unit)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuSample:
+class CpuSample(Struct, frozen=True):
     """A value of a metric at a time."""
 
     source: str
@@ -40,8 +40,7 @@ class CpuSample:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class CpuUtilization:
+class CpuUtilization(Struct, frozen=True):
     """Samples, and per operation of the data pipeline its mean CPU utilization in percent."""
 
     samples: list[CpuSample] = field(default_factory=list)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.mindspore import flops, operators, pipeline, queues
 from torch_tb_profiler.importers.mindspore.cpu import CpuSample, read_cpu_utilization
@@ -20,8 +20,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 
-@dataclass(slots=True)
-class SideTableRows:
+class SideTableRows(Struct):
     """Collects the rows of side tables.
 
     Attributes:
@@ -52,8 +51,7 @@ class SideTableRows:
         )
 
 
-@dataclass(slots=True)
-class DeviceData:
+class DeviceData(Struct):
     """The content of the files of a device.
 
     Attributes:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.storage.names import NamePattern
@@ -74,8 +75,7 @@ _PATTERNS: tuple[tuple[NamePattern, FileKind], ...] = tuple(
 MEMBERS: tuple[NamePattern, ...] = tuple(pattern for pattern, _ in _PATTERNS)
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilerFile:
+class ProfilerFile(Struct, frozen=True):
     """A file of a device.
 
     Attributes:
@@ -87,8 +87,7 @@ class ProfilerFile:
     open: Callable[[], Source]
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceFiles:
+class DeviceFiles(Struct, frozen=True):
     """The files of one device.
 
     Attributes:

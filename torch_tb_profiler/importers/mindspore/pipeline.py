@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.mindspore.numbers import MS, RATIO, decimal, integer, mean, number
 from torch_tb_profiler.importers.mindspore.parsing import (
@@ -24,8 +25,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 _LIST = re.compile(r"[0-9.eE+-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineOperation:
+class PipelineOperation(Struct, frozen=True):
     """An operation of the data pipeline.
 
     Attributes:

@@ -6,9 +6,9 @@ Without a timeline the trace has no events.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.mindspore.cpu import CpuSample

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.enums import OVERHEADS
@@ -27,8 +27,7 @@ DRIVER, EGL_DRIVER, WITH_BACKTRACE = 1, 13, 67
 _ARGUMENTS = re.compile(r"\s*\(.*", re.DOTALL)
 
 
-@dataclass(slots=True)
-class ApiCalls:
+class ApiCalls(Struct):
     """Calls into the CUDA runtime and driver.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.enums import COPIES, MEMORIES
@@ -28,8 +28,7 @@ WARP_THREADS = 32
 """Threads in a warp, on every GPU that runs CUDA."""
 
 
-@dataclass(slots=True)
-class DeviceWorkPart:
+class DeviceWorkPart(Struct):
     """Device work of one kind.
 
     Attributes:
@@ -140,8 +139,7 @@ def read_graphs(export: Export) -> DeviceWorkPart:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Location:
+class _Location(Struct, frozen=True):
     device: Int64
     stream: Int64
     global_pid: Int64

@@ -6,10 +6,10 @@ processes. The number of a GPU in the trace is its number in its machine if the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.identifiers import host_of, pid_of
@@ -52,8 +52,7 @@ _HostGpu = tuple[int | None, int]
 """Machine (None: unknown) and number of a GPU in it."""
 
 
-@dataclass(slots=True)
-class DeviceNumbers:
+class DeviceNumbers(Struct):
     """The number of each GPU in the trace.
 
     Attributes:

@@ -6,13 +6,13 @@ The tables are read by the names of their constants; the labels are those of Kin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.sqlite.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class EnumTable:
+class EnumTable(Struct, frozen=True):
     """The meaning of the numbers in a column.
 
     Attributes:

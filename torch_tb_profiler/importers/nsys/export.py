@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.nsys.devices import DeviceNumbers
 from torch_tb_profiler.importers.nsys.names import TraceStrings
@@ -15,8 +16,7 @@ from torch_tb_profiler.trace.info import Capability, NotRecorded
 from torch_tb_profiler.trace.quality import QualityReport
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """An export that is being read: database, names, tracks and GPUs.
 
     Attributes:

@@ -6,9 +6,8 @@ the original node. This chain leads to the node that the program created, with i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.identifiers import global_pid
 from torch_tb_profiler.importers.nsys.open_ranges import innermost_open
@@ -26,8 +25,7 @@ TABLES = ("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS")
 _OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphNodeRows:
+class GraphNodeRows(Struct, frozen=True, eq=False):
     """Rows about graph nodes; arrays are aligned.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.export import Export, required_names
 from torch_tb_profiler.importers.nsys.parts import SliceColumns, SlicePart
@@ -11,8 +11,7 @@ from torch_tb_profiler.importers.nsys.text import api_name
 from torch_tb_profiler.trace.categories import Category
 
 
-@dataclass(frozen=True, slots=True)
-class CallTable:
+class CallTable(Struct, frozen=True):
     """A table of calls.
 
     Attributes:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.nvtx import factorize
 from torch_tb_profiler.importers.nsys.pyprof import PyProfMarker, parse_pyprof
@@ -67,8 +67,7 @@ _OP_ID = r", op_id ?= ?\d+(?:,|$)"
 _SIZES = r", sizes ?= ?(\[[\[\]\d, -]*\])(?:, [a-z]|$)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ParsedMarkers:
+class ParsedMarkers(Struct, frozen=True, eq=False):
     """The parsed texts; arrays are aligned with the texts.
 
     Attributes:

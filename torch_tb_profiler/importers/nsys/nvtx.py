@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -27,8 +26,7 @@ _INTEGERS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
 _FLOATS = ("doubleValue", "floatValue")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NvtxEvents:
+class NvtxEvents(Struct, frozen=True, eq=False):
     """Rows of the table; arrays are aligned.
 
     Attributes:

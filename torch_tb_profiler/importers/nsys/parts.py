@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -20,8 +20,7 @@ from torch_tb_profiler.trace.columns import (
 from torch_tb_profiler.trace.constant_columns import concatenate, constant
 
 
-@dataclass(slots=True)
-class SliceColumns:
+class SliceColumns(Struct):
     """Columns of the slice table, as in ``TABLE_COLUMNS``; arrays of equal length."""
 
     category: Int8
@@ -69,8 +68,7 @@ def _column(value: Any, size: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
     return column
 
 
-@dataclass(slots=True)
-class SlicePart:
+class SlicePart(Struct):
     """Slices of one kind, with rows of other tables.
 
     Attributes:
@@ -120,12 +118,12 @@ def join_parts(parts: list[SlicePart]) -> dict[str, ColumnArrays]:
                 table["slice"] = table["slice"] + first
         first += len(part.slices)
     tables: dict[str, ColumnArrays] = {"slices": {}}
-    for column in fields(SliceColumns):
-        arrays = [getattr(part.slices, column.name) for part in parts]
-        tables["slices"][column.name] = concatenate(arrays, TABLE_COLUMNS["slices"][column.name])
+    for column in SliceColumns.__struct_fields__:
+        arrays = [getattr(part.slices, column) for part in parts]
+        tables["slices"][column] = concatenate(arrays, TABLE_COLUMNS["slices"][column])
         del arrays
         for part in parts:
-            setattr(part.slices, column.name, np.empty(0, np.int64))
+            setattr(part.slices, column, np.empty(0, np.int64))
     for name, columns in TABLE_COLUMNS.items():
         if name == "slices":
             continue

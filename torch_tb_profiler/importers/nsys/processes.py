@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.nvtx import thread_names
@@ -14,8 +14,7 @@ PROCESSES = "PROCESSES"
 THREADS = "ThreadNames"
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessNames:
+class ProcessNames(Struct, frozen=True):
     """Names of processes by ``globalPid`` and of threads by ``globalTid``."""
 
     processes: dict[int, str]

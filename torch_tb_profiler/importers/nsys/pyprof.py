@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.literals import dict_literal
 
@@ -14,8 +15,7 @@ _MAX_INPUTS = 1000
 _MAX_VALUE_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class PyProfMarker:
+class PyProfMarker(Struct, frozen=True):
     """The content of a marker.
 
     Attributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.categories import (
     categories_by_kind,
@@ -38,8 +37,7 @@ FORWARD, BACKWARD = 0, 1
 """``forward_thread`` of operators with a sequence number: NVTX has no thread numbers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _RangeKinds:
+class _RangeKinds(Struct, frozen=True, eq=False):
     """The parsed texts of ranges, with the position of each range's text in ``markers``."""
 
     markers: ParsedMarkers

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.nsys.reader import read_export

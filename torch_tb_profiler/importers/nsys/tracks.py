@@ -4,9 +4,9 @@ stream."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.nsys.devices import DeviceNumbers
 from torch_tb_profiler.importers.nsys.distinct import distinct, distinct_rows
@@ -21,8 +21,7 @@ StreamKey = tuple[int, int, int, int]
 """``globalPid``, number of the device in the trace, ``contextId``, ``streamId``."""
 
 
-@dataclass(frozen=True, slots=True)
-class RangeLane:
+class RangeLane(Struct, frozen=True):
     """An extra track of a thread, for ranges that do not nest."""
 
     thread: int

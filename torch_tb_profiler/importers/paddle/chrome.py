@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.kineto.batch import PRECEDING
 from torch_tb_profiler.importers.kineto.decode import decode_args

@@ -7,9 +7,8 @@ an operator's inputs. Field numbers: ``docs/format-paddle.md#protobuf``, from Pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.kineto.batch import UNNAMED, USABLE_NS, EventBatch
 from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_of
@@ -43,8 +42,7 @@ CATEGORY_BY_TYPE = np.array(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _EventFields:
+class _EventFields(Struct, frozen=True):
     """Field numbers of the values that all slices have, for one kind of event; None: no such
     field."""
 

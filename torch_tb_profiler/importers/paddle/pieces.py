@@ -7,9 +7,9 @@ consecutive nodes that can be read independently.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.protobuf.messages import message_spans
 from torch_tb_profiler.importers.protobuf.varints import read_varint
@@ -29,8 +29,7 @@ MAX_OTHER_FIELDS = 1 << 16
 """Most other fields that are read; further ones are skipped."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodePiece:
+class NodePiece(Struct, frozen=True):
     """Some nodes of host threads.
 
     Attributes:
@@ -44,8 +43,7 @@ class NodePiece:
     ends: Int64
 
 
-@dataclass(slots=True)
-class _PieceBuffer:
+class _PieceBuffer(Struct):
     """Collects nodes of several parts and trees for one piece."""
 
     parts: list[bytes] = field(default_factory=list)
@@ -67,8 +65,7 @@ class _PieceBuffer:
         self.parts, self.starts, self.ends, self.size = [], [], [], 0
 
 
-@dataclass(slots=True)
-class TreeFile:
+class TreeFile(Struct):
     """A file that is being read: iterate over its pieces once, then use the other attributes.
 
     Attributes:

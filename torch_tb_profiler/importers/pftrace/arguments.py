@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.pftrace.annotations import InternedText, annotation_value
 from torch_tb_profiler.importers.pftrace.argument_targets import INT_FORMS, TARGETS, Form
@@ -25,8 +25,7 @@ NamedArguments = list[tuple[int, Argument]]
 """Pairs of the code of a name and the argument."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """Arguments, one per row.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
@@ -45,8 +46,7 @@ class TrackKey(NamedTuple):
     text: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One argument of some slices.
 
     Attributes:
@@ -62,8 +62,7 @@ class Argument:
     values: list[Any] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class SequenceState:
+class SequenceState(Struct):
     """Changes of the state of a packet sequence in a piece, for later pieces.
 
     Attributes:
@@ -81,8 +80,7 @@ class SequenceState:
     track: int | None = None
 
 
-@dataclass(slots=True)
-class ClockReading:
+class ClockReading(Struct):
     """A reading of one clock in a clock snapshot.
 
     Attributes:
@@ -102,8 +100,7 @@ class ClockReading:
     unit_ns: int
 
 
-@dataclass(slots=True)
-class PacketBatch:
+class PacketBatch(Struct):
     """Columns of one piece. Codes, tracks, packets and slice rows are numbered within it.
 
     Attributes:

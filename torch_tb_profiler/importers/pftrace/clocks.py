@@ -7,10 +7,11 @@ relates to it, or, for an incremental clock of a sequence, to the previous times
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.pftrace.batch import ClockReading, PacketBatch
 from torch_tb_profiler.trace.columns import ABSENT, EPOCH_NS, Int64
@@ -27,8 +28,7 @@ piece."""
 MAX_UNIT_NS = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class _Clock:
+class _Clock(Struct, frozen=True):
     """The state of a clock after one of its readings.
 
     Attributes:
@@ -50,8 +50,7 @@ _Key = tuple[int, int]
 """Sequence (-1 for a global clock) and id of a clock."""
 
 
-@dataclass(slots=True)
-class Clocks:
+class Clocks(Struct):
     """The clocks of a file, as of the last piece.
 
     Attributes:

@@ -5,9 +5,8 @@ References to texts of earlier pieces are resolved, and packets get their times.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
 from torch_tb_profiler.importers.pftrace.argument_targets import TARGETS, Target
@@ -30,8 +29,7 @@ LINKS = ("flows", "submissions")
 """Tables whose rows belong to slices, not to packets."""
 
 
-@dataclass(slots=True)
-class _Sequence:
+class _Sequence(Struct):
     """The state of a packet sequence after the pieces that were merged."""
 
     is_valid: bool = False
@@ -50,8 +48,7 @@ class _Sequence:
         self.track = self.track if state.track is None else state.track
 
 
-@dataclass(slots=True)
-class PacketBatchMerger:
+class PacketBatchMerger(Struct):
     """Merges batches one by one.
 
     Attributes:

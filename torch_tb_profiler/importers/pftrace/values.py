@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.importers.kineto.tables import MAX_VALUES
 from torch_tb_profiler.importers.kineto.values import (
@@ -28,8 +28,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentColumn:
+class ArgumentColumn(Struct, frozen=True):
     """One argument of some slices of the file: their rows, and the values as in the table."""
 
     rows: Int64

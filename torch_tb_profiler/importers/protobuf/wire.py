@@ -7,9 +7,8 @@ not with the messages; the few messages that are much longer than others are dec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.importers.protobuf.varints import (
     Bytes,
@@ -88,8 +87,7 @@ def _merged(parts: list[Part]) -> list[Part]:
     return [(message, tag, value, start, end)]
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrences:
+class Occurrences(Struct, frozen=True):
     """All occurrences of one field, in order of messages and of offset.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.recorder.rows import ROW_SCHEMAS, RowCollector
 from torch_tb_profiler.importers.recorder.samples import SampleCollector
@@ -22,8 +22,7 @@ MAX_REASONS = 1000
 MAX_WINDOWS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """The process of a journal; None where a value is missing."""
 
     pid: int | None = None
@@ -34,8 +33,7 @@ class Header:
     recorder_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilerWindow:
+class ProfilerWindow(Struct, frozen=True):
     """A time during which a profiler ran.
 
     Attributes:
@@ -49,12 +47,13 @@ class ProfilerWindow:
     end_ns: int | None
 
 
-@dataclass(slots=True)
-class JournalData:
+class JournalData(Struct):
     """The content of all blocks so far.
 
     Attributes:
         quality: Issues of the data.
+        rows: Kind of block → its rows.
+        samples: The samples.
         header: The first header; None without one.
         settings: Settings of the program by the recorder's names, not validated.
         missing: (what was not recorded, reason).
@@ -64,11 +63,11 @@ class JournalData:
         warmup_steps: Number of training steps that are warm-up; None if unknown.
         is_ended: Whether the journal has an end.
         blocks: Number of blocks.
-        rows: Kind of block → its rows.
-        samples: The samples.
     """
 
     quality: QualityReport
+    rows: dict[str, RowCollector]
+    samples: SampleCollector
     header: Header | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     missing: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -78,13 +77,12 @@ class JournalData:
     warmup_steps: int | None = None
     is_ended: bool = False
     blocks: int = 0
-    rows: dict[str, RowCollector] = field(init=False)
-    samples: SampleCollector = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Create the collectors of rows and samples."""
-        self.rows = {kind: RowCollector(spec, self.quality) for kind, spec in ROW_SCHEMAS.items()}
-        self.samples = SampleCollector(self.quality)
+    @classmethod
+    def empty(cls, quality: QualityReport) -> JournalData:
+        """Without a block; issues of those to come are counted in ``quality``."""
+        rows = {kind: RowCollector(spec, quality) for kind, spec in ROW_SCHEMAS.items()}
+        return cls(quality, rows, SampleCollector(quality))
 
     def add_blocks(self, blocks: Iterable[Mapping[str, Any]]) -> None:
         """Add blocks; damaged and unknown ones are counted."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.recorder.values import (
     COUNT,
@@ -26,8 +26,7 @@ ROWS_PER_FRAME = 1 << 16
 LEFT_OUT = "side_row_left_out"
 
 
-@dataclass(frozen=True, slots=True)
-class RowSchema:
+class RowSchema(Struct, frozen=True):
     """The fields of one kind of block.
 
     Attributes:
@@ -92,8 +91,7 @@ ROW_SCHEMAS: dict[str, RowSchema] = {
 """Kind of block → its fields."""
 
 
-@dataclass(slots=True)
-class RowCollector:
+class RowCollector(Struct):
     """Collects the rows of one kind of block.
 
     Attributes:

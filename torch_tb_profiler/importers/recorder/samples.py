@@ -6,10 +6,10 @@ Unknown values stay in the table as NaN: the interval of the next value begins a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.downsampling import downsample
 from torch_tb_profiler.importers.recorder.values import (
@@ -40,15 +40,13 @@ SeriesKey = tuple[str, str, str]
 """Source, metric, unit."""
 
 
-@dataclass(slots=True)
-class _Series:
+class _Series(Struct):
     times: list[Any] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     packed: list[tuple[Int64, Float64]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class SampleCollector:
+class SampleCollector(Struct):
     """Collects samples.
 
     Attributes:

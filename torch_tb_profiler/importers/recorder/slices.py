@@ -7,11 +7,11 @@ durations are measured, their order is a model (docs/format-record.md#how-it-is-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.recorder.journal import Header, JournalData
 from torch_tb_profiler.trace.categories import Category
@@ -28,8 +28,7 @@ ANNOTATION, LOADING = "user_annotation", "data_loading"
 STAGES = ("fetch", "transform", "collate")
 
 
-@dataclass(frozen=True, slots=True)
-class SliceGroup:
+class SliceGroup(Struct, frozen=True):
     """The values that slices added together have in common.
 
     Attributes:
@@ -43,8 +42,7 @@ class SliceGroup:
     track: int = MAIN
 
 
-@dataclass(slots=True)
-class SliceBuilder:
+class SliceBuilder(Struct):
     """Collects slices.
 
     Attributes:

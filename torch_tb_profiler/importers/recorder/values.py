@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import ABSENT, EPOCH_NS, Float64, Int64
 from torch_tb_profiler.trace.quality import QualityReport
@@ -19,8 +19,7 @@ INVALID_VALUE = "journal_value"
 _INT64 = np.iinfo(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerRange:
+class IntegerRange(Struct, frozen=True):
     """A range of valid integers.
 
     Attributes:

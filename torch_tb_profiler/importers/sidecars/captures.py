@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -61,8 +60,7 @@ class _File(msgspec.Struct, gc=False):
     traceEvents: list[_Event] = []  # noqa: N815
 
 
-@dataclass(slots=True)
-class CapturedLaunch:
+class CapturedLaunch(msgspec.Struct):
     """A launch recorded into a graph.
 
     Attributes:
@@ -86,11 +84,10 @@ class CapturedLaunch:
     mode: str | None
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(msgspec.Struct):
     """The open slices of one thread, while its events are visited in order of time."""
 
-    open: list[tuple[float, _Event]] = field(default_factory=list)
+    open: list[tuple[float, _Event]] = msgspec.field(default_factory=list)
     graph: int = -1
 
     def enter(self, event: _Event) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
 from torch_tb_profiler.importers.sidecars.captures import read_capture
@@ -41,8 +41,7 @@ class TooLargeError(SidecarError):
     """A file exceeds the limit of its size."""
 
 
-@dataclass(slots=True)
-class Sidecars:
+class Sidecars(Struct):
     """The content of the sidecar files of a trace.
 
     Attributes:

@@ -11,11 +11,11 @@ opcode.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.importers.snapshot import opcodes as op
 from torch_tb_profiler.importers.snapshot.frame_lists import MASKS, NO_LIST, FrameLists, Words
@@ -46,8 +46,7 @@ _PUT = np.zeros(256, np.int64)
 _PUT[op.MEMOIZE], _PUT[op.BINPUT], _PUT[op.LONG_BINPUT] = 1, 2, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """The layout of entries.
 
     Attributes:
@@ -59,16 +58,14 @@ class Template:
     indices: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EntryColumn:
+class EntryColumn(Struct, frozen=True):
     """The values of one key: value and kind (:data:`NUMBER` …) per candidate."""
 
     value: Int64
     kind: Int8
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """The entries that a window may contain.
 
     Attributes:

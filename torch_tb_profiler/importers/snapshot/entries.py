@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.importers.snapshot.bulk import (
     DECODED_KEYS,
@@ -48,16 +48,14 @@ number of a list of frames (from 0), or ``-2 - index`` for a memo index."""
 _BATCH_ROWS = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRun:
+class EntryRun(Struct, frozen=True):
     """Consecutive rows of entries, which replace their dicts in the unpickled data."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedRun:
+class DecodedRun(Struct, frozen=True):
     """A run of entries that were decoded in bulk.
 
     Attributes:
@@ -71,8 +69,7 @@ class DecodedRun:
     memoized: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """All entries. Absent numbers are ABSENT.
 
     Attributes:
@@ -284,8 +281,7 @@ class EntryStore:
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class StackRef:
+class StackRef(Struct, frozen=True):
     """A list of frames of which only the memo index is known, as ``-2 - index``."""
 
     number: int

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryRun
 from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int8, Int32, Int64
@@ -33,8 +33,7 @@ _RESERVED[[_CODE["segment_free"], _CODE["segment_unmap"]]] = -1
 """Sign of an action; the last item is that of unknown actions."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceEvents:
+class DeviceEvents(Struct, frozen=True):
     """The events of all devices.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.snapshot.entries import StackRef
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
@@ -24,8 +24,7 @@ STATES = {
 Row = tuple[Any, ...]
 
 
-@dataclass(slots=True)
-class SegmentRows:
+class SegmentRows(Struct):
     """Rows of ``snapshot_segments`` and ``snapshot_blocks``."""
 
     segments: list[Row] = field(default_factory=list)

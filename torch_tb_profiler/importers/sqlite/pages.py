@@ -7,11 +7,11 @@ file that is truncated meanwhile yields fewer bytes and no fault.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Int64
 
@@ -77,8 +77,7 @@ def _fill(file: object, target: memoryview) -> None:
         target = target[count:]
 
 
-@dataclass(frozen=True, slots=True)
-class LeafPages:
+class LeafPages(Struct, frozen=True):
     """The pages that hold the rows of a table.
 
     Attributes:

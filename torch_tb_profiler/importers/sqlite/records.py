@@ -7,10 +7,10 @@ https://www.sqlite.org/fileformat2.html#record_format.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.importers.sqlite.pages import LEAF, Bytes, OverflowChains, PageFile
 from torch_tb_profiler.trace.columns import Int64
@@ -51,8 +51,7 @@ SIZE_OF_BYTE = np.tile(_all_sizes(), 2)
 """Kind and size of a type of one byte; the entries for first bytes of longer types are not used."""
 
 
-@dataclass(slots=True)
-class ColumnCells:
+class ColumnCells(Struct):
     """The cells of one column.
 
     Attributes:
@@ -66,8 +65,7 @@ class ColumnCells:
     sizes: Int64
 
 
-@dataclass(slots=True)
-class LeafRecords:
+class LeafRecords(Struct):
     """Rows of some pages. The rows do not depend on the requested columns.
 
     Attributes:
@@ -109,8 +107,7 @@ def read_records(file: PageFile, numbers: Int64, columns: Sequence[int]) -> Leaf
     return rows.records(file, set(columns), count, damaged)
 
 
-@dataclass(slots=True)
-class _Rows:
+class _Rows(Struct):
     """Rows by the positions of their parts.
 
     Attributes:
@@ -226,8 +223,7 @@ def _local_bytes(payload: Int64, usable: int) -> Int64:
     return np.where(payload <= most, payload, np.where(remainder <= most, remainder, least))
 
 
-@dataclass(slots=True)
-class _Types:
+class _Types(Struct):
     """Types of the first columns of some rows.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers.sqlite.pages import PageFile, is_table
 
@@ -20,8 +21,7 @@ OTHER_WORDS = ("INT", "CHAR", "CLOB", "TEXT", "BLOB")
 a column with one of the first, and none of the others, holds reals."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableLayout:
+class TableLayout(Struct, frozen=True):
     """The layout of a table.
 
     Attributes:

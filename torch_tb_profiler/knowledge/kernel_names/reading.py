@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 MAX_CHARS = 1 << 13
 """Only this many characters of a name are read."""
@@ -31,8 +32,7 @@ BRACKETS = frozenset(")]}")
 DECORATIONS = frozenset(("const", "volatile", "__restrict__", "restrict"))
 
 
-@dataclass(slots=True)
-class CppNamePart:
+class CppNamePart(Struct):
     """One part of a name between two ``::``.
 
     Attributes:
@@ -48,8 +48,7 @@ class CppNamePart:
     number: str = ""
 
 
-@dataclass(slots=True)
-class ParsedName:
+class ParsedName(Struct):
     """A function, type or value.
 
     Attributes:

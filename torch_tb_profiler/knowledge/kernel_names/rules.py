@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import msgspec
 
@@ -100,8 +99,7 @@ class KernelNameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     folds: tuple[Fold, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NameRules:
+class NameRules(msgspec.Struct, frozen=True):
     """The rules, ready for use: ``noise`` and ``deep`` as patterns, ``patterns`` by head."""
 
     file: KernelNameFile

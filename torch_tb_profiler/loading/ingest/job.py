@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from torch_tb_profiler.importers import PieceReader, read_sequentially
 from torch_tb_profiler.loading.opening.memory_budget import peak_memory_bytes, text_bytes
@@ -40,8 +41,7 @@ SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
 """Distinguishes the cache key of a summary from that of the trace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One file to parse.
 
     Attributes:
@@ -62,8 +62,7 @@ class Job:
     progress_file: ProgressFile | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IngestResult:
+class IngestResult(Struct, frozen=True):
     """The result of a job.
 
     Attributes:

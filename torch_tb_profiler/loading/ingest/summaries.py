@@ -9,7 +9,6 @@ cuts merged kernels changes the compute time that advice compares by at most one
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices

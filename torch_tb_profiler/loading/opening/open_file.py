@@ -8,8 +8,9 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.importers import (
@@ -75,8 +76,7 @@ _WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
 """Writes cache entries one after the other, while the trace is already in use."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedFile:
+class OpenedFile(Struct, frozen=True):
     """A trace (or its summary) and the state of its file.
 
     Attributes:

@@ -11,8 +11,9 @@ import tempfile
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunningError
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers import PieceReader, read_sequentially
 from torch_tb_profiler.loading.ingest.job import (

@@ -10,7 +10,8 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.kernels.compiled.triton import generated_calls
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _DONE = struct.Struct("<q")
 _STOP_AT = _DONE.size
@@ -19,8 +20,7 @@ class StoppedError(Exception):
     """Raised in a worker whose result is no longer needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressFile:
+class ProgressFile(Struct, frozen=True):
     """Both directions in the file ``path``."""
 
     path: Path

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.loading.catalog import Catalog

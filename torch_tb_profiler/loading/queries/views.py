@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import cast
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection

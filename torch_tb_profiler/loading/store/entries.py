@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.importers.registry import label_of
 from torch_tb_profiler.loading.ingest.job import Part
@@ -20,8 +21,7 @@ Key = tuple[str, Part]
 """URL of a file, and which part of it."""
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(Struct, eq=False):
     """One file, or its summary.
 
     Attributes:

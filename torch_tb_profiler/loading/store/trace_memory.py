@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sized
-from dataclasses import dataclass, fields
 from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.model import Trace
 
@@ -28,8 +28,7 @@ MAX_MEASURED = 1000
 """Elements of a collection that are measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class TraceMemory:
+class TraceMemory(Struct, frozen=True):
     """Bytes of a trace.
 
     Attributes:
@@ -57,7 +56,7 @@ def _measured(trace: Trace) -> tuple[int, int]:
     """Bytes of the content of ``trace``, without strings, and of its derived values."""
     meter = _Meter(trace)
     derived = trace.derived
-    content = [getattr(trace, part.name) for part in fields(trace) if part.name != "derived"]
+    content = [getattr(trace, name) for name in trace.__struct_fields__ if name != "derived"]
     content_bytes = sum(map(meter.added_bytes, [*content, *derived.provided]))
     return content_bytes, sum(map(meter.added_bytes, derived.computed))
 
@@ -135,5 +134,6 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, np.ndarray):
         return value.ravel()[:MAX_MEASURED].tolist() if value.dtype.hasobject else []
     held = list(getattr(value, "__dict__", {}).values())
-    slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
-    return held + [getattr(value, name, None) for name in slots if name[:2] != "__"]
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    names = [*getattr(value, "__struct_fields__", ()), *slots]
+    return held + [getattr(value, name, None) for name in names if name[:2] != "__"]

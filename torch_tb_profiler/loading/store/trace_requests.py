@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.loading.store.entries import Key
 
@@ -21,8 +22,7 @@ ALWAYS_SERVED = 2
 """Requests for one trace, or a pair, are served however much memory that takes."""
 
 
-@dataclass(slots=True, eq=False)
-class TraceRequest:
+class TraceRequest(Struct, eq=False):
     """Traces that are needed together.
 
     Attributes:

@@ -10,8 +10,10 @@ import threading
 import time
 import weakref
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening.parsing import Parser, shared_parser
@@ -50,8 +52,7 @@ RETRYABLE_CODES = frozenset({"unreachable"})
 WantedTrace = tuple[SpanFile, Part]
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredTrace:
+class GatheredTrace(Struct, frozen=True):
     """One of the traces of a request.
 
     Attributes:

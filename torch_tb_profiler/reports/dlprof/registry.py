@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.reports.dlprof.detail import detail
 from torch_tb_profiler.reports.dlprof.expert_systems import expert_systems
@@ -25,8 +26,7 @@ OPERATORS, TYPES, ITERATIONS, ARGUMENTS, GROUPS, OVERVIEW = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ViewNeed:
+class ViewNeed(Struct, frozen=True):
     """A view that reports are made of, as it is asked.
 
     Attributes:
@@ -53,8 +53,7 @@ NEEDS: dict[str, ViewNeed] = {
 """How each view is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportKind:
+class ReportKind(Struct, frozen=True):
     """One report.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -23,8 +23,7 @@ MEASURES = (
 """DLProf's words for the four times of an operator, and those in the keys of our columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportTable:
+class ReportTable(Struct, frozen=True):
     """One table of a report.
 
     Attributes:
@@ -36,8 +35,7 @@ class ReportTable:
     frame: pl.DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """A report.
 
     Attributes:

@@ -7,10 +7,10 @@ is left out, with the reason. Definitions: ``docs/scalars.md``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.algebra.intervals import subtract, total_within
 from torch_tb_profiler.analysis.communication.calls import host_calls
@@ -53,8 +53,7 @@ NO_READER = "nothing tells how long the steps waited for data"
 NO_STEPS = "no step of the program is recorded whole"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Scalar:
+class Scalar(Struct, frozen=True, order=True):
     """One point of a curve.
 
     Attributes:
@@ -70,8 +69,7 @@ class Scalar:
     value: float
 
 
-@dataclass(slots=True)
-class ScalarSeries:
+class ScalarSeries(Struct):
     """The points of one worker, and why curves are missing.
 
     Attributes:

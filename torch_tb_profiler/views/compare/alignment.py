@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torch_tb_profiler.views.compare.runs import matching_runs
 
@@ -27,8 +28,7 @@ WRAPPER_CLASSES = frozenset(
 _NUMBER = re.compile(r"(?:_\d+)?(?:#\d+)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleNode:
+class ModuleNode(Struct, frozen=True):
     """One module of a tree: its name and the rows of its children, in order."""
 
     name: str
@@ -40,8 +40,7 @@ class ModuleNode:
         return _NUMBER.sub("", self.name)
 
 
-@dataclass(slots=True)
-class Alignment:
+class Alignment(Struct):
     """Rows of the aligned tree, depth first.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_roles
@@ -54,8 +54,7 @@ AVERAGE_STEP = pair_spec(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepTimes:
+class StepTimes(Struct, frozen=True, eq=False):
     """The steps of one side.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -115,8 +115,7 @@ _COUNTS = ("a_calls", "b_calls")
 _LEVELS = ("phase", "module", "operator", "kernel")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One row: what it is, and its time per step in µs and calls per step on both sides."""
 
     name: str

@@ -5,9 +5,9 @@ Definitions: ``docs/views-compare.md#what-explains-the-difference``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.recording.kernel_names import common_short_names
@@ -32,8 +32,7 @@ _HOST_ROLES = tuple(ROLE_TITLES[role] for role in (Role.RUNTIME, Role.DATALOADER
 ModuleNames = tuple[list[str] | None, list[str] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """What explains the difference.
 
     Attributes:

@@ -23,9 +23,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.views.compare.average import CATEGORIES
 from torch_tb_profiler.views.compare.surroundings import NOT_KNOWN
@@ -59,8 +59,7 @@ class GateError(ValueError):
     """A gate that cannot be understood, or that this comparison cannot answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateRow:
+class GateRow(Struct, frozen=True):
     """One row that makes a gate fail.
 
     Attributes:
@@ -81,8 +80,7 @@ class GateRow:
     confidence_pct: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+class GateResult(Struct, frozen=True):
     """The verdict of one gate.
 
     Attributes:
@@ -100,8 +98,7 @@ class GateResult:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Gate:
+class _Gate(Struct, frozen=True):
     """A gate taken apart."""
 
     expression: str

@@ -7,10 +7,10 @@ Definitions: ``docs/views-compare.md#what-explains-the-difference``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -29,8 +29,7 @@ KEYS = ("phase", "module", "operator", "kernel")
 _RANGES = (Category.DATALOADER, Category.OPTIMIZER)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class Leaves(Struct, frozen=True, eq=False):
     """One side.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/views-compare.md#what-explains-the-difference``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -22,8 +21,7 @@ from torch_tb_profiler.views.compare.phases import BACKWARD, DATALOADER, FORWARD
 OUTSIDE = "Outside of phases"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceLocations:
+class SliceLocations(Struct, frozen=True, eq=False):
     """Per slice of a trace.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.windows import step_windows

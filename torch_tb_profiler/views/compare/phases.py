@@ -7,9 +7,8 @@ optimizers: compared by name, the loader would be hidden.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.operators.modules.times import module_times
@@ -36,8 +35,7 @@ PHASE_MEASURES = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PhaseSide:
+class PhaseSide(Struct, frozen=True, eq=False):
     """Phases of one side.
 
     Attributes:
@@ -51,8 +49,7 @@ class PhaseSide:
     side: Side
 
 
-@dataclass(slots=True, eq=False)
-class _Ranges:
+class _Ranges(Struct, eq=False):
     """Ranges that make up phases, as parallel lists of arrays."""
 
     phases: list[str] = field(default_factory=list)

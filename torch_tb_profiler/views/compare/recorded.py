@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.roles import Role, role_intervals
 from torch_tb_profiler.analysis.recording.missing_reasons import recorder
@@ -43,8 +44,7 @@ _OPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What one side says.
 
     Attributes:

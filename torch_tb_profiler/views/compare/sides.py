@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
@@ -54,8 +54,7 @@ MODULE_MEASURES = (
 _DEVICE_TIMES = ("device_self_us", "device_total_us")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedSide:
+class NamedSide(Struct, frozen=True, eq=False):
     """A side whose rows have names: ``names[i]`` is row ``i``."""
 
     names: list[str]
@@ -143,8 +142,7 @@ def _row_of_code(trace: Trace, groups: pl.DataFrame) -> Int64:
     return row
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModuleSide:
+class ModuleSide(Struct, frozen=True, eq=False):
     """Modules: ``path``, ``name`` and ``parent`` of each row, and their numbers; and the node that
     each row is in the tree, nothing where no tree was recorded."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.windows import step_windows
@@ -16,8 +16,7 @@ MAX_CELLS = 1 << 23
 """Keys × steps up to which a table of them is made (64 MB)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepBasis:
+class StepBasis(Struct, frozen=True, eq=False):
     """One side of a comparison, with the steps it averages over.
 
     Attributes:

@@ -8,9 +8,9 @@ beta function is DLMF 8.17.22 (https://dlmf.nist.gov/8.17), evaluated by Lentz's
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Float64
 
@@ -23,8 +23,7 @@ SUREST_PCT = math.nextafter(100.0, 0.0)
 """The most that a finite number of steps can say; 1 − p of a tiny p rounds to 1."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SampleMoments:
+class SampleMoments(Struct, frozen=True, eq=False):
     """Moments of several samples of one size, e.g. of per-step totals of many operators.
 
     Attributes:

@@ -6,9 +6,9 @@ Definitions: ``docs/views-compare.md#surroundings``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import (
@@ -69,8 +69,7 @@ WHERE_RECORDED = frozenset(
 """Aspects of which nothing is said where neither side records them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One aspect of both sides.
 
     Attributes:
@@ -95,8 +94,7 @@ class Compared:
         return self.severity == "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Verdict(Struct, frozen=True):
     """What both sides say of an aspect; ``matters``: whether a difference is large enough, and
     ``regardless``: whether it forbids to compare times though both say the same."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.compare.student import SampleMoments, confidence_pct, interval
@@ -32,8 +33,7 @@ that the difference of two doubles has."""
 FEW_STEPS = "At least two steps on both sides are needed to tell a difference from noise."
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A number that is compared.
 
     Attributes:
@@ -121,8 +121,7 @@ def pair_spec(
     return TableSpec(name, title, text, keys + compared + more, tree=tree)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class Side(Struct, frozen=True, eq=False):
     """What one trace says, one element per row.
 
     Attributes:
@@ -138,8 +137,7 @@ class Side:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairing:
+class Pairing(Struct, frozen=True, eq=False):
     """Which row of the baseline meets which of the candidate; -1 where one side has none.
 
     Attributes:

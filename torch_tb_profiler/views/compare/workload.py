@@ -9,10 +9,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, nearest_marked
@@ -39,8 +39,7 @@ Product = tuple[str, str]
 """An operator and the shapes of its first two tensors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """What the whole recording works on.
 
     Attributes:
@@ -58,8 +57,7 @@ class Workload:
     reasons: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """Calls of one operator with inputs of the same shapes and types."""
 
     name: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.idle.critical_path.node_names import (
     key_texts,
@@ -27,8 +26,7 @@ BOTH_SIDES = (PathPart.LAUNCH, PathPart.SYNC_RETURN)
 PART_TITLES = {int(part): title for part, title in TITLES.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NameSums:
+class NameSums(Struct, frozen=True, eq=False):
     """Names on the paths of some steps, those with most time on the path first.
 
     Attributes:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.idle.critical_path.parts import ON_DEVICE, PathPart
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath

@@ -6,15 +6,14 @@ Definition: ``docs/views-data.md#bottleneck``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.knowledge.data_loading import classify_operation, data_loading
 
 
-@dataclass(frozen=True, slots=True)
-class Bottleneck:
+class Bottleneck(Struct, frozen=True):
     """Operations that are the bottleneck, and the fill of their queues.
 
     Attributes:
@@ -28,8 +27,7 @@ class Bottleneck:
     behind_pct: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """Operations from the last to the first: none comes before the one that takes what it makes.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import total_within, union
@@ -28,8 +27,7 @@ def loader_slices(trace: Trace) -> Int64:
     return outermost
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoaderWaits:
+class LoaderWaits(Struct, frozen=True, eq=False):
     """Waits for data in a selection.
 
     Attributes:

@@ -6,9 +6,9 @@ Definitions: ``docs/views-distributed.md#as-recorded``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.reported_by_profiler import rows_of_steps

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.communication.matching import Matching
@@ -32,8 +32,7 @@ NEVER_TIMED = (
 OVERLAP_TIMES = [column.key for column in OVERLAP.columns if column.unit == "us"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerSteps:
+class WorkerSteps(Struct, frozen=True, eq=False):
     """The steps each worker's rows are about, by worker name, and their order over all workers."""
 
     windows: Mapping[str, StepWindows]

@@ -5,10 +5,10 @@ Definitions: ``docs/views-efficiency.md``.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.efficiency.availability import has_work
 from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls

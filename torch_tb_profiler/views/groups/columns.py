@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES
 from torch_tb_profiler.views.flame_bars import flame_columns

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy
@@ -43,8 +42,7 @@ NO_GPU = "No device work ran in the iterations."
 NO_ODD_ONE = "Fewer than three members ran, or all took the same time."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measures:
+class Measures(Struct, frozen=True, eq=False):
     """All that the tables are made of.
 
     Attributes:

@@ -5,10 +5,9 @@ Definitions: ``docs/views-groups.md``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import KINDS, Kind
 from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import domains_of_ranges
@@ -49,8 +48,7 @@ _NOUNS: dict[Kind, str] = {
 NOTHING = "The recording holds no user ranges, no modules and no call stacks."
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     kind: Kind
     domain: str
 

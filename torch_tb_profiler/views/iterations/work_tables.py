@@ -7,10 +7,10 @@ Definitions: ``docs/views-iterations.md#how-it-is-counted``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices

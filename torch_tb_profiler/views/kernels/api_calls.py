@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#api-calls``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.kernels.api_calls import api_call_groups
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
@@ -115,8 +114,7 @@ def statistics_frame(
     return frame.with_columns(pl.lit(None, pl.Int64).alias("alive_bytes"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Operators:
+class _Operators(Struct, frozen=True, eq=False):
     """The operators that count by themselves, as those absorbed by another do not.
 
     Attributes:

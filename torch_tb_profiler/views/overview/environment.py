@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.recording.torch_version import torch_version
@@ -21,8 +21,7 @@ NO_NAME = "The recording does not name its GPUs."
 NO_FRAMEWORK = "The recording does not name its framework, and its version cannot be inferred."
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One fact.
 
     Attributes:

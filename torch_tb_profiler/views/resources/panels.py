@@ -6,9 +6,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.samples import (
     SampleSeries,

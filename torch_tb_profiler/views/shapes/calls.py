@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
@@ -21,8 +20,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
+class Coded(Struct, frozen=True, eq=False):
     """A column of calls.
 
     Attributes:
@@ -34,8 +32,7 @@ class Coded:
     texts: pl.Series
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calls:
+class Calls(Struct, frozen=True, eq=False):
     """Calls of operators in iterations.
 
     Attributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
@@ -13,8 +12,7 @@ from torch_tb_profiler.views.shapes.calls import Calls, Coded
 from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, sum_known
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Over:
+class _Over(Struct, frozen=True, eq=False):
     """Calls by key and iteration; a cell is a pair of both.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 
@@ -24,8 +23,7 @@ def first_of(group: Int64, count: int) -> Int64:
     return first
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Figures:
+class Figures(Struct, frozen=True, eq=False):
     """Per group over its values; NaN where none is known."""
 
     mean: Float64

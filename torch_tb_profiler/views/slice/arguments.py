@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.knowledge.arguments import is_secret
 
@@ -15,8 +16,7 @@ MAX_SEARCHED_CHARS = 1 << 20
 """Longer values are not looked through for secrets, and not shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedArgument:
+class RecordedArgument(Struct, frozen=True):
     """One argument as it stands in the file.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from typing import Any
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.call_stacks import Frame, frames_of
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
@@ -24,8 +24,7 @@ _PLUMBING = frozenset({"slice", "category", "name_code", "start_ns", "dur_ns", "
 _ARGUMENT_TABLES = ("operators", "device_work", "python", "collectives")
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedSlice:
+class LinkedSlice(Struct, frozen=True):
     """A slice at the other end of a link.
 
     ``short_name`` where its name is that of a kernel, ``demangled_name`` where that is mangled.
@@ -37,16 +36,14 @@ class LinkedSlice:
     demangled_name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedSlices:
+class LinkedSlices(Struct, frozen=True):
     """Slices that one is linked to in one way: how many, and the first hundred."""
 
     count: int
     slices: list[LinkedSlice]
 
 
-@dataclass(frozen=True, slots=True)
-class SliceLinks:
+class SliceLinks(Struct, frozen=True):
     """What a slice is linked to, by kind of link."""
 
     parent: LinkedSlices
@@ -61,8 +58,7 @@ class SliceLinks:
     backward: LinkedSlices
 
 
-@dataclass(frozen=True, slots=True)
-class SliceTrack:
+class SliceTrack(Struct, frozen=True):
     """The row of the trace that a slice lies in, as the file names it."""
 
     track: int
@@ -77,8 +73,7 @@ class SliceTrack:
     sort_index: int
 
 
-@dataclass(frozen=True, slots=True)
-class SliceDetails:
+class SliceDetails(Struct, frozen=True):
     """One slice; ``no_device_time`` says why device times are null where some would be expected.
 
     Attributes:
@@ -116,7 +111,7 @@ class SliceDetails:
     demangled_name: str | None
 
 
-_TRACK_COLUMNS = [field.name for field in fields(SliceTrack)]
+_TRACK_COLUMNS = list(SliceTrack.__struct_fields__)
 
 
 def slice_details(trace: Trace, slice_id: int) -> SliceDetails:

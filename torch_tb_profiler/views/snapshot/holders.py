@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
 from torch_tb_profiler.analysis.memory.snapshot.moments import (
@@ -34,8 +33,7 @@ MAX_STACKS = 1000
 MAX_LIVE_BLOCKS = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A moment of one device: its name, and its last event."""
 
     device: DeviceMoments

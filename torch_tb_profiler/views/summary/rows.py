@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#summaries``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.kernels.function_summary import kernel_summary

@@ -3,17 +3,15 @@ shown by the pixel, and the others share what is left."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Bools, Int64
 
 MAX_SHIFT = 62
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LanesInView:
+class LanesInView(Struct, frozen=True, eq=False):
     """Lanes that have something between ``start_ns`` and ``end_ns``.
 
     Attributes:

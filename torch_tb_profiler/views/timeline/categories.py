@@ -3,7 +3,7 @@ merged tracks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import Category
@@ -11,8 +11,7 @@ from torch_tb_profiler.trace.columns import Int8
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineCategory:
+class TimelineCategory(Struct, frozen=True):
     """What a slice's category code means."""
 
     key: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.timeline.index import Timeline
@@ -17,8 +17,7 @@ class ChoiceError(ValueError):
     """A list of tracks that is malformed or names an unknown track."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(Struct, frozen=True, eq=False):
     """Numbers of lanes, ordered by track and row, and of counter tracks, ascending."""
 
     lanes: Int64

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.clocks import clock_offsets
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerClock:
+class WorkerClock(Struct, frozen=True):
     """Clock offset of a worker's timeline; null if unknown.
 
     Attributes:

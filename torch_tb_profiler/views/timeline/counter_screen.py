@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.views.timeline.index import Timeline
@@ -13,8 +12,7 @@ from torch_tb_profiler.views.timeline.screen import Viewport
 POINT_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CounterScreen:
+class CounterScreen(Struct, frozen=True, eq=False):
     """Points of some counters, one after the other; see :class:`.curves.Points`.
 
     Attributes:

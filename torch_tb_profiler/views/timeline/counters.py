@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles

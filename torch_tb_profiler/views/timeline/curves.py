@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.views.timeline.extremes import Extremes
@@ -82,8 +82,7 @@ def _known(value: Float64) -> Float64:
     return value[np.maximum.accumulate(row)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanCurve:
+class MeanCurve(Struct, frozen=True, eq=False):
     """A value of which a bucket shows the mean; 0 outside its times.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.model import Trace
 
@@ -15,8 +15,7 @@ MAX_FLOWS = 100
 """Arrows of one slice that are drawn; one graph launch owns hundreds of kernels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Struct, frozen=True):
     """An arrow between two slices of one trace."""
 
     kind: FlowKind

@@ -7,11 +7,11 @@ in which no device works, so that of several GPUs one may wait while another wor
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import clip, total_within
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
@@ -32,8 +32,7 @@ MAX_LISTED = 100
 ELSEWHERE = "another device is busy"
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile.
 
     ``thread`` is the one that launches most of its work. Times from the origin.
@@ -46,16 +45,14 @@ class Gap:
     host: list[NameTime]
 
 
-@dataclass(frozen=True, slots=True)
-class CauseTime:
+class CauseTime(Struct, frozen=True):
     """How much of a gap one cause explains."""
 
     cause: str
     dur_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class IdleGap:
+class IdleGap(Struct, frozen=True):
     """A gap with its causes, longest first, and the work right before and after it on its GPU;
     null where the recording begins or ends with it."""
 
@@ -65,8 +62,7 @@ class IdleGap:
     after: PlacedSlice | None
 
 
-@dataclass(frozen=True, slots=True)
-class IdleGaps:
+class IdleGaps(Struct, frozen=True):
     """The longest gaps of a range, longest first, how many there are, and their time together."""
 
     gaps: list[IdleGap]

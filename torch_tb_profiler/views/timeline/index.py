@@ -8,9 +8,9 @@ are exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.trace.columns import Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -30,8 +30,7 @@ NO_SLICE = -1
 """In ``Lanes.slice``: a part of a merged track, which is no event of the trace."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lanes:
+class Lanes(Struct, frozen=True, eq=False):
     """All lanes, one after the other; times in ns from the origin (``trace.meta.start_ns``).
 
     Attributes:
@@ -57,8 +56,7 @@ class Lanes:
         return self.start_ns[positions] + self.busy_ns[positions + 1] - self.busy_ns[positions]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timeline:
+class Timeline(Struct, frozen=True, eq=False):
     """The timeline of a trace.
 
     Attributes:

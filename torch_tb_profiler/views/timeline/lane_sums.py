@@ -6,9 +6,8 @@ whoever called whom. Slices on lanes for overlaps count with their whole time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
@@ -18,8 +17,7 @@ from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.index import Lanes, Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryTime:
+class CategoryTime(Struct, frozen=True):
     """Time of one category in a range."""
 
     category: int
@@ -28,8 +26,7 @@ class CategoryTime:
     self_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class NameTime:
+class NameTime(Struct, frozen=True):
     """One name in a range; ``self_us`` is what lies in the range, without children.
 
     Nested slices count twice in ``total_us``, their whole time. ``short_name`` where the name is

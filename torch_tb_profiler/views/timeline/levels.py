@@ -7,10 +7,11 @@ Definitions: ``docs/views-timeline.md#groups-as-tracks``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.forests import indices, levels
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, climb
@@ -32,8 +33,7 @@ MAX_LEVELS = 8
 GROUP_OF_LEVELS = Group("levels", "Groups by level", "levels")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Calls:
+class _Calls(Struct, frozen=True, eq=False):
     """Calls of groups on one host thread or one GPU, by level and start; times of the trace.
 
     Attributes:
@@ -49,8 +49,7 @@ class _Calls:
     end_ns: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Row:
+class _Row(Struct, frozen=True, eq=False):
     """A track to be."""
 
     track: TimelineTrack

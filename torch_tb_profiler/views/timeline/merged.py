@@ -8,9 +8,8 @@ calls it "free").
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
@@ -27,8 +26,7 @@ from torch_tb_profiler.trace.model import Trace
 _LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle", "Copies")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceActivity:
+class DeviceActivity(Struct, frozen=True, eq=False):
     """When one device did what; times of the trace."""
 
     computation: Intervals

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
@@ -16,8 +15,7 @@ MAX_CHARACTERS = 1_000_000
 """Of the names of one page; a longer one comes alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamePage:
+class NamePage(Struct, frozen=True):
     """Names with their codes; ``next_code`` is where the next page begins, None at the end.
     ``short_names`` has the short form of those of kernels, else None; ``demangled_names`` the
     demangled form of those that are mangled."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -16,8 +16,7 @@ DECADES = 10
 """Durations whose largest is more than so many times the smallest get bins of equal ratio."""
 
 
-@dataclass(frozen=True, slots=True)
-class Namesakes:
+class Namesakes(Struct, frozen=True):
     """Durations of the slices that share name and category with one of them, over the whole trace.
 
     A quantile is the smallest duration that at least that share of them does not exceed.

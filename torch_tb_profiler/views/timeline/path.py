@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.idle.critical_path.path import critical_path
 from torch_tb_profiler.analysis.idle.critical_path.selected_steps import select_steps
@@ -17,8 +17,7 @@ MAX_PIECES = 2_000
 """Pieces that are drawn of a range, the longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathOnTimeline:
+class PathOnTimeline(Struct, frozen=True):
     """The pieces of a path in a range.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.records import records
@@ -16,8 +16,7 @@ MAX_PEERS = 16
 """Peers whose traces are opened: a run may have a thousand, of any size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """The call of another worker, or a range of it, that is the same collective.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int8, Int32, Int64
@@ -14,8 +14,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedSlice:
+class PlacedSlice(Struct, frozen=True):
     """One slice and where it is drawn; times in ns from the origin.
 
     ``short_name`` is the short form of the name of a kernel, ``demangled_name`` the demangled one

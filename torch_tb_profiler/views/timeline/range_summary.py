@@ -6,9 +6,9 @@ Of chosen lanes the sums are those of all of them, as in the whole (:mod:`.lane_
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import clip, subtract, total, union_all
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
@@ -29,8 +29,7 @@ _OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
 _WORK = (Category.KERNEL, Category.MEMCPY, Category.MEMSET, COMMUNICATION)
 
 
-@dataclass(frozen=True, slots=True)
-class GpuTime:
+class GpuTime(Struct, frozen=True):
     """What one GPU did in a range.
 
     Computation alone, communication alone, both together and copies or sets without any kernel add
@@ -46,8 +45,7 @@ class GpuTime:
     copies_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class RangeSummary:
+class RangeSummary(Struct, frozen=True):
     """See the module docstring; names are ordered by self time, gaps by length."""
 
     categories: list[CategoryTime]

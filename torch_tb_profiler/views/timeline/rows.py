@@ -6,11 +6,11 @@ outermost ranges are steps (drawn on top) begins at its lane 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.containment import last_above
 from torch_tb_profiler.trace.categories import Category
@@ -28,8 +28,7 @@ _MAX_TABLE = 1 << 22
 """Keys up to which counting is cheaper than sorting."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LaneOrder:
+class LaneOrder(Struct, frozen=True, eq=False):
     """The slices of all lanes, one lane after the other, each ordered by start.
 
     Attributes:
@@ -68,8 +67,7 @@ def lane_order(trace: Trace, placement: Placement) -> LaneOrder:
     return ordered
 
 
-@dataclass(slots=True)
-class _Positions:
+class _Positions(Struct):
     """Per slice its track, the depth in its tree, and 0 or the number of the set of lanes it is in
     because it overlaps others."""
 

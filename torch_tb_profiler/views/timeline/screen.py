@@ -7,10 +7,9 @@ are, without touching the slices between. The cost is that of the buckets, not o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.views.timeline.buckets import LanesInView, bucket_shifts, cell_allowance
@@ -51,8 +50,7 @@ def enumerated(first: Int64, last: Int64) -> tuple[Int64, Int64]:
     return np.arange(len(owner)) + offset[owner], owner
 
 
-@dataclass(frozen=True, slots=True)
-class Viewport:
+class Viewport(Struct, frozen=True):
     """A part of time, in ns from the origin, and its width on the screen."""
 
     start_ns: int
@@ -70,8 +68,7 @@ class Viewport:
         return max(0, int(np.floor(np.log2(max(self.pixel_ns, 1.0)))))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Screen:
+class Screen(Struct, frozen=True, eq=False):
     """What is drawn of some lanes, lane by lane in order of time.
 
     Attributes:
@@ -137,8 +134,7 @@ def _in_view(lanes: Lanes, chosen: Int64, view: Viewport) -> LanesInView:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cut:
+class _Cut(Struct, frozen=True, eq=False):
     """The slices of some lanes by the buckets they start in, lane by lane in order of time.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
@@ -19,8 +18,7 @@ MAX_NAME_CODES = 20_000
 """Maximum number of listed name codes; clients match by codes, not by truncated names."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingName:
+class MatchingName(Struct, frozen=True):
     """A name that matches a search, its dictionary code, and how many slices have it.
 
     ``short_name`` is its short form where it is that of a kernel, ``demangled_name`` the demangled
@@ -34,8 +32,7 @@ class MatchingName:
     demangled_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchHits:
+class SearchHits(Struct, frozen=True, eq=False):
     """The slices that a search is after.
 
     Attributes:

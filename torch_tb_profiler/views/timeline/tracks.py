@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import IntEnum
 from typing import Literal
 
 import numpy as np
 import polars as pl
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.trace.categories import (
@@ -71,8 +72,7 @@ def _tree_of_category() -> Int32:
 TREE_OF_CATEGORY = _tree_of_category()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A process or a device with tracks below, or the trace itself."""
 
     key: str
@@ -81,8 +81,7 @@ class Group:
     device: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineTrack:
+class TimelineTrack(Struct, frozen=True):
     """One row of the timeline; its place in the list is its number in binary answers.
 
     The fields: ``docs/internals.md``, "Timeline".
@@ -90,11 +89,10 @@ class TimelineTrack:
 
     key: str
     title: str
-    _: KW_ONLY
-    subtitle: str | None = None
-    help: str | None = None
     kind: TrackKind
     group: str
+    subtitle: str | None = None
+    help: str | None = None
     lanes: int = 0
     lane_titles: tuple[str, ...] | None = None
     overlap_from: int | None = None
@@ -107,8 +105,7 @@ class TimelineTrack:
     unit_label: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counter:
+class Counter(Struct, frozen=True, eq=False):
     """A track and the course of its value, times from the origin."""
 
     track: TimelineTrack
@@ -116,8 +113,7 @@ class Counter:
     curve: Curve
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Groups and tracks in display order, and the tracks of slices.
 
     Attributes:
@@ -134,8 +130,7 @@ class Placement:
     number: Int32
 
 
-@dataclass(slots=True)
-class _Placing:
+class _Placing(Struct):
     groups: dict[str, Group] = field(default_factory=dict)
     tracks: list[TimelineTrack] = field(default_factory=list)
     held: dict[str, tuple[int, Tree]] = field(default_factory=dict)

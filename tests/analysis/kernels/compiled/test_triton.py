@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.recorded import side_table
 from tests.helpers.traces import Event, call, kernel, op, trace
@@ -63,9 +62,9 @@ def test_time_and_rates_of_a_kernel() -> None:
 def test_the_source_comes_from_its_launch_else_from_provenance() -> None:
     rows = [{"kernel": "triton_poi_fused_relu_0", "stacks": TRACEBACK, "nodes": "relu"}]
     side = {"kernel_provenance": side_table("kernel_provenance", "file", rows)}
-    row = _table(dataclasses.replace(trace(_launch(0, 1, 5)), side=side))
+    row = _table(replace(trace(_launch(0, 1, 5)), side=side))
     assert (row["source"], row["nodes"]) == ("/home/u/model.py:12", "relu")
     events = _launch(0, 1, 5)
     events[2]["args"]["stack"] = "own.py:3"
-    row = _table(dataclasses.replace(trace(events), side=side))
+    row = _table(replace(trace(events), side=side))
     assert (row["source"], row["nodes"]) == ("own.py:3", "relu")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from tests.helpers.graphs import FUSED, GEMM, LAYER, decode_step, launch
 from tests.helpers.nsys import graph_nodes, write_export
@@ -22,7 +23,7 @@ from torch_tb_profiler.trace.model import Trace
 def with_sidecar(events: Iterable[Event], **tables: list[dict[str, Any]]) -> Trace:
     """A trace with side tables of files beside it."""
     side = {name: side_table(name, "file", rows) for name, rows in tables.items()}
-    return dataclasses.replace(trace(events), side=side)
+    return replace(trace(events), side=side)
 
 
 def attributed(recording: Trace) -> list[tuple[str | None, str | None, str | None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 import torch_tb_profiler
 from tests.helpers.opening import open_file
@@ -65,11 +66,10 @@ def same(left: Any, right: Any, depth: int = 0) -> bool:
         return len(left) == len(right) and all(
             same(a, b, depth + 1) for a, b in zip(left, right, strict=True)
         )
-    if dataclasses.is_dataclass(left):
+    if isinstance(left, Struct):
         return all(
-            same(getattr(left, part.name), getattr(right, part.name), depth + 1)
-            for part in dataclasses.fields(left)
-            if part.compare
+            same(getattr(left, name), getattr(right, name), depth + 1)
+            for name in left.__struct_fields__
         )
     return not isinstance(left, int | float | str | bool) or left == right
 
@@ -89,6 +89,6 @@ def test_shared_values_do_not_depend_on_steps(recordings: list[Trace]) -> None:
         first, last = host_range(trace)
         times = np.linspace(first, last, 8)[1:-1].astype(np.int64)
         other = with_steps_between(trace, edges_between(trace, times))
-        alone = dataclasses.replace(other, derived=DerivedValues())
+        alone = replace(other, derived=DerivedValues())
         wrong += [name for name, handle in shared.items() if not same(handle(trace), handle(alone))]
     assert "\n".join(wrong) == ""

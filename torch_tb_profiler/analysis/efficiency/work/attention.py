@@ -5,7 +5,7 @@ Definitions: ``docs/flops.md#attention``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.efficiency.work.formula_arguments import (
     FormulaArguments,
@@ -26,8 +26,7 @@ from torch_tb_profiler.analysis.efficiency.work.result import (
 from torch_tb_profiler.knowledge.dtypes import size_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
+class _Sizes(Struct, frozen=True):
     """What an attention is of.
 
     Attributes:

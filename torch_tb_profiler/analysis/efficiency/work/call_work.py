@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import (
     gather,
@@ -38,8 +38,7 @@ normalization is part of how that was done, a copy inside a convolution is work 
 _OTHER_RANK, _MODEL_RANK = 4, 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallWork:
+class CallWork(Struct, frozen=True, eq=False):
     """The work of the calls of ``operator_calls``, row by row; NaN is unknown.
 
     Attributes:

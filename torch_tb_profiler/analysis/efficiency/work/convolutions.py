@@ -6,8 +6,9 @@ Definitions: ``docs/flops.md#convolutions``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.efficiency.work.formula_arguments import FormulaArguments, text
 from torch_tb_profiler.analysis.efficiency.work.formula_arguments import (
@@ -24,8 +25,7 @@ from torch_tb_profiler.analysis.efficiency.work.result import (
 Sizes = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConvolutionArguments:
+class ConvolutionArguments(Struct, frozen=True):
     """Where the arguments of a convolution stand; -1 for what it does not have."""
 
     x: int = 0
@@ -47,7 +47,7 @@ class ConvolutionArguments:
         """As a formula gives them."""
         arguments = {key.replace("-", "_"): value for key, value in formula.items()}
         known: dict[str, Any] = {
-            name: arguments[name] for name in cls.__slots__ if name in arguments
+            name: arguments[name] for name in cls.__struct_fields__ if name in arguments
         }
         return cls(**known)
 

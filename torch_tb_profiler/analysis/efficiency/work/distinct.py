@@ -5,10 +5,9 @@ A trace has millions of calls and a few thousand combinations of name, shapes, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
@@ -27,8 +26,7 @@ _MOST = 1 << 62
 """Numbers of combinations stay below this."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DistinctCalls:
+class DistinctCalls(Struct, frozen=True, eq=False):
     """Calls by what they are of; codes are those of ``trace.strings``, -1 for none.
 
     Attributes:

@@ -8,9 +8,9 @@ tokens to attend to, Σq² and Σq·k. Those are all that attention needs
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
@@ -28,8 +28,7 @@ _MARKED = re.compile(r"(?:step|prefill|decode)\[([^\]]*\bsqsk=\d[^\]]*|[^\]]*_sq
 _VALUE = re.compile(r"(?:^|[\s\[])(\w+)=(\d+)(?![\d.])")
 
 
-@dataclass(frozen=True, slots=True)
-class StepSums:
+class StepSums(Struct, frozen=True):
     """Sums over the requests of one step.
 
     Attributes:
@@ -78,8 +77,7 @@ def _sum(values: dict[str, int], key: str) -> int | None:
     return sum(present) if present else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallSums:
+class CallSums(Struct, frozen=True, eq=False):
     """Per call of :func:`call_tree` the sums of the step around it, NaN where none is told."""
 
     queries: Float64

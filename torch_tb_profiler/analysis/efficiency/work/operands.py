@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -36,8 +35,7 @@ capitals; element types of tensors have C++ names there (``double``)."""
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(msgspec.Struct, frozen=True):
     """Shape and element type of an operand; the type is None where none was recorded."""
 
     shape: tuple[int, ...]
@@ -58,8 +56,7 @@ class Tensor:
 Argument: TypeAlias = Tensor | tuple[Tensor, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(msgspec.Struct, frozen=True):
     """The inputs of one call.
 
     Attributes:

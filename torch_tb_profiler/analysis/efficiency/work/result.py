@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from torch_tb_profiler.analysis.efficiency.work.operands import Tensor
@@ -54,8 +55,7 @@ class UnknownWorkError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class PerPair:
+class PerPair(Struct, frozen=True):
     """Attention by the lengths of its sequences, where those stand elsewhere.
 
     Attributes:
@@ -69,8 +69,7 @@ class PerPair:
     key_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """The work of one call.
 
     Attributes:

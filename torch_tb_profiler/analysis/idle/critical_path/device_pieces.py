@@ -5,9 +5,8 @@ Definitions: ``docs/views-critical-path.md#the-graph``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import running_maximum
@@ -19,8 +18,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DevicePieces:
+class DevicePieces(Struct, frozen=True, eq=False):
     """Device work in a step, by chain and time.
 
     Attributes:
@@ -79,8 +77,7 @@ def _chains(group: Int64, begin: Int64, end: Int64) -> Int64:
     return chain
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SyncReturns:
+class SyncReturns(Struct, frozen=True, eq=False):
     """Synchronizing calls that returned after device work had ended.
 
     Attributes:

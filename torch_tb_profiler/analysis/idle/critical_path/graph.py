@@ -5,9 +5,8 @@ Independent of traces. Definitions: ``docs/views-critical-path.md#the-graph``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 
@@ -15,8 +14,7 @@ SOURCE = -1
 """In ``edge_from``: the start of the step."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathGraph:
+class PathGraph(Struct, frozen=True, eq=False):
     """Nodes by chain and time, and edges between chains.
 
     Attributes:
@@ -44,8 +42,7 @@ class PathGraph:
     length_ns: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EdgeCosts:
+class EdgeCosts(Struct, frozen=True, eq=False):
     """What each node waited for last, and the costs of edges.
 
     Attributes:
@@ -59,8 +56,7 @@ class EdgeCosts:
     edge_lag_ns: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathWalk:
+class PathWalk(Struct, frozen=True, eq=False):
     """The path from the start to the end of the step.
 
     Attributes:
@@ -135,8 +131,7 @@ def walk_back(graph: PathGraph, costs: EdgeCosts) -> PathWalk:
     return PathWalk(node, np.where(begins[node], costs.latest_edge[node], -1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EdgeOrder:
+class EdgeOrder(Struct, frozen=True, eq=False):
     """The order in which the edges of a graph are evaluated; the same for all weights.
 
     Attributes:
@@ -175,8 +170,7 @@ def last_target(graph: PathGraph, targets: Int64, node: Int64) -> Int64:
     return np.where(exists, index, -1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FinishTimes:
+class FinishTimes(Struct, frozen=True, eq=False):
     """When nodes end, for several weightings of the same graph.
 
     Attributes:

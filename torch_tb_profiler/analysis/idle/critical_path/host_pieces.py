@@ -6,9 +6,9 @@ Definitions: ``docs/views-critical-path.md#the-graph``.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import running_maximum
@@ -37,8 +37,7 @@ _PART_OF_CATEGORY = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostPieces:
+class HostPieces(Struct, frozen=True, eq=False):
     """Pieces of host threads in a step, by thread and time.
 
     Attributes:
@@ -68,8 +67,7 @@ class HostPieces:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ThreadIntervals:
+class ThreadIntervals(Struct, frozen=True, eq=False):
     """Intervals on threads, in any order.
 
     Attributes:
@@ -90,8 +88,7 @@ def _loading(trace: Trace) -> ThreadIntervals:
     return ThreadIntervals(trace.slices["track"].to_numpy()[rows].astype(np.int64), start, end)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Candidates:
+class _Candidates(Struct, frozen=True, eq=False):
     """Slices of host threads, by thread and start.
 
     Attributes:
@@ -133,8 +130,7 @@ def _candidates(trace: Trace) -> _Candidates:
     return _Candidates(ids, start, end, reach, (0, *edges.tolist(), len(ids)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostSlices:
+class HostSlices(Struct, frozen=True, eq=False):
     """Slices of the threads that ran operators or calls in a step, by thread and start.
 
     Attributes:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.idle.critical_path.graph import (
     EdgeCosts,
@@ -33,8 +33,7 @@ MAX_CACHED_STEPS = 8
 """Steps whose paths are cached with a trace."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathPieces:
+class PathPieces(Struct, frozen=True, eq=False):
     """The pieces of a path, in order of time; they are disjoint and cover the step.
 
     Attributes:
@@ -51,8 +50,7 @@ class PathPieces:
     is_between: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CriticalPath:
+class CriticalPath(Struct, frozen=True, eq=False):
     """The critical path of one step.
 
     Attributes:

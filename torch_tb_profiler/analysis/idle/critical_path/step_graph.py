@@ -5,9 +5,8 @@ Definitions: ``docs/views-critical-path.md#the-graph``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.critical_path.device_pieces import (
@@ -39,8 +38,7 @@ STREAM_WAIT_NS = 20_000
 stream, where work of one ended in the meantime."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepGraph:
+class StepGraph(Struct, frozen=True, eq=False):
     """The graph of a step, with the slices and categories of its nodes.
 
     Attributes:
@@ -58,8 +56,7 @@ class StepGraph:
     start_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class StepBounds:
+class StepBounds(Struct, frozen=True):
     """A step.
 
     Attributes:

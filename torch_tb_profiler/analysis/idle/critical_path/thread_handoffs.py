@@ -5,9 +5,8 @@ Definitions: ``docs/views-critical-path.md#the-graph``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.critical_path.host_pieces import (
@@ -20,8 +19,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ThreadHandoffs:
+class ThreadHandoffs(Struct, frozen=True, eq=False):
     """Waits of threads for others.
 
     Attributes:

@@ -5,10 +5,10 @@ Definitions: ``docs/views-critical-path.md#what-if``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.idle.critical_path.graph import longest_paths, slack_at_end
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
@@ -18,8 +18,7 @@ ChangeKind = Literal["halve", "remove", "overlap"]
 CHANGES: tuple[ChangeKind, ...] = ("halve", "remove", "overlap")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WhatIf:
+class WhatIf(Struct, frozen=True, eq=False):
     """A hypothetical change.
 
     Attributes:

@@ -6,10 +6,10 @@ Definitions: ``docs/views-compiled.md#compilations``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
@@ -38,8 +38,7 @@ _CODEGEN = "fx_codegen_and_compile (dynamo_timed)"
 _BACKWARD = ("entire_backward_compile", "backward._backward_impl (dynamo_timed)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compilations:
+class Compilations(Struct, frozen=True, eq=False):
     """Outermost compilations, in order of start.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/views-compiled.md#compilations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.kernels.compiled.compilations import compilations
 from torch_tb_profiler.analysis.steps.masks import slice_steps
@@ -16,8 +15,7 @@ from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Recompilations:
+class Recompilations(Struct, frozen=True, eq=False):
     """Per row of ``trace.steps``.
 
     Attributes:

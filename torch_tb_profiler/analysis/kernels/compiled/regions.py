@@ -6,11 +6,11 @@ Definitions: ``docs/views-compiled.md#regions``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
@@ -51,8 +51,7 @@ def region_id(name: str) -> str | None:
     return match["id"] if match else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CompiledCalls:
+class CompiledCalls(Struct, frozen=True, eq=False):
     """Calls of compiled code, in order of slice id.
 
     Attributes:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.operators.call_stacks import SEPARATOR, parse_stack
@@ -85,8 +85,7 @@ def parse_source_frames(texts: Iterable[str]) -> str | None:
     return SEPARATOR.join(list(frames)[:MAX_FRAMES]) or None
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """The source of a generated kernel, from sidecar files.
 
     Attributes:

@@ -6,11 +6,11 @@ Definitions: ``docs/views-compiled.md#attribution``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.compiled.triton import (
@@ -45,8 +45,7 @@ MAX_RANGES = 3
 """At most so many ranges around the creation of a node are named, the innermost."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribution:
+class Attribution(Struct, frozen=True, eq=False):
     """Attribution of the work of graphs; arrays are aligned with ``GraphLaunches.row``.
 
     Attributes:

@@ -6,13 +6,13 @@ Definitions: ``docs/views-compiled.md#capture-traces``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nsmallest
 from itertools import groupby
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
@@ -38,8 +38,7 @@ MAX_DEPTH = 64
 _KINDS = {Category.MEMCPY: "copy", Category.MEMSET: "set"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CapturedWork:
+class CapturedWork(Struct, frozen=True, eq=False):
     """The captured launches of the work of graphs.
 
     Attributes:
@@ -57,8 +56,7 @@ class CapturedWork:
     has_module: Bools
 
 
-@dataclass(frozen=True, slots=True)
-class _Capture:
+class _Capture(Struct, frozen=True):
     """One captured graph: its rows in the frame, its file and index there, and the kernel and
     shapes of each row."""
 
@@ -239,8 +237,7 @@ def _same_shapes(candidates: Sequence[tuple[_Capture, Int64]]) -> bool:
     return len({capture.shapes for capture, _ in candidates}) == 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ServingWindows:
+class ServingWindows(Struct, frozen=True, eq=False):
     """The server steps of launches of graphs.
 
     Attributes:

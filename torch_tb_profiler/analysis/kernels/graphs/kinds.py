@@ -5,9 +5,8 @@ Definitions: ``docs/views-compiled.md#kinds``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
@@ -30,8 +29,7 @@ _GROUP_OF = {
 _COPIES = {Category.MEMCPY: "memcpy", Category.MEMSET: "memset"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkKinds:
+class WorkKinds(Struct, frozen=True, eq=False):
     """Kinds of the work of graphs, aligned with ``GraphLaunches.row``.
 
     Attributes:

@@ -6,9 +6,9 @@ Definitions: ``docs/views-compiled.md#graph-launches``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
@@ -29,8 +29,7 @@ NODE_BITS = 32
 """CUDA's tools number nodes as (graph << 32) | node; older recorders write this as the node."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphLaunches:
+class GraphLaunches(Struct, frozen=True, eq=False):
     """Launches in order of the start of their first device work, and that work.
 
     Attributes:

@@ -5,10 +5,9 @@ Definitions: ``docs/views-compiled.md#graphs-and-nodes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import order_by_id
 from torch_tb_profiler.analysis.kernels.graphs.attribution import attribution
@@ -22,8 +21,7 @@ from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Groups:
+class _Groups(Struct, frozen=True, eq=False):
     """The rows of ``GraphLaunches.row`` sorted by group.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/views-compiled.md#graphs-and-nodes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.kernels.graphs.launches import GraphLaunches, graph_launches
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -16,8 +15,7 @@ from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphNodes:
+class GraphNodes(Struct, frozen=True, eq=False):
     """The graphs of a recording and their nodes.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/views-compiled.md#graph-launches``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.grouped_intervals import (
     running_maximum,
@@ -21,8 +20,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphTimes:
+class GraphTimes(Struct, frozen=True, eq=False):
     """Times in ns.
 
     Attributes:

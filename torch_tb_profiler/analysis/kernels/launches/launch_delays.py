@@ -5,10 +5,10 @@ Definitions: ``docs/views-idle.md#launches``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
@@ -27,8 +27,7 @@ class WorkClass(IntEnum):
     SET = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Launches:
+class Launches(Struct, frozen=True, eq=False):
     """Device work whose launch is known, in order of ``trace.device_work``; of the work of one call
     (a graph) only the first to start.
 

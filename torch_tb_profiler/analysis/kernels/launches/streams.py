@@ -5,9 +5,8 @@ Definitions: ``docs/views-idle.md#streams``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, WeightProfile, intersect, union
@@ -20,8 +19,7 @@ SHORT_NS = 30
 other."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stream:
+class Stream(Struct, frozen=True, eq=False):
     """A stream of a device.
 
     Attributes:

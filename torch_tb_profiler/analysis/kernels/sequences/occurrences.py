@@ -6,9 +6,9 @@ Definitions: ``docs/views-sequences.md#sequences``.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
@@ -35,8 +35,7 @@ MAX_KERNELS = 50_000
 """At most so many kernels of distinct runs are searched, the most frequent runs first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SequenceOccurrences:
+class SequenceOccurrences(Struct, frozen=True, eq=False):
     """Sequences, and each occurrence of one.
 
     Attributes:

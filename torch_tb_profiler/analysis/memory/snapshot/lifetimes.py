@@ -5,10 +5,9 @@ Definitions: ``docs/views-snapshot.md#how-it-is-counted``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -24,8 +23,7 @@ BEFORE = -1
 NO_STACK = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lifetimes:
+class Lifetimes(Struct, frozen=True, eq=False):
     """Every block that was ever allocated, one row per allocation.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import OOM, lifetimes, side_frame
 from torch_tb_profiler.trace.columns import Int64
@@ -15,8 +14,7 @@ HOST = -1
 """The device number of pinned memory of the host."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceMoments:
+class DeviceMoments(Struct, frozen=True):
     """Events of one device, as rows of ``snapshot_events``.
 
     Attributes:

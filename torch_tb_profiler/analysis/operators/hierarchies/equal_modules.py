@@ -5,9 +5,8 @@ Definitions: ``docs/views-groups.md#equal-siblings``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules
 from torch_tb_profiler.analysis.operators.hierarchies.times import NodeMeasure, node_times
@@ -22,8 +21,7 @@ from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EqualModules:
+class EqualModules(Struct, frozen=True, eq=False):
     """Modules that are equal, by their class and all that is below them, and have one parent.
 
     Attributes:

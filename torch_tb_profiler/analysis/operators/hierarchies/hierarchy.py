@@ -8,10 +8,10 @@ another one for the backward work of it, with the ranges of its autograd nodes. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, levels
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -23,8 +23,7 @@ MAX_PATH_CHARS = 1000
 """Of longer paths the beginning is left out: ``…`` and the number of a node stand for it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Nodes:
+class Nodes(Struct, frozen=True, eq=False):
     """The merged tree: parents stand before their children, siblings in order of first call.
 
     Attributes:
@@ -43,8 +42,7 @@ class Nodes:
         return len(self.name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hierarchy:
+class Hierarchy(Struct, frozen=True, eq=False):
     """A tree of nodes, the calls of each, and what ran in them.
 
     Attributes:
@@ -81,8 +79,7 @@ class Hierarchy:
         return self.first_outside == 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Climbed:
+class Climbed(Struct, frozen=True, eq=False):
     """Elements at every node of the tree they are in.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/views-groups.md#operators``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_descendants
@@ -22,8 +21,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperatorCounts:
+class OperatorCounts(Struct, frozen=True, eq=False):
     """Per node, what is below it or in itself.
 
     Attributes:
@@ -38,8 +36,7 @@ class OperatorCounts:
     using: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Traits:
+class _Traits(Struct, frozen=True, eq=False):
     """Per call of :func:`call_tree`."""
 
     is_leaf: Bools

@@ -7,9 +7,8 @@ most time have a node each, all others share one.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree

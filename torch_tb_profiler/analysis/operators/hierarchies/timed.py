@@ -5,10 +5,10 @@ Cutting the recording into other iterations leaves these as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_by_group
@@ -26,8 +26,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeStretches:
+class NodeStretches(Struct, frozen=True, eq=False):
     """Disjoint stretches of host time of nodes, by process, node and time.
 
     Attributes:
@@ -43,8 +42,7 @@ class NodeStretches:
     end_ns: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedWork:
+class PlacedWork(Struct, frozen=True, eq=False):
     """Device work at every node it is of; once in order of node and start, once of calls.
 
     Attributes:
@@ -62,8 +60,7 @@ class PlacedWork:
     node_by_call: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TimedHierarchy:
+class TimedHierarchy(Struct, frozen=True, eq=False):
     """A hierarchy, work outside it included.
 
     Attributes:

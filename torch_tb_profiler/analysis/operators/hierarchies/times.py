@@ -5,9 +5,8 @@ Definitions: ``docs/views-groups.md#times``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
@@ -31,8 +30,7 @@ from torch_tb_profiler.trace.model import Trace
 MEASURES = ("cpu", "gpu", "cpu_overhead", "gpu_idle")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeMeasure:
+class NodeMeasure(Struct, frozen=True, eq=False):
     """One measure of nodes by iteration; a node that is not there in an iteration has none.
 
     Attributes:
@@ -46,8 +44,7 @@ class NodeMeasure:
     ns: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeTimes:
+class NodeTimes(Struct, frozen=True, eq=False):
     """The times of all nodes.
 
     Attributes:
@@ -98,8 +95,7 @@ def node_times(trace: Trace, timed: TimedHierarchy, selection: Selection) -> Nod
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Boundaries:
+class _Boundaries(Struct, frozen=True, eq=False):
     """The stretches of the host's time that are iterations, of each process disjoint."""
 
     process: Int64

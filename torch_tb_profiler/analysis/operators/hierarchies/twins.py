@@ -7,9 +7,9 @@ The layers of a model are such: ``DecoderLayer_0`` … ``DecoderLayer_23``. Defi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Nodes
 from torch_tb_profiler.trace.columns import Float64, Int64
@@ -19,8 +19,7 @@ LEAST_COMPARED = 3
 """Of two that differ nobody can say which one is the odd one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Folded:
+class Folded(Struct, frozen=True, eq=False):
     """The tree with equal siblings as one node.
 
     Attributes:
@@ -43,8 +42,7 @@ class Folded:
         return len(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlier:
+class Outlier(Struct, frozen=True):
     """The member of a group of equals that is furthest from the others.
 
     Attributes:

@@ -5,7 +5,7 @@ Definitions: ``docs/views-modules.md#how-it-is-counted``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.operators.modules.times import occurrences_of_work
@@ -15,8 +15,7 @@ from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleCoverage:
+class ModuleCoverage(Struct, frozen=True):
     """Device time of a selection in ns, kernels, copies and sets added up.
 
     Attributes:

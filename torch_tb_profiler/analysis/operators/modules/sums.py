@@ -5,10 +5,9 @@ Definitions: ``docs/views-modules.md#how-it-is-counted``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, with_ancestors
 from torch_tb_profiler.analysis.operators.modules.hierarchy import (
@@ -68,8 +67,7 @@ MODULE_SCHEMA = {
 """Columns of :attr:`ModuleSums.frame`; ``parent`` is a path, null for roots."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModuleSums:
+class ModuleSums(Struct, frozen=True, eq=False):
     """Every module with a selected call, and the modules above those; parents stand first.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import (
     gather,
@@ -30,8 +29,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModuleTimes:
+class ModuleTimes(Struct, frozen=True, eq=False):
     """Costs by occurrence of a :class:`ModuleTree`; all int64, times in ns.
 
     Attributes:

@@ -5,12 +5,12 @@ Definitions: ``docs/metrics.md#summaries``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
@@ -42,8 +42,7 @@ _LEFT_OUT = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventTypes:
+class EventTypes(Struct, frozen=True, eq=False):
     """The types of the events of a recording.
 
     Attributes:

@@ -5,10 +5,9 @@ Definitions: ``docs/metrics.md#summaries``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.summaries.calls import FIGURES, SIDES
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
@@ -33,8 +32,7 @@ _SCHEMA = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One row: the times of its calls on host and device, and device work of none of them."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.steps.data_loading.summary import IN_WORKER, Loading
 from torch_tb_profiler.knowledge.data_loading import data_loading
@@ -12,8 +13,7 @@ MODEL, IN_PROCESS, WORKERS = "model", "in_process", "workers"
 START, HANDOVER, PIN = "start", "handover", "pin"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """What holds up the steps that a data loader feeds.
 
     Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.recording.samples import samples
 from torch_tb_profiler.analysis.selection import Selection
@@ -27,8 +27,7 @@ IN_WORKER = ("fetch", "transform", "collate")
 """Those that one worker does, one after the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageSummary:
+class StageSummary(Struct, frozen=True):
     """The times of one stage, in µs.
 
     Attributes:
@@ -43,8 +42,7 @@ class StageSummary:
     max_us: float
 
 
-@dataclass(frozen=True, slots=True)
-class Loading:
+class Loading(Struct, frozen=True):
     """A data loader in a phase.
 
     Attributes:

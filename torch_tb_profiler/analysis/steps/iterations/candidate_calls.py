@@ -6,9 +6,9 @@ Definitions: ``docs/metrics.md#key-nodes``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.knowledge.iterations import iterations_file, matches_wildcard
@@ -37,8 +37,7 @@ _NUMBERS = re.compile(r"[0-9]+")
 _LONGEST_PATTERN = 200
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CandidateCalls:
+class CandidateCalls(Struct, frozen=True, eq=False):
     """The calls of the candidates that are not inside another call of the same candidate.
 
     Attributes:
@@ -60,8 +59,7 @@ class CandidateCalls:
     end_ns: Int64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallIntervals:
+class CallIntervals(Struct, frozen=True, eq=False):
     """Per candidate the times between one end and the next in the same process.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#iterations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
@@ -27,8 +26,7 @@ NO_ITERATION = "No iteration lies in the selection."
 _ON_HOST = (*NODE_CATEGORIES, Category.RUNTIME)
 
 
-@dataclass(frozen=True, slots=True)
-class IterationFigures:
+class IterationFigures(Struct, frozen=True):
     """What a selection of iterations comes to; None where it holds none.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#iterations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.knowledge.iterations import matches_wildcard
@@ -20,8 +19,7 @@ KEY_NODE_CATEGORIES = (NODE_CATEGORIES, PYTHON_CATEGORIES)
 and modules."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Instances:
+class Instances(Struct, frozen=True, eq=False):
     """The calls of a key node, in order of slice id.
 
     Attributes:

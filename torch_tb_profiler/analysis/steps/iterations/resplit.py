@@ -5,10 +5,10 @@ Definitions: ``docs/metrics.md#iterations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.trace.categories import (
@@ -27,8 +27,7 @@ _OF_STEPS = ("no_steps", "step_duplicate", "step_left_out", "several_processes")
 _NEVER_IN_STEPS = (*DEVICE_CATEGORIES, Category.SPAN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Edges:
+class Edges(Struct, frozen=True, eq=False):
     """Iterations of the host, in order: each begins where the one before ends.
 
     Attributes:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.analysis.steps.iterations.key_node import (
@@ -45,8 +45,7 @@ class UnknownKeyNodeError(SelectionError):
         self.known = known
 
 
-@dataclass(frozen=True, slots=True)
-class IterationSplit:
+class IterationSplit(Struct, frozen=True):
     """How a trace was split into iterations.
 
     Attributes:
@@ -60,16 +59,14 @@ class IterationSplit:
     reason: str | None = None
 
 
-@dataclass(slots=True, eq=False)
-class _Splits:
+class _Splits(Struct, eq=False):
     """The cached splits of one trace, the most recently used last."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     by_text: dict[str, _CachedSplit] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _CachedSplit:
+class _CachedSplit(Struct, frozen=True, eq=False):
     """A split with what it holds of its own, so that it counts in the memory of the trace."""
 
     trace: Trace

@@ -5,8 +5,9 @@ Definitions: ``docs/metrics.md#iterations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import SelectionError
 
@@ -19,8 +20,7 @@ _SHOWN = 40
 """How much of a text from outside an error repeats."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitBy:
+class SplitBy(Struct, frozen=True):
     """What cuts.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#steady-range``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
@@ -20,8 +19,7 @@ EVERY_LENGTH = 200
 lengths."""
 
 
-@dataclass(frozen=True, slots=True)
-class Steadiness:
+class Steadiness(Struct, frozen=True):
     """How much the selected iterations vary, and a range of them that varies clearly less.
 
     Attributes:

@@ -5,9 +5,8 @@ Definitions: ``docs/metrics.md#iterations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
@@ -16,8 +15,7 @@ from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Iterations:
+class Iterations(Struct, frozen=True, eq=False):
     """The iterations of a trace.
 
     Attributes:

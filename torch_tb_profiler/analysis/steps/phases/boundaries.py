@@ -5,9 +5,8 @@ Definitions: ``docs/views-phases.md#borders``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union, union_all
@@ -31,8 +30,7 @@ class UnknownBoundaryError(LookupError):
     """A border that names nothing of the recording; the message is for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Boundaries:
+class Boundaries(Struct, frozen=True):
     """Names of host slices (operators, ranges) with which passes begin and end; None: as found.
 
     Attributes:

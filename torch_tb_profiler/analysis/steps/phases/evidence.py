@@ -5,11 +5,11 @@ Definitions: ``docs/views-phases.md#how-phases-are-found``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
@@ -71,8 +71,7 @@ _RANGES = (Category.ANNOTATION, Category.OPERATOR, Category.PYTHON_OPERATOR)
 _WEAK = (PhaseSource.FALLBACK, PhaseSource.WINDOWS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Marks:
+class Marks(Struct, frozen=True, eq=False):
     """Slices of host threads that are of one phase as a whole, unless something inside tells
     otherwise. Aligned, in order of slice id.
 
@@ -94,8 +93,7 @@ class Marks:
         return {source: int(counts[source]) for source in PhaseSource if counts[source]}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Candidates:
+class _Candidates(Struct, frozen=True, eq=False):
     """Slices and what tells of them; aligned."""
 
     slice: Int64

@@ -5,10 +5,10 @@ Definitions: ``docs/views-phases.md#step-trace``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, total_within
 from torch_tb_profiler.analysis.communication.records import records
@@ -25,8 +25,7 @@ from torch_tb_profiler.trace.model import Trace
 Side = Literal["device", "host"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepTrace:
+class StepTrace(Struct, frozen=True, eq=False):
     """Parts of steps in ns, a row per window; interval, forward, backward and tail add up to the
     step.
 

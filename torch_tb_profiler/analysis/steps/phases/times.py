@@ -5,9 +5,9 @@ Definitions: ``docs/views-phases.md#phases``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
@@ -30,8 +30,7 @@ from torch_tb_profiler.trace.columns import Int8, Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostSteps:
+class HostSteps(Struct, frozen=True, eq=False):
     """Selected steps as the host saw them, cut at the edges of the time range. Aligned.
 
     Attributes:
@@ -72,8 +71,7 @@ def host_steps(trace: Trace, selection: Selection) -> HostSteps:
     return HostSteps(rows, names, indices(steps["process"])[rows], start[rows], end[rows])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PhaseCalls:
+class PhaseCalls(Struct, frozen=True, eq=False):
     """Stretches of phases inside selected steps: aligned, by step and time, disjoint in a step.
 
     Attributes:
@@ -123,8 +121,7 @@ def phase_calls(trace: Trace, selection: Selection, steps: HostSteps) -> PhaseCa
     return PhaseCalls(step[order], phase[order], start[order], end[order])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PhaseWork:
+class PhaseWork(Struct, frozen=True, eq=False):
     """Device work launched in selected steps. Aligned.
 
     Attributes:
@@ -192,8 +189,7 @@ def _searched_call(calls: PhaseCalls, step: Int64, phase: Int8, time_ns: Int64) 
     return called
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DevicePhases:
+class DevicePhases(Struct, frozen=True, eq=False):
     """Device work by phase, in ns; rows as :class:`Phase`, and one more for all work.
 
     Attributes:
