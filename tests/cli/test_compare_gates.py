@@ -123,7 +123,7 @@ def test_a_report_starts_with_the_step_then_warnings_then_details(
     parts = [
         "Change of the average step",
         "+100",
-        "Confidence",
+        "Significance",
         "The devices are of different models: Tesla V100 against A100",
         "Largest change",
         "Environment",

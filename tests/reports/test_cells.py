@@ -61,8 +61,8 @@ def test_a_confidence_is_never_certain() -> None:
         "0.0",
         "–",
     ]
-    fact = Fact("confidence_total_pct", "Confidence", sure, "pct", None, "Help.")
-    assert fact_text(fact) == ">99.9 %"
+    fact = Fact("confidence_total_pct", "Significance", sure, "pct", None, "Help.")
+    assert fact_text(fact) == "significant (p < 0.001)"
 
 
 def test_a_start_to_be_added_to_times_is_whole() -> None:

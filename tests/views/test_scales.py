@@ -20,6 +20,7 @@ from torch_tb_profiler.views.scales import (
     is_confidence,
     is_moment,
     multiple_for,
+    significance_text,
 )
 from torch_tb_profiler.views.schema import Unit
 
@@ -83,6 +84,21 @@ def test_a_duration_in_its_unit(duration_us: float, text: str) -> None:
 )
 def test_no_confidence_reads_as_certain(pct: float, text: str) -> None:
     assert confidence_text(pct) == text
+
+
+@pytest.mark.parametrize(
+    ("pct", "text"),
+    [
+        (7.61, "not significant (p = 0.92)"),
+        (94.96, "not significant (p = 0.050)"),
+        (95.0, "significant (p = 0.050)"),
+        (99.5, "significant (p = 0.005)"),
+        (99.96, "significant (p < 0.001)"),
+        (100.0, "significant (p < 0.001)"),
+    ],
+)
+def test_significance_is_in_words(pct: float, text: str) -> None:
+    assert significance_text(pct) == text
 
 
 @pytest.mark.parametrize(

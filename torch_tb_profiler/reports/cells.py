@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import cast
 
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.views.name_columns import NameMode, shown_names
 from torch_tb_profiler.views.scales import (
@@ -19,6 +20,7 @@ from torch_tb_profiler.views.scales import (
     is_confidence,
     is_moment,
     multiple_for,
+    significance_text,
 )
 from torch_tb_profiler.views.schema import Column, Fact, Scalar, Table, Unit
 from torch_tb_profiler.views.spec import ViewSpec
@@ -43,8 +45,7 @@ TIME_SCALES = {"s": ("s", 1e6, 6), "ms": ("ms", 1e3, 3), "us": ("µs", 1, 2), "n
 """Unit that is asked for → label, µs in it, decimals."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """How the numbers of one column are written.
 
     Attributes:
@@ -77,8 +78,7 @@ class Scale:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class DisplayColumn:
+class DisplayColumn(Struct, frozen=True):
     """One column ready to be laid out.
 
     Attributes:
@@ -228,7 +228,7 @@ def fact_text(fact: Fact) -> str:
         return Scale("", 1, 0).text(value)
     scale = scale_for(fact.unit, abs(float(value)), isinstance(value, int))
     if is_confidence(fact.key):
-        scale = replace(scale, decimals=CONFIDENCE_DECIMALS)
+        return significance_text(float(value))
     if is_moment(fact.key) and fact.unit == "us":
         scale = Scale("µs", 1, 3)  # alone, it is there to be added to others: to the ns
     sign = "+" if fact.key.startswith("delta_") and value > 0 else ""

@@ -116,6 +116,17 @@ def confidence_text(pct: float) -> str:
     return f"{f'>{least}' if float(shown) >= 100 else shown} %"
 
 
+SIGNIFICANT_PCT = 95.0
+"""From this confidence on a difference is called significant: the usual level of 5 %."""
+
+
+def significance_text(confidence_pct: float) -> str:
+    """What a confidence says of a difference: ``"not significant (p = 0.92)"``."""
+    p = 1 - confidence_pct / 100
+    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+    return f"{'' if confidence_pct >= SIGNIFICANT_PCT else 'not '}significant ({shown})"
+
+
 def distinguishing_decimals(values: pl.Series, unit: Unit | None, divisor: float) -> int:
     """The decimals with which different ``values``, written in multiples of ``divisor``, differ:
     no more than a whole ns needs, 0 where no two values differ."""

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { digitsOfSmall, distinguishingDigits, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
+import { digitsOfSmall, distinguishingDigits, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, significanceText, THIN_SPACE } from "./format";
 
 const thin = (text: string) => text.replaceAll("_", THIN_SPACE);
 
@@ -88,6 +88,13 @@ describe("exactValue", () => {
     expect(exactValue(1e-7, "us")).toBe("1e-7 µs");
     expect(exactValue(9007199254740991, null)).toBe(thin("9_007_199_254_740_991"));
   });
+});
+
+it("says in words whether a difference is significant", () => {
+  expect(significanceText(7.61)).toBe("not significant (p = 0.92)");
+  expect(significanceText(94.96)).toBe("not significant (p = 0.050)");
+  expect(significanceText(95)).toBe("significant (p = 0.050)");
+  expect(significanceText(100)).toBe("significant (p < 0.001)");
 });
 
 it("shows seconds", () => {

@@ -126,3 +126,13 @@ export function formatSeconds(seconds: number): string {
   if (whole < 60) return `${whole} s`;
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
+
+/** From this confidence on a difference is called significant: the usual level of 5 %. */
+const SIGNIFICANT_PCT = 95;
+
+/** What a confidence says of a difference, in percent: "not significant (p = 0.92)". */
+export function significanceText(confidencePct: number): string {
+  const p = 1 - confidencePct / 100;
+  const shown = p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(p < 0.1 ? 3 : 2)}`;
+  return `${confidencePct >= SIGNIFICANT_PCT ? "" : "not "}significant (${shown})`;
+}

@@ -1,6 +1,6 @@
 /** Single numbers with titles and helps. */
 import type { Fact, Note } from "../api/types";
-import { exactValue, formatValue } from "../lib/format";
+import { exactValue, formatValue, significanceText } from "../lib/format";
 import { NoteMark, notesByKey } from "../ui/noteMarks";
 import { shownFacts, type ShownFact } from "./shownFacts";
 
@@ -64,6 +64,7 @@ function scopedTitle({ title, scope }: Fact): string {
 /** The text of a fact; a change has a sign. */
 function factValue({ key, value, unit }: Fact, between: ShownFact["bounds"]): string {
   if (between !== null) return between.text;
+  if (key.startsWith("confidence_") && typeof value === "number") return significanceText(value);
   const sign = key.startsWith("delta_") && typeof value === "number" && value > 0 ? "+" : "";
   return sign + formatValue(value, unit);
 }

@@ -77,11 +77,12 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
         ),
         Fact(
             "confidence_total_pct",
-            "Confidence",
+            "Significance",
             sure,
             "pct",
             None,
-            "Confidence that the average steps differ: 100 × (1 − p) of Welch's t-test over steps.",
+            "Whether the average steps differ by more than steps vary: Welch's t-test over "
+            "steps; significant if p ≤ 0.05.",
             None if sure is not None else unsure,
         ),
     )
