@@ -13,7 +13,7 @@ import operator
 import os
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import msgspec
 import polars as pl
@@ -387,18 +387,13 @@ def _ns(name: str, time_us: Time | None) -> int | None:
     if time_us is None:
         return None
     try:
-        exact = _decimal(time_us)
+        if isinstance(time_us, str | Decimal):
+            exact = Decimal(time_us)
+        else:  # also the numbers of numpy
+            whole = operator.index(time_us) if isinstance(time_us, SupportsIndex) else None
+            exact = Decimal(float(time_us) if whole is None else whole)
     except (InvalidOperation, TypeError, ValueError):
         exact = Decimal("NaN")
     if not exact.is_finite() or abs(exact) > MAX_TIME_US:
         raise RequestError("bad_parameter", f"{name}: {time_us!r:.60} is no time in microseconds.")
     return round(exact * NS_PER_US)
-
-
-def _decimal(number: Time) -> Decimal:
-    """The exact value, also of numbers of numpy."""
-    if isinstance(number, str | Decimal):
-        return Decimal(number)
-    if hasattr(number, "__index__"):
-        return Decimal(operator.index(number))
-    return Decimal(float(number))

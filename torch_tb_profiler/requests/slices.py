@@ -22,7 +22,7 @@ class SliceAnswer(Answer, kw_only=True):
 
 class SliceArgumentsAnswer(Answer, kw_only=True):
     """``/slice/<id>/arguments``: its arguments as the file has them; ``problem`` says why they
-    cannot be told. ``count`` counts those beyond the listed ones, too."""
+    are unknown. ``count`` counts those beyond the listed ones, too."""
 
     trace: TraceRef
     slice: int

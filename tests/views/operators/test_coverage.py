@@ -64,6 +64,6 @@ def test_work_outside_operators_is_that_of_the_reference(samples: Path, recordin
     expected: dict[str, float] = {}
     for piece in read.device:
         if piece["owner"] is None or not piece["owner"].in_tables:
-            name = launches.get(piece["args"].get("correlation"), "(launch not known)")
+            name = launches.get(piece["args"].get("correlation"), "(launch not recorded)")
             expected[name] = expected.get(name, 0) + reference.ns(piece["dur"]) / 1000
     assert result == pytest.approx(expected)

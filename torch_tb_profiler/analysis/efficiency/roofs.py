@@ -22,7 +22,7 @@ FLOP_PER_NS = 1e3
 
 
 class RoofTimes(Struct, frozen=True, eq=False):
-    """Per call of :func:`holding_calls`, in ns; NaN where it cannot be told.
+    """Per call of :func:`holding_calls`, in ns; NaN where it is unknown.
 
     Attributes:
         compute_ns: Its FLOPs at the peak of its type.

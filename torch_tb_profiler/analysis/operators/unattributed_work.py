@@ -23,7 +23,7 @@ UNASSOCIATED = "unassociated_"
 """Before the name of a kernel or a device call: the operator, type or range that it counts as
 where none is around it."""
 
-UNKNOWN_LAUNCH = "(launch not known)"
+UNKNOWN_LAUNCH = "(launch not recorded)"
 """The name of the row of device work without a launch in the file."""
 
 _LAUNCHES = {

@@ -74,8 +74,7 @@ class Compared(Struct, frozen=True):
 
     Attributes:
         aspect: Which.
-        baseline: What the baseline says.
-        candidate: What the candidate says.
+        baseline, candidate: What each says.
         same: Whether they say the same; None where it is not known.
         reason: Why ``same`` is None.
         severity: ``warning`` where times cannot be compared for it, ``info`` where it is told.
@@ -90,7 +89,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def forbids(self) -> bool:
-        """Whether times cannot be compared for it."""
+        """Whether it makes times incomparable."""
         return self.severity == "warning"
 
 
@@ -215,7 +214,6 @@ def _reasons(baseline: Setting, candidate: Setting) -> str:
 
 
 def _ended(reason: str | None) -> str:
-    """A reason as the end of a sentence."""
     return f"{(reason or recorded.NOT_RECORDED).rstrip('.')}."
 
 

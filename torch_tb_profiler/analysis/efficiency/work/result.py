@@ -48,7 +48,7 @@ REASON_TEXTS = {
 
 
 class UnknownWorkError(Exception):
-    """The work of a call cannot be told; carries why."""
+    """The work of a call is unknown; carries why."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.name)

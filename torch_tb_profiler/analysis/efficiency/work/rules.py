@@ -67,7 +67,7 @@ def work_of(formula: Formula, call: Operands) -> Work:
     """The work of one call.
 
     Raises:
-        UnknownWorkError: it cannot be told.
+        UnknownWorkError: there are not enough data.
     """
     try:
         work = RULES[formula.rule](call, formula.arguments)
@@ -92,7 +92,7 @@ def work_of_texts(
     kernel: str | None = None,
     gradients: frozenset[tuple[int, ...]] | None = None,
 ) -> Work:
-    """The work of one call by what its trace says of it; figures that cannot be told are None and
+    """The work of one call by what its trace says of it; unknown figures are None and
     have their reason.
 
     Args:
