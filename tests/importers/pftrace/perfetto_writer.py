@@ -1,7 +1,7 @@
 """Random Perfetto traces, by Perfetto's own protobuf classes, with the slices that they hold.
 
-Several sequences with interned names, defaults and resets; each writes several tracks, of which
-many have the same name, so that slices of a row overlap.
+Several sequences with interned names, defaults, resets and clocks of their own; each writes several
+tracks, of which many have the same name, so that slices of a row overlap.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ ROWS = ("stream 7", "stream 8", "thread")
 NAMES = tuple(f"kernel_{number}" for number in range(6))
 CATEGORIES = ("kernel", "cpu_op")
 PROCESS = 1
+
+REALTIME, MONOTONIC, BOOT_TIME, INCREMENTAL, ABSOLUTE = 1, 3, 6, 64, 65
+OWN_CLOCKS = (INCREMENTAL, ABSOLUTE)
+UNIT_NS = 1000
+"""Unit of a sequence's own clocks: all times are multiples of it."""
+
+OFFSETS_NS = {REALTIME: 1_790_857_026 * 10**9, MONOTONIC: 4 * 10**9, BOOT_TIME: 5 * 10**12}
+"""Clock → its time at time 0."""
 
 
 class Event(NamedTuple):
@@ -40,6 +48,7 @@ class RandomTrace(NamedTuple):
 def random_trace(seed: int) -> RandomTrace:
     """A trace that depends on nothing but the seed."""
     random = Random(seed)
+    primary = random.choice((0, MONOTONIC, BOOT_TIME))
     descriptors = [_process()]
     slices: list[Slice] = []
     sequences: list[list[protos.TracePacket]] = []
@@ -52,9 +61,21 @@ def random_trace(seed: int) -> RandomTrace:
             events += track_events
             slices += track_slices
         events.sort(key=lambda event: event.time_ns)
-        sequences.append(list(SequenceWriter(random, number).write(events)))
+        sequences.append(list(SequenceWriter(random, number, primary).write(events)))
     packets = [*descriptors, *_interleaved(random, sequences)]
+    # One that names the trace's clock comes before the first event, as Perfetto writes it.
+    latest = len(descriptors) if primary else random.choice((0, len(packets)))
+    packets.insert(random.randint(0, latest), _service_snapshot(primary))
     return RandomTrace(protos.Trace(packet=packets).SerializeToString(), slices)
+
+
+def _service_snapshot(primary: int) -> protos.TracePacket:
+    packet = protos.TracePacket(trusted_packet_sequence_id=99)
+    if primary:
+        packet.clock_snapshot.primary_trace_clock = primary
+    for clock, offset_ns in OFFSETS_NS.items():
+        packet.clock_snapshot.clocks.add(clock_id=clock, timestamp=offset_ns + 17)
+    return packet
 
 
 def _process() -> protos.TracePacket:
@@ -78,7 +99,7 @@ def _nested(random: Random, track: int, row: str) -> tuple[list[Event], list[Sli
     events: list[Event] = []
     slices: list[Slice] = []
     open_events: list[Event] = []
-    time_ns = random.randrange(1000)
+    time_ns = random.randrange(1000) * UNIT_NS
     remaining = random.randint(1, 8)
     while remaining or open_events:
         if remaining and (not open_events or random.random() < 0.5):
@@ -91,7 +112,7 @@ def _nested(random: Random, track: int, row: str) -> tuple[list[Event], list[Sli
             events.append(Event(time_ns, track))
             start_ns = begin.time_ns
             slices.append(Slice(row, begin.name, begin.category, start_ns, time_ns - start_ns))
-        time_ns += random.choice((0, 1, 7, 40, 300))
+        time_ns += random.choice((0, 1, 7, 40, 300)) * UNIT_NS
     return events, slices
 
 
@@ -106,34 +127,53 @@ def _interleaved(
 
 
 class SequenceWriter:
-    """Writes the events of one packet sequence, with its interned names and defaults."""
+    """Writes the events of one packet sequence, with its interned names, defaults and clocks."""
 
-    def __init__(self, random: Random, number: int) -> None:
+    def __init__(self, random: Random, number: int, primary: int) -> None:
         self._random = random
         self._number = number
+        self._trace_clock = primary or BOOT_TIME
+        self._related_clock = random.choice((MONOTONIC, BOOT_TIME))
+        self._own_offset_ns = random.randrange(1, 10**6) * UNIT_NS
         self._iids: dict[tuple[str, str], int] = {}
         self._default_track = 0
+        self._default_clock = 0
+        self._last_ns = 0
 
     def write(self, events: list[Event]) -> Iterator[protos.TracePacket]:
         """The packets of events, which are in order of time."""
         for index, event in enumerate(events):
             if index == 0 or self._random.random() < 0.1:
-                yield self._reset(self._random.choice(events).track)
+                yield self._reset(self._random.choice(events).track, event.time_ns)
             yield self._encode(event)
 
-    def _reset(self, default_track: int) -> protos.TracePacket:
+    def _reset(self, default_track: int, time_ns: int) -> protos.TracePacket:
+        """Clears the state, and relates the clocks of the sequence to one of the others."""
         packet = protos.TracePacket(trusted_packet_sequence_id=self._number, sequence_flags=CLEARED)
         self._iids = {}
         self._default_track = default_track
+        self._default_clock = self._random.choice((0, MONOTONIC, BOOT_TIME, *OWN_CLOCKS))
         packet.trace_packet_defaults.track_event_defaults.track_uuid = default_track
+        if self._default_clock:
+            packet.trace_packet_defaults.timestamp_clock_id = self._default_clock
+        clocks = packet.clock_snapshot.clocks
+        related_ns = time_ns + OFFSETS_NS[self._related_clock]
+        clocks.add(clock_id=self._related_clock, timestamp=related_ns)
+        self._last_ns = time_ns + self._own_offset_ns
+        for clock in OWN_CLOCKS:
+            clocks.add(
+                clock_id=clock,
+                timestamp=self._last_ns // UNIT_NS,
+                is_incremental=clock == INCREMENTAL,
+                unit_multiplier_ns=UNIT_NS,
+            )
         return packet
 
     def _encode(self, event: Event) -> protos.TracePacket:
         packet = protos.TracePacket(
-            trusted_packet_sequence_id=self._number,
-            sequence_flags=NEEDS_STATE,
-            timestamp=event.time_ns,
+            trusted_packet_sequence_id=self._number, sequence_flags=NEEDS_STATE
         )
+        self._stamp(packet, event.time_ns)
         packet.track_event.type = BEGIN if event.name else END
         if event.track != self._default_track or self._random.random() < 0.5:
             packet.track_event.track_uuid = event.track
@@ -145,6 +185,20 @@ class SequenceWriter:
             iid = self._iid(packet, "event_categories", event.category)
             packet.track_event.category_iids.append(iid)
         return packet
+
+    def _stamp(self, packet: protos.TracePacket, time_ns: int) -> None:
+        """Set the timestamp, on the default clock or another one."""
+        clock = self._default_clock
+        if self._random.random() < 0.2:
+            clock = self._random.choice((MONOTONIC, BOOT_TIME, *OWN_CLOCKS))
+            packet.timestamp_clock_id = clock
+        if clock not in OWN_CLOCKS:
+            packet.timestamp = time_ns + OFFSETS_NS[clock or self._trace_clock]
+            return
+        value_ns = time_ns + self._own_offset_ns
+        if clock == INCREMENTAL:
+            value_ns, self._last_ns = value_ns - self._last_ns, value_ns
+        packet.timestamp = value_ns // UNIT_NS
 
     def _iid(self, packet: protos.TracePacket, kind: str, text: str) -> int:
         """The iid of a text; its first use since the last reset defines it."""

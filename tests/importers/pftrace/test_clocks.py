@@ -79,3 +79,52 @@ def test_implausible_clocks_break_nothing() -> None:
     data += stamped(2**61, 1, OWN) + stamped(1, 1, OWN) + begin(BOOT + 1, "op") + end(BOOT + 2)
     columns = read_data(data)
     assert ("op", 1, 1) in slices(columns)
+
+
+def test_a_clock_is_related_through_others_by_the_last_snapshots_before() -> None:
+    """Clock 64 of the sequence (in µs) → 3 → 6: each snapshot reads two of them."""
+    data = (
+        TRACKS
+        + clocks((3, 10_000), (6, BOOT), (1, EPOCH))
+        + clocks((3, 90_000), (6, BOOT + 80_500))
+    )
+    data += clocks((OWN, 20, 0, 1000), (3, 20_000)) + clocks((OWN, 50, 0, 1000), (3, 50_007))
+    data += stamped(21, 1, OWN) + stamped(51, 2, OWN) + stamped(95, 1, OWN) + stamped(96, 2, OWN)
+    expected = [("op", 11_000, 30_007), ("op", 85_507, 1000)]
+    for piece_bytes in (1, 1 << 20):
+        assert slices(read_data(data, piece_bytes)) == expected
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 1 << 20])
+def test_packets_wait_for_the_snapshot_that_relates_their_clock(piece_bytes: int) -> None:
+    own = clocks((OWN, 20, 1, 1000), (3, 20_000))
+    events = stamped(1, 1, OWN) + begin(BOOT + 12_000, "boot") + end(BOOT + 12_500)
+    late = clocks((3, 10_000), (6, BOOT), (1, EPOCH))
+    columns = read_data(TRACKS + own + events + stamped(4, 2, OWN) + late, piece_bytes)
+    assert sorted(slices(columns)) == [("boot", 12_000, 500), ("op", 11_000, 4000)]
+    assert "event_without_time" not in columns.quality.counts
+
+
+def test_the_first_primary_clock_is_the_traces() -> None:
+    """As Chromium's service writes it: 3 in the place of boot time."""
+    readings = [
+        (1, message((1, clock), (2, at))) for clock, at in ((6, BOOT), (1, EPOCH), (3, 500))
+    ]
+    data = TRACKS + packet((6, message(*readings, (2, 3)))) + begin(507, "op") + end(510)
+    data += packet((6, message(*readings, (2, 6)))) + stamped(BOOT + 20, 1, 6) + stamped(530, 2, 3)
+    columns = read_data(data)
+    assert slices(columns) == [("op", 7, 3), ("op", 20, 10)]
+    assert columns.base_ns == EPOCH
+
+
+def test_a_primary_clock_that_is_not_read_is_ignored() -> None:
+    readings = [(1, message((1, clock), (2, at))) for clock, at in ((6, BOOT), (1, EPOCH))]
+    data = TRACKS + packet((6, message(*readings, (2, 77)))) + stamped(BOOT, 1, 6)
+    assert slices(read_data(data + stamped(BOOT + 3, 2, 6))) == [("op", 0, 3)]
+
+
+def test_snapshots_of_many_clocks_cost_as_much_as_their_readings() -> None:
+    """Pairs would be ten million."""
+    data = TRACKS + clocks(*((number, BOOT + number) for number in range(200, 3400))) * 20
+    data += clocks((6, BOOT), (200, BOOT)) + stamped(BOOT + 3009, 1, 3000)
+    assert slices(read_data(data + stamped(BOOT + 3011, 2, 3000))) == [("op", BOOT + 209, 2)]

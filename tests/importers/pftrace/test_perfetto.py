@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from hypothesis import given
@@ -16,6 +16,7 @@ from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns
 
+CHROMIUM = Path(__file__).resolve().parents[2] / "data" / "pftrace" / "chromium.pftrace.gz"
 SEEDS = st.integers(0, 2**32)
 KERNEL = "kernel"
 NNT = "nvjet_sm100_tst_256x256_64x4_2x2_2cta_h_bz_NNT"
@@ -60,6 +61,16 @@ def test_kernels_of_the_corpus_are_those_of_the_second_reader(corpus: Path) -> N
         )
         assert sums(here) == sums(there), path
         assert from_first(here) == from_first(there), path
+
+
+def test_chromiums_clocks_are_resolved() -> None:
+    """Incremental clocks of its sequences, in us, which snapshots relate to the monotonic clock;
+    only clocks, tracks and the first events of the file are left."""
+    columns = import_trace([CHROMIUM.read_bytes()], name=CHROMIUM.name)
+    here, there = imported_slices(columns), read_slices(parse(CHROMIUM))
+    assert columns.quality.counts.keys() == {"unmatched_begin", "unmatched_end", "unknown_category"}
+    assert len(here) - columns.quality.counts["unmatched_begin"] == len(there) == 2992
+    assert Counter(from_first(there)) <= Counter(from_first(here))
 
 
 def test_overlapping_kernels_of_a_stream_keep_their_own_times(corpus: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -74,9 +75,20 @@ def _value(value: Any) -> bytes:
     return b"".join(field(12, _value(each)) for each in value)
 
 
-def read_data(data: bytes, piece_bytes: int = 1 << 20, chunk_bytes: int = 1 << 16) -> EventColumns:
-    chunks = (data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes))
-    return read(Source("a file", chunks), Reading(), piece_bytes)
+class _ChunkedSource(Source):
+    """A file in chunks of a given size; the first one of others is at least the head of a file."""
+
+    def __init__(self, data: bytes, chunk_bytes: int) -> None:
+        super().__init__("a file", ())
+        self._chunks = (data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes))
+
+    def unpacked(self) -> Generator[bytes, None, None]:
+        yield from self._chunks
+
+
+def read_data(data: bytes, piece_bytes: int = 1 << 20, chunk_bytes: int = 0) -> EventColumns:
+    """Read a file in pieces, by default in chunks of their size: a chunk is not split."""
+    return read(_ChunkedSource(data, chunk_bytes or piece_bytes), Reading(), piece_bytes)
 
 
 def rows(columns: EventColumns, table: str) -> list[dict[str, Any]]:

@@ -80,11 +80,10 @@ class SequenceState(Struct):
     track: int | None = None
 
 
-class ClockReading(Struct):
+class ClockReading(NamedTuple):
     """A reading of one clock in a clock snapshot.
 
     Attributes:
-        packet: The packet of the snapshot.
         sequence: The sequence that the clock belongs to; -1 for a global clock.
         clock: Its id.
         value: Its timestamp.
@@ -92,12 +91,25 @@ class ClockReading(Struct):
         unit_ns: Nanoseconds per unit of its timestamps.
     """
 
-    packet: int
     sequence: int
     clock: int
     value: int
     is_incremental: bool
     unit_ns: int
+
+
+class ClockSnapshot(NamedTuple):
+    """Readings of several clocks at one moment.
+
+    Attributes:
+        packet: Its packet.
+        primary: The clock that it names as the trace's clock; 0 for none.
+        readings: The clocks.
+    """
+
+    packet: int
+    primary: int
+    readings: list[ClockReading]
 
 
 class PacketBatch(Struct):
@@ -113,7 +125,7 @@ class PacketBatch(Struct):
             complete.
         sequences: The ids of the sequences.
         states: Sequence id → changes of its state.
-        snapshots: Readings of clocks.
+        snapshots: Clock snapshots, in order of packets.
         tables: ``slices``, ``ends``, ``instants``, ``counters``, ``flows``, ``submissions``.
         texts: The texts that ``*_code`` columns refer to.
         tracks: The tracks that ``track`` columns refer to.
@@ -129,7 +141,7 @@ class PacketBatch(Struct):
     is_pending: Bools
     sequences: list[int]
     states: dict[int, SequenceState] = field(default_factory=dict)
-    snapshots: list[ClockReading] = field(default_factory=list)
+    snapshots: list[ClockSnapshot] = field(default_factory=list)
     tables: dict[str, ColumnArrays] = field(default_factory=dict)
     texts: list[AnyText] = field(default_factory=list)
     tracks: list[TrackKey] = field(default_factory=list)

@@ -40,7 +40,7 @@ class TracePacketDefaults:
     TRACK_EVENT_TRACK = 11
 
 
-class ClockSnapshot:
+class ClockSnapshotFields:
     """``ClockSnapshot``, and its clocks."""
 
     CLOCKS = 1

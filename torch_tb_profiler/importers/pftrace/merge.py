@@ -5,6 +5,8 @@ References to texts of earlier pieces are resolved, and packets get their times.
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from msgspec import Struct, field
 
@@ -18,7 +20,7 @@ from torch_tb_profiler.importers.pftrace.batch import (
     SequenceState,
     TrackKey,
 )
-from torch_tb_profiler.importers.pftrace.clocks import Clocks
+from torch_tb_profiler.importers.pftrace.clocks import ClockPackets, Clocks, clock_packets
 from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
 from torch_tb_profiler.importers.pftrace.tables import DTYPES, TABLES
 from torch_tb_profiler.importers.pftrace.values import ArgumentColumn, column_of
@@ -73,12 +75,37 @@ class PacketBatchMerger(Struct):
     slice_count: int = 0
     packet_count: int = 0
     _sequences: dict[int, _Sequence] = field(default_factory=dict)
+    _waiting: deque[PacketBatch] = field(default_factory=deque)
+    _stamped: list[ClockPackets] | None = None
 
     def add(self, batch: PacketBatch) -> None:
-        """Add the next batch of the file."""
+        """Add the next batch of the file.
+
+        Batches wait while no snapshot relates the clocks of the first of them to the trace's clock.
+        """
+        self.clocks.observe(batch.snapshots)
+        self._waiting.append(batch)
+        self._merge_waiting(is_end=False)
+
+    def finish(self) -> None:
+        """Merge the batches that still wait, after the last one."""
+        self._merge_waiting(is_end=True)
+
+    def _merge_waiting(self, *, is_end: bool) -> None:
+        while self._waiting:
+            batch = self._waiting[0]
+            before = [self._sequences.setdefault(number, _Sequence()) for number in batch.sequences]
+            if self._stamped is None:
+                self._stamped = clock_packets(batch, [each.clock for each in before])
+            if self.clocks.unrelated(self._stamped) and not is_end:
+                return
+            times = self.clocks.times(batch, self._stamped)
+            self._waiting.popleft()
+            self._stamped = None
+            self._merge(batch, before, times)
+
+    def _merge(self, batch: PacketBatch, before: list[_Sequence], times: Int64) -> None:
         self.quality.merge(batch.quality)
-        before = [self._sequences.setdefault(number, _Sequence()) for number in batch.sequences]
-        times = self.clocks.times(batch, [each.clock for each in before])
         is_lost = self._lost(batch, before)
         texts = [self._text(text) for text in batch.texts]
         codes = np.array([*(self._code(text) for text in texts), -1], np.int32)

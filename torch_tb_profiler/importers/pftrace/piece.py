@@ -7,6 +7,7 @@ import numpy as np
 from torch_tb_profiler.importers.pftrace.batch import (
     DEFERRED,
     ClockReading,
+    ClockSnapshot,
     PacketBatch,
     SequenceState,
 )
@@ -14,7 +15,7 @@ from torch_tb_profiler.importers.pftrace.clocks import SEQUENCE_CLOCKS
 from torch_tb_profiler.importers.pftrace.descriptors import read_descriptors
 from torch_tb_profiler.importers.pftrace.events import read_events
 from torch_tb_profiler.importers.pftrace.fields import (
-    ClockSnapshot,
+    ClockSnapshotFields,
     TracePacket,
     TracePacketDefaults,
 )
@@ -92,22 +93,27 @@ def _apply_defaults(batch: PacketBatch, wire: Wire, packets: Fields, scopes: Sco
 def _read_snapshots(batch: PacketBatch, wire: Wire, packets: Fields) -> None:
     messages = packets.pick(TracePacket.CLOCK_SNAPSHOT, DELIMITED)
     snapshots = wire.fields(messages.start, messages.end)
-    clocks = snapshots.pick(ClockSnapshot.CLOCKS, DELIMITED)
+    primary = snapshots.ints(ClockSnapshotFields.PRIMARY, default=0)
+    batch.snapshots = [
+        ClockSnapshot(packet, clock, [])
+        for packet, clock in zip(messages.message.tolist(), primary.tolist(), strict=True)
+    ]
+    clocks = snapshots.pick(ClockSnapshotFields.CLOCKS, DELIMITED)
     fields = wire.fields(clocks.start, clocks.end)
-    packet = messages.message[clocks.message]
     columns = (
-        packet,
-        batch.sequence[packet],
-        fields.ints(ClockSnapshot.CLOCK_ID, default=0),
-        fields.ints(ClockSnapshot.TIMESTAMP, default=0),
-        fields.ints(ClockSnapshot.IS_INCREMENTAL, default=0),
-        fields.ints(ClockSnapshot.UNIT_NS, default=1),
+        clocks.message,
+        fields.ints(ClockSnapshotFields.CLOCK_ID, default=0),
+        fields.ints(ClockSnapshotFields.TIMESTAMP, default=0),
+        fields.ints(ClockSnapshotFields.IS_INCREMENTAL, default=0),
+        fields.ints(ClockSnapshotFields.UNIT_NS, default=1),
     )
-    for at, sequence, clock, value, incremental, unit in zip(
+    for index, clock, value, incremental, unit in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        owner = batch.sequences[sequence] if clock in SEQUENCE_CLOCKS else -1
-        batch.snapshots.append(ClockReading(at, owner, clock, value, bool(incremental), unit))
+        snapshot = batch.snapshots[index]
+        sequence = batch.sequences[batch.sequence[snapshot.packet]]
+        owner = sequence if clock in SEQUENCE_CLOCKS else -1
+        snapshot.readings.append(ClockReading(owner, clock, value, bool(incremental), unit))
 
 
 def _read_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets: Fields) -> None:

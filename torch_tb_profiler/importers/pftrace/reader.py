@@ -30,6 +30,7 @@ def read(source: AnySource, reading: Reading, piece_bytes: int = PIECE_BYTES) ->
         for _, batch in reading.read_pieces(work, read_piece):
             merger.add(batch)
             reading.progress(source.taken_bytes)
+    merger.finish()
     columns = assemble(merger, python_frames=reading.options.python_frames)
     if not any(columns.tables[name]["track"].size for name in TABLES_WITH_EVENTS):
         raise TraceFormatError(
