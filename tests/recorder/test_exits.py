@@ -57,7 +57,7 @@ CASES = {
         "os.close(child); os.read(ready, 1); os.kill(pid, signal.SIGTERM)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) + 15)", 0, "exit"),
     "it hangs": (
-        "exits.PATIENCE_S = .1; begin()\nsession.current().close = lambda _: time.sleep(60)\n"
+        "exits.MAX_END_S = .1; begin()\nsession.current().close = lambda _: time.sleep(60)\n"
         "os._exit(10)", 10, None),
 }  # fmt: skip
 
