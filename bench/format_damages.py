@@ -15,6 +15,7 @@ import gzip
 import io
 import json
 import logging
+import math
 import pickle
 import random
 import resource
@@ -74,18 +75,23 @@ class Seed:
     document: Any = None
 
 
-def seed_files(traces: list[bytes], small_trace: Callable[[dict[str, Any]], bytes]) -> list[Seed]:
+def seed_files(
+    traces: list[bytes],
+    small_trace: Callable[[dict[str, Any]], bytes],
+    max_file_bytes: float = math.inf,
+) -> list[Seed]:
     """Files of every format, cut where they are large.
 
     Args:
         traces: Small traces.
         small_trace: Makes one of a decoded trace.
+        max_file_bytes: Larger files are left out; decoding them takes most of the time.
     """
     found = [Seed("seed.json", data, _json(data)) for data in traces]
     found += [Seed(f"made.{suffix}", data) for suffix, data in _made().items()]
     for folder in FOLDERS:
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-            if not path.is_file():
+            if not path.is_file() or path.stat().st_size > max_file_bytes:
                 continue
             data = path.read_bytes()
             document = _json(data)

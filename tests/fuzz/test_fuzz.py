@@ -1,4 +1,4 @@
-"""Inputs that once broke or stalled something, and a few hundred new damages of small traces.
+"""Inputs that once broke or stalled something, and new damages of small traces.
 
 ``bench/fuzz.py`` does the same with as many as one has time for.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,14 @@ from bench.fuzz import alarm, mutated, outcome, seeds, small_trace
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.json*"))
 COMMANDS_INPUTS = 8
-INPUTS = 400
+INPUTS = 120
+MAX_SEED_FILE_BYTES = 300_000
 SEED = 5
+
+
+@cache
+def _seeds() -> list[bytes]:
+    return seeds()
 
 
 def _always(_: object) -> bool:
@@ -35,7 +42,7 @@ def test_what_once_failed_is_read_and_shown(path: Path) -> None:
 
 def test_damaged_traces_are_read_and_shown_or_refused() -> None:
     chance = random.Random(SEED)
-    pool = seeds()
+    pool = _seeds()
     assert len(pool) > 20
     for number in range(INPUTS):
         data = mutated(chance.choice(pool), chance.choice(pool), chance)
@@ -47,7 +54,7 @@ def test_damaged_traces_are_read_and_shown_or_refused() -> None:
 
 
 def test_commands_read_or_refuse_damaged_files_of_every_format(tmp_path: Path) -> None:
-    pool = seed_files(seeds(), small_trace)
+    pool = seed_files(_seeds(), small_trace, MAX_SEED_FILE_BYTES)
     assert {"made.pickle", "made.sqlite", "made.csv", "seed.json"} <= {seed.name for seed in pool}
 
     tally = fuzz_formats(pool, Options(COMMANDS_INPUTS, 600, SEED, 30, tmp_path), mutated, alarm)
