@@ -26,28 +26,28 @@ def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sample", "place"),
+    ("sample", "place", "seed"),
     [
-        ("torch_compile_triton", "folder"),
-        ("cpu_ddp4_gloo", "folder"),
-        ("cpu_ddp4_gloo", "bucket"),
-        ("torch_compile_triton", "signed bucket"),
+        ("torch_compile_triton", "folder", 0),
+        ("cpu_ddp4_gloo", "folder", 10),
+        ("cpu_ddp4_gloo", "bucket", 20),
+        ("torch_compile_triton", "signed bucket", 30),
     ],
 )
-def test_no_damage_changes_an_answer(tmp_path: Path, sample: str, place: str) -> None:
+def test_no_damage_changes_an_answer(tmp_path: Path, sample: str, place: str, seed: int) -> None:
     scene = Scene(tmp_path, sample, place, EVERY_TABLE)
     scene.prepare()
     shutil.copytree(tmp_path / "whole", tmp_path / "cache")
     assert scene.answer() == ((tmp_path / "answers").read_bytes(), 0)  # whole, none is broken
     noticed = 0
     for kind in DAMAGES:
-        for seed in range(6 if kind == "one bit" else 2):
-            outcome, broken = scene.play(Case("", kind, seed))
-            assert outcome == "same", (kind, seed)
+        for number in range(seed, seed + (2 if kind == "one bit" else 1)):
+            outcome, broken = scene.play(Case("", kind, number))
+            assert outcome == "same", (kind, number)
             noticed += broken > 0
-    # Of 20: the others are missing files, and the up to 10 that hit an object nobody asks for;
-    # which one that is follows from its name, a digest of the place of the file.
-    assert noticed >= 9
+    # Of 9: the others are missing files, and those that hit an object nobody asks for; which one
+    # that is follows from its name, a digest of the place of the file.
+    assert noticed >= 2
 
 
 def test_a_cache_holds_traces_and_summaries(tmp_path: Path) -> None:
