@@ -254,6 +254,7 @@ def main() -> int:
     parser.add_argument("--serve", type=int, default=60, metavar="N", help="on a warm cache")
     parser.add_argument("--cold", type=int, default=10, metavar="N", help="on an empty cache")
     parser.add_argument("--tensorboard", type=int, default=10, metavar="N", help="TensorBoards")
+    parser.add_argument("--runs", type=int, default=RUNS, metavar="N", help="in the log folder")
     parser.add_argument("--seed", type=int, default=1)
     add_options(parser)
     given = parser.parse_args()
@@ -261,7 +262,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         logs, cache = Path(folder, "logs"), Path(folder, "cache")
         logs.mkdir()
-        make_runs(logs, RUNS)
+        make_runs(logs, given.runs)
         tensorboard = ("--logdir", str(logs), "--host", "127.0.0.1")
         prefix = "/data/plugin/pytorch_profiler/"
         for face, servers in (
@@ -275,7 +276,7 @@ def main() -> int:
             for text in (*outcome.deaths[:3], *outcome.wrong[:3], *outcome.errors[:10]):
                 print(text, file=sys.stderr)
             figures += outcome.figures(face.name)
-    tell("first_requests", f"{CLIENTS} first requests at once, {RUNS} runs", figures, given)
+    tell("first_requests", f"{CLIENTS} first requests at once, {given.runs} runs", figures, given)
     return 0 if all(figure.is_met for figure in figures) else 1
 
 

@@ -12,7 +12,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "bench" / "first_requests.py"
 
 def test_a_few_servers_survive_their_first_requests(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    faces = ("--serve", "1", "--cold", "0", "--tensorboard", "0")
+    faces = ("--serve", "1", "--cold", "0", "--tensorboard", "0", "--runs", "3")
     command = [sys.executable, str(PROGRAM), *faces, "--json", str(figures)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
