@@ -17,32 +17,42 @@ from tests.recorder.recorded_steps import steps_of
 from torch_tb_profiler import LightningRecorder
 
 torch = pytest.importorskip("torch")
-pl = pytest.importorskip("lightning.pytorch")
 
 
-class Toy(pl.LightningModule):  # type: ignore[misc, name-defined]
+@pytest.fixture(autouse=True, scope="module")
+def _lightning() -> None:
+    """Imported by the process that runs these tests, not by all that collect them."""
+    pytest.importorskip("lightning.pytorch")
+
+
+def toy(fails_in: int | None = None) -> Any:
     """A model that fails in a batch on request."""
+    import lightning.pytorch as pl  # noqa: PLC0415 - see above
 
-    def __init__(self, fails_in: int | None = None) -> None:
-        super().__init__()
-        self.net = torch.nn.Linear(4, 1)
-        self.fails_in = fails_in
-        self.batches: list[tuple[str, int]] = []
+    class Toy(pl.LightningModule):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = torch.nn.Linear(4, 1)
+            self.batches: list[tuple[str, int]] = []
 
-    def training_step(self, batch: Any, index: int) -> Any:
-        self.batches.append(("train", len(batch)))
-        if index == self.fails_in:
-            raise ValueError("enough")
-        return self.net(batch).square().mean()
+        def training_step(self, batch: Any, index: int) -> Any:
+            self.batches.append(("train", len(batch)))
+            if index == fails_in:
+                raise ValueError("enough")
+            return self.net(batch).square().mean()
 
-    def validation_step(self, batch: Any, _index: int) -> None:
-        self.batches.append(("evaluation", len(batch)))
+        def validation_step(self, batch: Any, _index: int) -> None:
+            self.batches.append(("evaluation", len(batch)))
 
-    def configure_optimizers(self) -> Any:
-        return torch.optim.SGD(self.parameters(), lr=0.01)
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), lr=0.01)
+
+    return Toy()
 
 
-def fit(folder: Path, model: Toy, accumulate: int = 1) -> Any:
+def fit(folder: Path, model: Any, accumulate: int = 1) -> Any:
+    import lightning.pytorch as pl  # noqa: PLC0415 - see above
+
     recorder = LightningRecorder(folder, timer_only=True, sample_every_ms=0)
     trainer = pl.Trainer(
         accelerator="cpu",
@@ -62,7 +72,9 @@ def fit(folder: Path, model: Toy, accumulate: int = 1) -> Any:
 
 
 def test_steps_of_a_fit(tmp_path: Path) -> None:
-    model = Toy()
+    import lightning.pytorch as pl  # noqa: PLC0415 - see above
+
+    model = toy()
     recorder = fit(tmp_path, model, accumulate=2)
     assert isinstance(recorder, (pl.Callback, LightningRecorder))
     train = steps_of(tmp_path, "train")
@@ -78,12 +90,14 @@ def test_steps_of_a_fit(tmp_path: Path) -> None:
 
 def test_an_exception_ends_the_recording(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="enough"):
-        fit(tmp_path, Toy(fails_in=5))
+        fit(tmp_path, toy(fails_in=5))
     assert steps_of(tmp_path, "train").height == 5
     assert steps_of(tmp_path, "end")["reason"].to_list() == ["exception ValueError"]
 
 
 def test_a_pickled_callback_is_recreated(tmp_path: Path) -> None:
+    import lightning.pytorch as pl  # noqa: PLC0415 - see above
+
     created = LightningRecorder(tmp_path, steps=(2, 3))
     copy = pickle.loads(pickle.dumps(created))
     assert isinstance(copy, pl.Callback)

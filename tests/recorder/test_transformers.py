@@ -14,9 +14,6 @@ import pytest
 from tests.recorder.recorded_steps import steps_of
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-
-from torch_tb_profiler import TransformersRecorder  # noqa: E402 - needs transformers
 
 CONFIG = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
 
@@ -36,7 +33,17 @@ class Rows(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
         return {"input_ids": torch.tensor([1, 2, 3]), "labels": torch.tensor(0)}
 
 
-def trainer(folder: Path, rows: Rows) -> tuple[Any, TransformersRecorder]:
+@pytest.fixture(autouse=True, scope="module")
+def _transformers() -> None:
+    """Imported by the process that runs these tests, not by all that collect them."""
+    pytest.importorskip("transformers")
+
+
+def trainer(folder: Path, rows: Rows) -> tuple[Any, Any]:
+    import transformers  # noqa: PLC0415 - see above
+
+    from torch_tb_profiler import TransformersRecorder  # noqa: PLC0415 - needs transformers
+
     config = transformers.BertConfig(
         **CONFIG, vocab_size=8, intermediate_size=8, max_position_embeddings=8
     )
