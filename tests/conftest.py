@@ -13,8 +13,11 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parent.parent
 
 # A busy machine is no reason for a test to fail, and what one run finds every run shall find;
-# `pytest -m hypothesis --hypothesis-profile=search` looks at examples nobody saw before.
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=30)
+# `pytest -m hypothesis --hypothesis-profile=search` looks at examples nobody saw before, and at
+# many more (see helpers/examples.py).
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
+# `test_recipes.py` runs tests again in copies of the project: a few examples do there.
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=3)
 settings.register_profile("search", deadline=None, max_examples=300)
 settings.load_profile("repeatable")
 

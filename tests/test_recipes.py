@@ -17,7 +17,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "development.md"
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NOT_COPIED = (".*", "node_modules", "static", "__pycache__", "build", "dist", "out")
+NOT_COPIED = (".*", "node_modules", "static", "build", "dist", "out")
+"""Compiled modules are copied: each command would compile the package again."""
+
 TIMEOUT_S = 300
 
 
@@ -66,7 +68,8 @@ def test_there_are_four_recipes() -> None:
 
 @pytest.mark.parametrize("title", recipes())
 def test_a_recipe_can_be_followed(title: str, project: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(project)}
+    options = "-p no:cacheprovider --hypothesis-profile=brief"
+    environment = {**os.environ, "PYTHONPATH": str(project), "PYTEST_ADDOPTS": options}
     for block in recipes()[title]:
         if block.kind == "diff":
             apply_diff(project, block.text)

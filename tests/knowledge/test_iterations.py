@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from torch_tb_profiler.knowledge.iterations import (
     IterationRange,
     iterations_file,
@@ -27,7 +28,7 @@ def test_a_range_takes_its_examples_and_no_counter_example(entry: IterationRange
         assert not any(matches_wildcard(name, other.name) for other in RANGES)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text("ab*", max_size=5), st.text("ab", max_size=6))
 def test_a_star_stands_for_any_text(name: str, text: str) -> None:
     pattern = ".*".join(re.escape(part) for part in name.split("*"))

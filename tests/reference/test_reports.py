@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import trace as build
 from tests.importers.kineto.reference import read_file
 from tests.reference.modules import Modules
@@ -207,7 +208,7 @@ def test_summary_of_moments() -> None:
     assert sum(found.values()) == end - start
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_random_recordings(recording: Recording) -> None:
     walk = Walk(recording.events)

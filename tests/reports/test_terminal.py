@@ -8,10 +8,11 @@ from typing import get_args
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.helpers.examples import examples
 from tests.reports.examples import KERNELS, SPEC, kernels_view
 from torch_tb_profiler.reports.style import COLOURED
 from torch_tb_profiler.reports.terminal import TextLayout, dumps
@@ -39,7 +40,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     ),
     st.integers(40, 120),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_whatever_the_names_lines_fit_and_hold_no_control_character(
     rows: list[tuple[str, float]], width: int
 ) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, call, columns, frame, kernel, op, trace
 from tests.helpers.traces import step as step_event
 from torch_tb_profiler.trace.build import build_trace
@@ -19,7 +20,7 @@ from torch_tb_profiler.trace.categories import (
 from torch_tb_profiler.trace.model import TABLES, Trace
 
 Row = dict[str, Any]
-FEWER = settings(max_examples=50, deadline=None)
+FEWER = examples(50)
 """Every test of this module builds whole traces, 10 ms each."""
 
 times = st.integers(0, 60)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import annotation, call, op, trace
 from torch_tb_profiler.analysis.algebra.containment import (
     innermost_around,
@@ -29,7 +30,7 @@ def build(slices: list[tuple[bool, int, int, int]]) -> Trace:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(SLICES)
 def test_the_last_candidate_to_begin_that_is_still_open(
     slices: list[tuple[bool, int, int, int]],

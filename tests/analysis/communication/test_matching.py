@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from tests.views.run_views import FLOAT, OVERLAP, rows, view
 from torch_tb_profiler.analysis.communication.matching import match
@@ -301,7 +302,7 @@ def test_a_worker_without_the_step_is_named_and_one_with_it_is_enough() -> None:
 SPAN = st.tuples(st.integers(0, 60), st.integers(0, 30))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.integers(1, 3).flatmap(
         lambda workers: st.lists(

@@ -7,8 +7,9 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls, work_holders
@@ -32,7 +33,7 @@ def holder_of(made: Trace, call: int, parents: dict[int, int]) -> int:
     return call
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(recordings())
 def test_each_kernel_is_held_by_the_counted_call_around_it(recording: Recording) -> None:
     made = trace(recording.events)
@@ -63,7 +64,7 @@ def test_each_kernel_is_held_by_the_counted_call_around_it(recording: Recording)
             assert time == counted.device_ns[row]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(recordings())
 def test_sums_are_those_of_calls_one_by_one(recording: Recording) -> None:
     made, selection = trace(recording.events), recording.selection

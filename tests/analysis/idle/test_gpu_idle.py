@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.consistency.recordings import FILES, opened
+from tests.helpers.examples import examples
 from tests.helpers.traces import (
     Event,
     annotation,
@@ -201,7 +202,7 @@ def scenes(draw: st.DrawFn) -> tuple[list[Event], dict[int, list[tuple[int, int,
     return events, {gpu: parts for gpu, parts in work.items() if parts}
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(scenes())
 def test_every_moment_has_one_cause(
     scene: tuple[list[Event], dict[int, list[tuple[int, int, int]]]],
@@ -267,7 +268,7 @@ def agree(recording: Trace) -> None:
         assert sum(length[cause] for cause in host) == sum(expected[cause] for cause in host)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(scenes())
 def test_one_gpu_agrees_with_the_idle_time_of_all_devices(
     scene: tuple[list[Event], dict[int, list[tuple[int, int, int]]]],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.idle.resources import (
     NO_GPU,
@@ -60,7 +61,7 @@ def _work(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(_work(), st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), min_size=1))
 def test_agrees_with_a_walk_over_single_moments(
     events: list[Event], spans: list[tuple[int, int]]

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.operators.call_stacks import (
     Frame,
     call_stacks,
@@ -129,7 +130,7 @@ def nested_frames(draw: st.DrawFn) -> list[t.Event]:
 
 
 @given(nested_frames())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_stacks_equal_the_frames_around_each_operator(events: list[t.Event]) -> None:
     trace = t.trace(events)
     frames = [e for e in events if e["cat"] == "python_function"]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, frame, op, step, trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
@@ -232,7 +233,7 @@ def test_paths_of_a_deep_trace_are_short() -> None:
     assert len(set(paths)) == count
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_random_traces_agree_with_naming_one_call_at_a_time(recording: Recording) -> None:
     recorded = trace(recording.events)

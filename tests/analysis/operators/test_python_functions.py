@@ -6,9 +6,10 @@ Python inside backward nodes, are Host self − Host Python to the µs (torch 2.
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, call, frame, kernel, op, trace
 from torch_tb_profiler.analysis.operators.python_functions import python_inside
 from torch_tb_profiler.analysis.selection import Selection
@@ -72,7 +73,7 @@ def nested(draw: st.DrawFn) -> list[Event]:
 
 
 @given(nested())
-@settings(max_examples=80)
+@examples(80)
 def test_it_is_what_counting_every_moment_gives(events: list[Event]) -> None:
     expected = {e["name"]: 0 for e in events if e["cat"] == "cpu_op"}
     for moment in range(130):

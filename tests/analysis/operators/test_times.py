@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.opening import open_file
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from tests.views import reference
@@ -75,7 +76,7 @@ def test_a_recording_without_calls_into_a_runtime_says_so() -> None:
     assert has_runtime(trace(a_call_with_two_kernels()))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> None:
     recorded = trace(recording.events)
@@ -94,7 +95,7 @@ def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> 
     assert sorted(calls.select(columns).rows()) == sorted(expected)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_times_of_groups_agree_with_the_outermost_calls(recording: Recording) -> None:
     recorded = trace(recording.events)

@@ -12,9 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.importers.kineto.reference import actual, assert_same_columns, chunks_of
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
@@ -42,7 +43,7 @@ def test_a_damaged_file_is_read_as_its_text(path: Path) -> None:
     assert_same_columns(columns, wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     piece_bytes=st.integers(1, 3000),
     names=st.lists(st.sampled_from(["a", '"}, {"ph": "X"', "]}", "é" * 40]), max_size=30),

@@ -8,9 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.importers.kineto.reference import actual, chunks_of, expected, read_bytes
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.importers.kineto.reader import read_text
@@ -82,7 +83,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     events=EVENTS,
     indent=st.sampled_from([None, 0, 1]),
@@ -121,7 +122,7 @@ def _torch_text(name: str, neighbours: int = 3) -> bytes:
     return ('{"schemaVersion": 1, "traceEvents": [' + ",".join(events) + "\n]}").encode()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     name=st.lists(
         st.sampled_from(['"', "a", " ", ",", ":", "{", "}", "[", "]", '"pid": 5', "é", "1"]),
@@ -154,7 +155,7 @@ def _read_or_refuse(data: bytes) -> EventColumns | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(at=st.integers(60, len(WHOLE) - 8), byte=st.integers(0, 255))
 @example(at=499, byte=ord("]"))
 def test_one_bad_byte_harms_two_events_at_most(at: int, byte: int) -> None:
@@ -171,7 +172,7 @@ SHARDS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     data=st.one_of(
         st.binary(max_size=200),

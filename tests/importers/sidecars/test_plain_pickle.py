@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from torch_tb_profiler.importers.sidecars.plain_pickle import NotPlainDataError, read_plain
 
 LEAVES = (
@@ -32,7 +33,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(VALUES, st.integers(0, pickle.HIGHEST_PROTOCOL))
 def test_plain_values_are_read_as_python_reads_them(value: Any, protocol: int) -> None:
     data = pickle.dumps(value, protocol)

@@ -10,9 +10,10 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated
 from torch_tb_profiler.importers.snapshot import machine as machine_module
 from torch_tb_profiler.importers.snapshot import window as window_module
@@ -95,7 +96,7 @@ def test_windows_and_frames_end_anywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     assert bulk > 1000
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.data())
 def test_odd_entries_in_between(data: st.DataObject) -> None:
     snapshot, _ = simulated(data.draw(st.integers(0, 9)), events=120)

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated
 from torch_tb_profiler.importers.snapshot import machine as module
 from torch_tb_profiler.importers.snapshot.errors import (
@@ -54,7 +55,7 @@ def read(data: bytes, size: int = 1 << 20) -> Any:
     return PickleMachine(StreamWindow(pieces(data, size))).run()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(VALUES, st.integers(2, 5))
 def test_data_is_what_python_reads(value: Any, protocol: int) -> None:
     # Sets are made by a call before protocol 4.
@@ -154,7 +155,7 @@ def test_old_protocols_are_rejected(protocol: int) -> None:
         read(pickle.dumps({"segments": [1.5, "x"]}, protocol))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.binary(max_size=60), st.booleans())
 def test_any_bytes_are_read_or_rejected(data: bytes, headed: bool) -> None:
     with suppress(PickleError):

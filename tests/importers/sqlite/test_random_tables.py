@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from torch_tb_profiler.importers.sqlite.cells import (
     convert_floats,
     convert_ints,
@@ -79,7 +80,7 @@ def by_sqlite(path: Path, names: Sequence[str]) -> list[tuple[Any, ...]]:
         return connection.execute(f"SELECT {wanted} FROM t").fetchall()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables())
 def test_pages_decode_to_what_sqlite_reads(
     table: tuple[list[str], list[tuple[Any, ...]], int, int, int],

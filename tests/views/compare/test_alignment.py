@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.views.compare.test_runs import searched as runs_by_search
 from torch_tb_profiler.views.compare.alignment import align, tree_of
 
@@ -155,7 +156,7 @@ plain_trees = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(plain_trees, max_size=4), st.lists(plain_trees, max_size=4))
 def test_random_trees_meet_as_the_rules_say(a: Siblings, b: Siblings) -> None:
     assert aligned(tuple(a), tuple(b)) == searched(a, b)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.trace.model import Trace
@@ -136,7 +137,7 @@ kernels = st.dictionaries(
 programs = st.dictionaries(st.sampled_from(["aten::x", "aten::y"]), kernels, min_size=1)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(baseline=programs, candidate=programs)
 def test_parts_add_up(baseline: dict[str, Kernels], candidate: dict[str, Kernels]) -> None:
     view = compare(step_of(baseline), ALL, step_of(candidate), ALL)

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from torch_tb_profiler.views.compare.student import (
     SUREST_PCT,
     SampleMoments,
@@ -64,7 +65,7 @@ def two_sided(t: float, freedom: float) -> float:
 
 
 @given(st.floats(0.01, 20), st.integers(2, 60))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_confidence_equals_the_integral(t: float, size: int) -> None:
     a = SampleMoments(size, np.array([0.0]), np.array([1.0]))
     b = SampleMoments(size, np.array([t * math.sqrt(2 / size)]), np.array([1.0]))

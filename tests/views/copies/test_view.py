@@ -6,10 +6,11 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.consistency.recordings import FILES, opened
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, call, kernel, memcpy, memset, op, step, trace
 from torch_tb_profiler.analysis.kernels.copies import copy_groups
 from torch_tb_profiler.analysis.selection import Selection
@@ -140,7 +141,7 @@ def random_copies(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(random_copies())
 def test_random_copies(events: list[Event]) -> None:
     view = copies(trace(events), Selection())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.consistency.recordings import FILES, opened
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, call, frame, kernel, op, step, trace
 from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES
 from torch_tb_profiler.analysis.selection import Selection
@@ -121,7 +122,7 @@ def many(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(many(), st.sampled_from([None, "1", "0:1"]))
 def test_everything_adds_up(events: list[Event], steps: str | None) -> None:
     view = idle(trace(events), Selection(steps=steps))
@@ -133,7 +134,7 @@ def test_everything_adds_up(events: list[Event], steps: str | None) -> None:
         assert gaps.filter(gpu=gpu)["duration_us"].sum() == pytest.approx(whole)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(many(), st.sampled_from([None, "1", "0,2"]))
 def test_queues_of_streams(events: list[Event], steps: str | None) -> None:
     view = idle(trace(events), Selection(steps=steps))

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from tests.helpers.examples import examples
 from tests.views.memory.test_view import STATISTICS, UNKNOWN
 from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.pairs import NEVER, pair
@@ -56,7 +57,7 @@ def test_pairing_equals_replaying_record_by_record(rows: list[tuple[int, int, in
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 99)), min_size=1, max_size=200))
-@settings(max_examples=50)
+@examples(50)
 def test_thinning_keeps_ends_and_peaks(rows: list[tuple[int, int]]) -> None:
     time = np.cumsum([gap for gap, _ in rows])
     value = np.array([v for _, v in rows], np.int64)
@@ -94,7 +95,7 @@ def memory_traces(draw: st.DrawFn) -> list[t.Event]:
 
 
 @given(memory_traces(), st.sampled_from([None, (20, 60)]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_statistics_equal_counting_event_by_event(
     events: list[t.Event], span: tuple[int, int] | None
 ) -> None:

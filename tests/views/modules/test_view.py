@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.modules.view import SPEC, modules
@@ -295,7 +296,7 @@ def inside(inner: t.Event, outer: t.Event) -> bool:
 
 
 @given(module_traces())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_totals_equal_counting_event_by_event(events: list[t.Event]) -> None:
     calls = [e for e in events if "Python module id" in e["args"]]
     operators = [e for e in events if e["cat"] == "cpu_op"]

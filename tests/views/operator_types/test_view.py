@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
@@ -118,7 +119,7 @@ def test_a_recording_without_operators_lacks_the_view() -> None:
     assert SPEC.missing(trace(a_recording())) is None
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_random_traces_agree_with_every_moment(recording: Recording) -> None:
     recorded, selection = trace(recording.events), recording.selection

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME
@@ -133,7 +134,7 @@ def test_work_outside_operators_has_no_times_of_calls() -> None:
     assert of.null_reasons["gpu_mean_us"] == of.null_reasons["cpu_mean_us"] == NO_CALL
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_places_part_the_rows_of_names(recording: Recording) -> None:
     """What adds up is the same by name and by path, and means lie between smallest and largest."""

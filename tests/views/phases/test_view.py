@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.steps.phases.test_segments import EVALUATES, training_step
 from tests.helpers import traces as t
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.phases.evidence import PHASES_BY_NAME
 from torch_tb_profiler.loading.queries.views import trace_view
@@ -109,7 +110,7 @@ def test_what_nothing_tells_of_is_null_with_a_reason() -> None:
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(
         st.tuples(

@@ -8,9 +8,10 @@ import itertools
 import json
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import call, kernel, memory, op, trace
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
@@ -21,7 +22,7 @@ from torch_tb_profiler.views.timeline.index import timeline
 from torch_tb_profiler.views.timeline.screen import Viewport
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 5 * BLOCK), st.integers(0, 2**32 - 1), st.integers(1, 40))
 def test_extremes_of_any_stretch(size: int, seed: int, stretches: int) -> None:
     rng = np.random.default_rng(seed)
@@ -33,7 +34,7 @@ def test_extremes_of_any_stretch(size: int, seed: int, stretches: int) -> None:
     assert highest.tolist() == [values[a:b].max() for a, b in zip(first, last, strict=True)]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(-5, 5)), max_size=30),
     st.integers(-10, 50),

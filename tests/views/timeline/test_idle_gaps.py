@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import annotation, call, kernel, op, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.views.timeline.idle_gaps import ELSEWHERE, MAX_LISTED, idle_gaps
@@ -60,7 +61,7 @@ def test_without_a_device_there_are_none() -> None:
     assert (actual.gaps, actual.count, actual.total_us) == ([], 0, 0.0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(recordings(), st.integers(0, 100), st.integers(1, 200))
 def test_gaps_are_the_moments_without_work(recording: Recording, start: int, length: int) -> None:
     shown = timeline(trace(recording.events))

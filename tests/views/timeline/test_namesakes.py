@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import annotation, kernel, op, trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.namesakes import namesakes
@@ -25,7 +26,7 @@ def of_durations(durations: list[int], *, others: bool = True) -> Trace:
     return trace(events)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(0, 10**6) | st.integers(0, 60), min_size=1, max_size=60), st.data())
 def test_against_a_count_by_hand(durations: list[int], data: st.DataObject) -> None:
     built = of_durations(durations)

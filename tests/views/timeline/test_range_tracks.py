@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import call, kernel, op, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.views.timeline.choice import choose
@@ -65,7 +66,7 @@ def test_all_tracks_are_the_whole() -> None:
     assert range_summary(shown, 5_000, 90_000, choose(shown, all_keys(shown))) == whole
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(recordings(), st.integers(-20, 150), st.integers(1, 200), st.data())
 def test_sums_of_some_tracks_by_hand(
     recording: Recording, start: int, length: int, data: st.DataObject

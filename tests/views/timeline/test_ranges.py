@@ -6,9 +6,10 @@ with next, previous, position and thinned hits; arrows from launches, operators 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import annotation, call, kernel, memcpy, op, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.views.timeline.flows import Flow, flows_of
@@ -62,7 +63,7 @@ def test_copies_are_no_computation_of_a_gpu() -> None:
     assert (gpu.copies_us, gpu.busy_us, gpu.idle_us) == (10, 50, 50)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(recordings(), st.integers(-20, 150), st.integers(1, 200))
 def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: int) -> None:
     built = timeline(trace(recording.events))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, columns, kernel, op, step, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.trace.build import build_trace
@@ -89,7 +90,7 @@ def slowed(event: Event) -> Event:
     return {**event, "ts": event["ts"] * 10, "dur": event["dur"] * 10}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(recordings(), views(), st.sampled_from([ROOMY, 600, 200]))
 def test_nothing_is_lost_in_any_view(recording: Recording, view: Viewport, max_bytes: int) -> None:
     built = timeline(trace(slowed(event) for event in recording.events))
@@ -101,7 +102,7 @@ def test_nothing_is_lost_in_any_view(recording: Recording, view: Viewport, max_b
 KERNELS = st.lists(st.tuples(st.integers(0, 150), st.integers(0, 40)), min_size=1, max_size=60)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(KERNELS, views())
 def test_nothing_is_lost_of_overlapping_kernels(
     kernels: list[tuple[int, int]], view: Viewport
@@ -120,7 +121,7 @@ RUNS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(RUNS, st.integers(-50, 400), st.integers(50, 3000), st.integers(1, 60))
 def test_nothing_is_lost_where_wide_and_narrow_slices_alternate(
     runs: list[tuple[int, int]], start: int, length: int, width_px: int

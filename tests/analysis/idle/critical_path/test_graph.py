@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.idle.critical_path.graph import (
     SOURCE,
     EdgeCosts,
@@ -76,7 +77,7 @@ def every_path(graph: PathGraph, weight: list[int], costs: EdgeCosts) -> int:
     return max(finish(int(node)) for node in graph.last)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(graphs(), st.data())
 def test_the_longest_path_is_that_of_all_paths(graph: PathGraph, data: st.DataObject) -> None:
     costs = edge_costs(graph)
@@ -95,7 +96,7 @@ def test_the_longest_path_is_that_of_all_paths(graph: PathGraph, data: st.DataOb
         assert (alone.at(graph.last, own[0], 0) == ends).all()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(graphs())
 def test_with_its_own_times_every_node_ends_when_it_did(graph: PathGraph) -> None:
     costs = edge_costs(graph)
@@ -106,7 +107,7 @@ def test_with_its_own_times_every_node_ends_when_it_did(graph: PathGraph) -> Non
     assert (paths.at(np.arange(len(weight)), sums[0], 0) == graph.end_ns).all()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(graphs())
 def test_the_walk_follows_what_arrived_last(graph: PathGraph) -> None:
     costs = edge_costs(graph)

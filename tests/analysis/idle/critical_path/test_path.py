@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, call, frame, kernel, memcpy, op, step, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.idle.critical_path.graph import longest_paths
@@ -151,7 +152,7 @@ def test_what_would_be_saved() -> None:
     assert saved(path, "gemm", recording, "overlap") == 22
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(recordings())
 def test_pieces_cover_the_step_and_are_its_longest_path(recording: Recording) -> None:
     built = trace(recording.events)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.kernels.sequences.repeats import (
     LONGEST,
     MIN_REPEATS,
@@ -37,7 +38,7 @@ def text_of(runs: list[Run], number: int, at: int, length: int) -> Run:
     return runs[number][at : at + length]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(st.lists(st.integers(0, 2), max_size=15).map(tuple), max_size=5, unique=True),
     st.data(),

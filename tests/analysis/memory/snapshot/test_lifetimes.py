@@ -6,9 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated, trace_of
 from torch_tb_profiler.analysis.memory.snapshot.course import MAX_POINTS, course_rows
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import BEFORE, _by_address, lifetimes
@@ -31,7 +32,7 @@ def test_what_is_in_use_after_each_event(seed: int, ring: int | None) -> None:
     assert (lived.born == BEFORE).any() == (ring is not None)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.tuples(

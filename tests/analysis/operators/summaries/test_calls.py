@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import annotation, call, kernel, memcpy, memset, op, step, trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
@@ -18,7 +19,7 @@ from torch_tb_profiler.analysis.operators.summaries.user_ranges import user_rang
 from torch_tb_profiler.analysis.selection import Selection
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_ranges_have_the_times_of_their_outermost_calls(recording: Recording) -> None:
     read = reference.read(recording.events)

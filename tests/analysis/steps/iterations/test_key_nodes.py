@@ -6,9 +6,10 @@ from itertools import pairwise
 from statistics import fmean, pstdev
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, frame, op, trace
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import (
     NOTHING_REPEATS,
@@ -105,7 +106,7 @@ def test_where_nothing_repeats_there_is_none(events: list[Event]) -> None:
     assert best_key_node(trace(events)) == (None, NOTHING_REPEATS)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.integers(0, 60), st.integers(1, 9), st.integers(1, 2)),

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.opening import open_file
 from tests.helpers.traces import Event, annotation, call, kernel, op, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
@@ -41,7 +42,7 @@ def _recordings(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(_recordings(), st.sampled_from(["name:x", "start:y", "name:*", "auto"]))
 def test_nothing_is_lost(events: list[Event], by: str) -> None:
     recorded = trace(events)

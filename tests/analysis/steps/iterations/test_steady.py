@@ -5,9 +5,10 @@ from __future__ import annotations
 from statistics import fmean, pstdev
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
@@ -52,7 +53,7 @@ def test_only_what_lies_between_the_selected_is_proposed() -> None:
     assert (steady.first, steady.last) == ("9", "14")
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.integers(10, 60), min_size=2, max_size=12))
 def test_agrees_with_a_look_at_every_range(lengths: list[int]) -> None:
     lengths = [lengths[0], *lengths]  # the last step may be left out, where it was cut
