@@ -99,3 +99,24 @@ def test_a_run_with_a_rank_left_out_says_so_first(samples: Path) -> None:
     assert first.code == "incomplete_run"
     assert "2 of 4 ranks are loaded" in first.text
     assert "Worker rank2 is left out: broken." in first.text
+
+
+def test_a_large_share_that_is_left_out_is_the_first_note_and_the_first_finding() -> None:
+    trace = read(WHOLE)
+    trace.quality.add("truncated")
+    trace.quality.add_left_out(277_906, 290_433)
+    view = trace_view(view_named("overview"), trace, Selection())
+    text = "95.7 % of the file's events (277,906 of 290,433) were left out: "
+    first = [
+        next(note for note in view.notes if note.kind == kind) for kind in ("quality", "advice")
+    ]
+    assert [note.code for note in first] == ["events_left_out"] * 2
+    assert [note.severity for note in first] == ["warning"] * 2
+    assert first[0].text == text + "all numbers cover only the rest."
+    assert first[1].text == first[0].text + " The other notes say why."
+
+
+def test_a_small_share_that_is_left_out_is_not() -> None:
+    trace = read(WHOLE)
+    trace.quality.add_left_out(3, 100)
+    assert "events_left_out" not in trace.quality.counts

@@ -24,7 +24,7 @@ EVIDENCE = TableSpec(
     ),
 )
 REASONS = {"count": "Not counted.", "example": "No text of the file is quoted."}
-CODES = ("incomplete_run", "damaged_recording", "damaged_times")
+CODES = ("events_left_out", "incomplete_run", "damaged_recording", "damaged_times")
 """Codes of the notes."""
 
 
@@ -66,7 +66,7 @@ def _note(damage: Damage, issues: list[Note]) -> Note:
 def _sentence(note: Note) -> str:
     """The text of a note, with its count if that is above 1 and not part of the text."""
     count = _count(note)
-    if count is None or count < 2:
+    if count is None or count < 2 or f"{count:,}" in note.text:
         return note.text
     return f"{note.text.removesuffix('.')} ({count:,} times)."
 

@@ -38,6 +38,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "requested: there are no modules and no stacks of frames.",
     "event_dropped": "Events that could not be repaired were left out.",
     "empty_event": "Empty events ({}) were skipped.",
+    "events_left_out": "A notable share of the file's events was left out.",
     "event_without_time": "Events without a usable time stamp were left out.",
     "missing_name": "Events without a name are shown as '(unnamed)'.",
     "missing_category": "Slices without a category were classified by their track and arguments.",
@@ -135,6 +136,9 @@ ISSUE_TEXTS: dict[str, str] = {
 }
 """Issue code → sentence. The report shows the count next to it."""
 
+MAX_UNREPORTED_SHARE = 0.03
+"""If a larger share of a file's events is left out, no number may be read without knowing it."""
+
 
 class QualityReport(Struct):
     """Counts of irregularities in a trace, by issue code.
@@ -163,6 +167,14 @@ class QualityReport(Struct):
             examples = self.examples.setdefault(code, [])
             if len(examples) < self.MAX_EXAMPLES:
                 examples.append(example[:200])
+
+    def add_left_out(self, left_out: int, total: int) -> None:
+        """Report that ``left_out`` of a file's ``total`` events are in no table, for any reason, if
+        they are more than :data:`MAX_UNREPORTED_SHARE`; the example says the share."""
+        if left_out > MAX_UNREPORTED_SHARE * total:
+            share = f"{left_out / total:.1%}".replace("%", " %")
+            example = f"{share} of the file's events ({left_out:,} of {total:,})"
+            self.add("events_left_out", left_out, example)
 
     def merge(self, other: QualityReport) -> None:
         """Add all counts of ``other``."""

@@ -49,6 +49,9 @@ HARMLESS = frozenset(
 )
 """Issues that lose no event and affect no number; all others are warnings."""
 
+LEFT_OUT = "events_left_out"
+"""The issue whose text says the share of a file that was not read; it comes first."""
+
 CUT_ISSUES = frozenset({"gzip_corrupt", "gzip_truncated", "truncated"})
 """Issues of a recording that is truncated: everything after some point is missing."""
 
@@ -57,6 +60,7 @@ LOSS_ISSUES = CUT_ISSUES | {
     "database_truncated",
     "event_dropped",
     "event_without_time",
+    "events_left_out",
     "journal_line",
     "message_damaged",
     "nsys_events_dropped",
@@ -168,7 +172,7 @@ def quality_notes(trace: Trace, codes: Collection[str] | None = None) -> tuple[N
             issue.text,
             {
                 "count": trace.quality.counts[issue.code],
-                "examples": list(trace.quality.examples.get(issue.code, ())),
+                "examples": _examples(trace, issue.code),
             },
         )
         for issue in _issues(trace, codes)
@@ -223,8 +227,16 @@ def _issues(trace: Trace, codes: Collection[str] | None) -> list[_Issue]:
 def _issue(trace: Trace, code: str) -> _Issue:
     if code == "overlapping_slices" and _only_devices_overlap(trace):
         return _Issue(code, "info", f"{ISSUE_TEXTS[code]} {_ONLY_ON_DEVICES}", ())
+    if code == LEFT_OUT and code in trace.quality.examples:
+        text = f"{trace.quality.examples[code][0]} were left out: all numbers cover only the rest."
+        return _Issue(code, "warning", text, ())
     severity: Severity = "info" if code in HARMLESS else "warning"
     return _Issue(code, severity, ISSUE_TEXTS[code], ISSUE_COLUMNS.get(code, ()))
+
+
+def _examples(trace: Trace, code: str) -> list[str]:
+    """The examples of an issue that its text does not contain."""
+    return [] if code == LEFT_OUT else list(trace.quality.examples.get(code, ()))
 
 
 @per_trace
@@ -240,4 +252,7 @@ def _note(issue: _Issue, text: str, evidence: dict[str, object]) -> Note:
 
 
 def _serious_first(notes: Iterable[Note]) -> tuple[Note, ...]:
-    return tuple(sorted(notes, key=lambda note: note.severity != "warning"))
+    """Warnings first, and before them which share of the file they are about."""
+    return tuple(
+        sorted(notes, key=lambda note: (note.code != LEFT_OUT, note.severity != "warning"))
+    )

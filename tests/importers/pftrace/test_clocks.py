@@ -70,6 +70,7 @@ def test_clocks_without_a_snapshot_are_dropped_and_counted() -> None:
     columns = read_data(data + begin(BOOT, "op") + end(BOOT + 1))
     assert slices(columns) == [("op", 0, 1)]
     assert columns.quality.counts["event_without_time"] == 3
+    assert columns.quality.examples["events_left_out"] == ["60.0 % of the file's events (3 of 5)"]
 
 
 def test_implausible_clocks_break_nothing() -> None:

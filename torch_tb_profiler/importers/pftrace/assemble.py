@@ -33,8 +33,11 @@ from torch_tb_profiler.trace.columns import (
     empty_table,
 )
 from torch_tb_profiler.trace.info import TraceInfo
+from torch_tb_profiler.trace.quality import QualityReport
 
 TIMED = ("slices", "ends", "instants", "counters")
+UNREAD_EVENTS = ("event_without_time", "state_lost", "unknown_phase")
+"""Issues by which events are in none of the tables."""
 
 
 def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
@@ -74,6 +77,7 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     assign_missing_categories(tables, strings, rows.tracks, None, merger.quality)
     refine(tables["slices"]["category"], tables["slices"]["name_code"], strings)
     label_device_rows(tables, rows.tracks, merger.quality)
+    _report_left_out(merger.quality, sum(raw[name]["track"].size for name in TIMED))
     recorder = recorder_of(merger.strings)
     launch = launches(raw, row_of, slices["event_id"], tables["slices"])
     return EventColumns(
@@ -87,6 +91,17 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
         quality=merger.quality,
         launch=launch,
     )
+
+
+def _report_left_out(quality: QualityReport, events: int) -> None:
+    """Report the share of the file that was left out, if it is notable.
+
+    Args:
+        quality: The problems of the file.
+        events: Number of events that were read, begins and ends apart.
+    """
+    unread = sum(quality.counts.get(code, 0) for code in UNREAD_EVENTS)
+    quality.add_left_out(unread + quality.counts.get("unmatched_end", 0), unread + events)
 
 
 def _unread_frames(kind: Int8, merger: PacketBatchMerger, python_frames: bool) -> Bools:
