@@ -37,7 +37,13 @@ from torch_tb_profiler.trace.nulls import NO_LINK, table_to_frame, to_frame
 from torch_tb_profiler.trace.ordering import OrderedSlices, order_slices
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.steps import build_steps
-from torch_tb_profiler.trace.sums import absorb, device_sums, host_self, resolve
+from torch_tb_profiler.trace.sums import (
+    absorb,
+    device_of_inner_ranges,
+    device_sums,
+    host_self,
+    resolve,
+)
 
 _LINK_COLUMNS = ("raw_category_code", "parent", "depth", "frame", "absorbed_into", "step")
 _VALUE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns", "correlation", "external_id")
@@ -130,7 +136,11 @@ def _structure(
     absorber = absorb(slices, nodes)
     links = Links(
         calls=replace(links.calls, owner=resolve(absorber, links.calls.owner)),
-        work=replace(links.work, owner=resolve(absorber, links.work.owner)),
+        work=replace(
+            links.work,
+            owner=resolve(absorber, links.work.owner),
+            node=resolve(absorber, links.work.node),
+        ),
     )
     return _Structure(slices, nodes, frames, links, absorber)
 
@@ -148,8 +158,9 @@ def _slice_columns(
         "step": step,
     }
     work = structure.links.work
-    sums = device_sums(slices, nodes, work.ids, work.owner)
-    columns["device_self_ns"], columns["device_total_ns"] = sums
+    own_ns, total_ns = device_sums(slices, nodes, work.ids, work.owner)
+    columns["device_self_ns"] = own_ns
+    columns["device_total_ns"] = total_ns + device_of_inner_ranges(slices, nodes, work)
     no_node = ~slices.mask_of(NODE_CATEGORIES)
     for name in ("self_ns", "device_self_ns", "device_total_ns"):
         columns[name][no_node] = ABSENT

@@ -76,12 +76,13 @@ def build_device_work(
         "stream": locations.stream,
         "launch": launch,
         "owner": work.owner,
+        "node": work.node,
         "orphan_reason": _orphan_reason(work),
         "launch_delay_ns": delay,
     }
     del delay
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
-    absent |= {"launch": NO_LINK, "owner": NO_LINK}
+    absent |= {"launch": NO_LINK, "owner": NO_LINK, "node": NO_LINK}
     row = locations.row
     is_missing = row < 0
     is_in_order = _counts_up(row)

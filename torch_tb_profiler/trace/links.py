@@ -46,6 +46,8 @@ class DeviceWork(Struct, frozen=True):
             the same correlation id in the same process.
         is_ambiguous: It has none because calls of several processes could be it.
         owner: The node that made that call.
+        node: The innermost node around the launch where its operator is the owner, such as a range
+            inside an operator; else the owner.
         process: The host process it belongs to: that of its launch, else the one process that
             launched all other work of its device.
     """
@@ -54,6 +56,7 @@ class DeviceWork(Struct, frozen=True):
     launch: Int64
     is_ambiguous: Bools
     owner: Int64
+    node: Int64
     process: Int32
 
 
@@ -148,7 +151,9 @@ def build_links(
     own_owner[slices.start_ns[own_owner] > slices.start_ns[work]] = -1
     owner = _apply_explicit_owners(slices, nodes, work, np.where(owner >= 0, owner, own_owner))
     _count_link_issues(slices, calls, work, launch, quality)
-    return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, process))
+    node = _node_of_launch(slices, calls, launch)
+    node = np.where((node >= 0) & (_enclosing_operator(slices, nodes, node) == owner), node, owner)
+    return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, node, process))
 
 
 def _apply_explicit_owners(slices: OrderedSlices, nodes: Forest, ids: Int64, owner: Int64) -> Int64:
@@ -234,6 +239,15 @@ def _enclosing_operators(nodes: Forest, operators: Bools) -> Int64:
     while not np.array_equal(up, climbed := up[up]):
         up = climbed
     return np.append(nodes.ids, -1)[up[:-1]]
+
+
+def _node_of_launch(slices: OrderedSlices, calls: HostCalls, launch: Int64) -> Int64:
+    """The innermost node around the launching call; the launch itself if it is a node."""
+    position = np.searchsorted(calls.ids, launch)
+    is_call = (launch >= 0) & (np.append(calls.ids, -1)[position] == launch)
+    is_node = (launch >= 0) & ~is_call & slices.mask_of(NODE_CATEGORIES)[launch]
+    around_call = np.append(calls.enclosing, -1)[position]
+    return np.where(is_call, around_call, np.where(is_node, launch, -1))
 
 
 def _owner_of_launch(

@@ -38,7 +38,8 @@ SLICES = {
     "step": pl.Int32,  # row of `steps`: host slices by start, device work by its launch; or null
     "self_ns": pl.Int64,  # nodes: dur - children - own runtime calls, never negative; else null
     "device_self_ns": pl.Int64,  # nodes: device work they own; 0 where absorbed; else null
-    "device_total_ns": pl.Int64,  # device_self_ns + children's device_total_ns
+    "device_total_ns": pl.Int64,  # device_self_ns + children's device_total_ns; of a range inside
+    # an operator also the work launched in it that the operator owns
     "correlation": pl.Int64,
     "external_id": pl.Int64,
 }
@@ -53,6 +54,8 @@ DEVICE_WORK = {
     "stream": pl.Int64,
     "launch": pl.Int64,  # slice id of the host call, null for orphans
     "owner": pl.Int64,  # slice id of the node that launched it (after absorption), null if none
+    "node": pl.Int64,  # slice id of the innermost node around its launch, a range inside the owner
+    # for example; the owner where the launch is elsewhere
     "orphan_reason": pl.String,  # why owner is null: "no_launch" | "no_operator" |
     # "ambiguous_launch" (calls of several processes could be it); else null
     "launch_delay_ns": pl.Int64,  # start - start of its launch, clamped at 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.constant_columns import constant
-from torch_tb_profiler.trace.links import HostCalls
+from torch_tb_profiler.trace.links import DeviceWork, HostCalls
 from torch_tb_profiler.trace.nesting import Forest
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
@@ -85,10 +86,30 @@ def device_sums(
     owned = owner >= 0
     np.add.at(own_ns, owner[owned], slices.dur_ns[work[owned]])
     total = own_ns.copy()
+    for level in _levels_from_the_deepest(nodes):
+        np.add.at(total, nodes.parent[level], total[nodes.ids[level]])
+    return own_ns, total
+
+
+def device_of_inner_ranges(slices: OrderedSlices, nodes: Forest, work: DeviceWork) -> Int64:
+    """Per slice the device work of ranges that an operator around them owns: work launched inside a
+    range belongs to its total, too. It is no part of anybody's self time."""
+    total = np.zeros(len(slices.start_ns), np.int64)
+    inner = np.flatnonzero(work.node != work.owner)
+    if not len(inner):
+        return total
+    np.add.at(total, work.node[inner], slices.dur_ns[work.ids[inner]])
+    is_operator = slices.mask_of((Category.OPERATOR, Category.PYTHON_OPERATOR))
+    for level in _levels_from_the_deepest(nodes):
+        inside = level[~is_operator[nodes.parent[level]]]
+        np.add.at(total, nodes.parent[inside], total[nodes.ids[inside]])
+    return total
+
+
+def _levels_from_the_deepest(nodes: Forest) -> Iterator[Int64]:
+    """Rows of the forest that have a parent, level by level."""
     order = np.argsort(nodes.depth)
     last_level = int(nodes.depth.max(initial=0))
     levels = np.searchsorted(nodes.depth[order], np.arange(1, last_level + 2))
     for low, high in reversed(list(pairwise(levels.tolist()))):
-        level = order[low:high]
-        np.add.at(total, nodes.parent[level], total[nodes.ids[level]])
-    return own_ns, total
+        yield order[low:high]

@@ -87,12 +87,12 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
     tensor_core[rows] = by_name.verdicts(names, lambda kind: codes.verdict(kind.tensor_core))
     is_named_so = by_name.verdicts(names, lambda kind: kind.communication) == codes.YES
     unknown = by_name.verdicts(names, lambda kind: kind.rule is None) == codes.YES
-    owner = indices(work["owner"])[rows]
+    node = indices(work["node"])[rows]
     communicates = communication_slices(trace)
-    owner_communicates = np.append(communicates, False)[owner]
+    node_communicates = np.append(communicates, False)[node]
     described = communicates[work["slice"].to_numpy()[rows]]
     is_communication = np.zeros(len(is_kernel), np.bool_)
-    is_communication[rows] = is_named_so | described | (unknown & owner_communicates)
+    is_communication[rows] = is_named_so | described | (unknown & node_communicates)
     tensor_core[is_communication] = codes.NO
     if device_kind(trace) is not None:
         tensor_core[is_kernel] = codes.UNKNOWN

@@ -88,7 +88,7 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
     self_ns = dur[rows].copy()
     device_ns, kernels = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     parent, work = indices(slices["parent"]), trace.device_work
-    owner, is_kernel = indices(work["owner"]), kernel_kinds(trace).is_kernel
+    node, is_kernel = indices(work["node"]), kernel_kinds(trace).is_kernel
     call_of = np.full(slices.height + 1, -1)
     call_of[rows] = np.arange(len(rows))
     for each in np.unique(kind).tolist():
@@ -99,7 +99,7 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
         around = nearest[parent[rows[mine]]]
         inside[mine] = around
         np.subtract.at(self_ns, call_of[around[around >= 0]], dur[rows[mine]][around >= 0])
-        call = call_of[nearest[owner]]
+        call = call_of[nearest[node]]
         np.add.at(device_ns, call[call >= 0], work["dur_ns"].to_numpy()[call >= 0])
         np.add.at(kernels, call[(call >= 0) & is_kernel], 1)
     is_resumed = (kind == REGION) & (inside >= 0) & (names[rows] != names[inside])

@@ -57,9 +57,11 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
     hierarchy = slices_hierarchy(
         trace, nodes, slices=ids, node=node, parent=call_parent, around=around
     )
-    if not has_recorded_domain(trace)[ids].all():
-        return hierarchy
-    return replace(hierarchy, work_call=_calls_around_launches(trace, ids, number, hierarchy))
+    if has_recorded_domain(trace)[ids].all():
+        work_call = _calls_around_launches(trace, ids, number, hierarchy)
+    else:
+        work_call = gather(around, indices(trace.device_work["node"]))
+    return replace(hierarchy, work_call=work_call)
 
 
 def _calls_around_launches(trace: Trace, ids: Int64, number: Int64, hierarchy: Hierarchy) -> Int64:
