@@ -344,7 +344,7 @@ SHOWN = (
         "calls of each operator",
         {
             "operators": of.column_of("operators", "operators", "name", "calls", kind="operator"),
-            "compare": of.column_of("compare", "operators", "name", "baseline_calls"),
+            "compare": of.compared("operators", "name", "baseline_calls"),
         },
         of_selections=False,
     ),
@@ -354,7 +354,7 @@ SHOWN = (
             "operators": of.column_of(
                 "operators", "operators", "name", "device_total_us", kind="operator"
             ),
-            "compare": of.column_of("compare", "operators", "name", "baseline_device_total_us"),
+            "compare": of.compared("operators", "name", "baseline_device_total_us"),
         },
         of_selections=False,
     ),
@@ -362,7 +362,7 @@ SHOWN = (
         "time of each kernel",
         {
             "kernels": of.column_of("kernels", "kernels", "name", "total_us"),
-            "compare": of.column_of("compare", "kernels", "name", "candidate_total_us"),
+            "compare": of.compared("kernels", "name", "candidate_total_us"),
         },
         of_selections=False,
     ),
@@ -371,7 +371,7 @@ SHOWN = (
         {
             "modules": of.column_of("modules", "modules", "path", "device_total_us", kind="module"),
             "flame graph": of.column_of("modules", "module_flame", "path", "device_width_us"),
-            "compare": of.column_of("compare", "modules", "path", "baseline_device_total_us"),
+            "compare": of.compared("modules", "path", "baseline_device_total_us"),
         },
         of_selections=False,
     ),
@@ -380,7 +380,7 @@ SHOWN = (
         {
             "modules": of.column_of("modules", "modules", "path", "host_total_us", kind="module"),
             "flame graph": of.column_of("modules", "module_flame", "path", "host_width_us"),
-            "compare": of.column_of("compare", "modules", "path", "baseline_host_total_us"),
+            "compare": of.compared("modules", "path", "baseline_host_total_us"),
         },
         of_selections=False,
     ),

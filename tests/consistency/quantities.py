@@ -68,6 +68,16 @@ def column_of(view: str, table: str, key: str, column: str, **where: Any) -> Qua
     return quantity
 
 
+def compared(table: str, key: str, column: str) -> Quantity:
+    """A column of ``compare``; None where it is per step, as steps of a side are cut."""
+    of_all = column_of("compare", table, key, column)
+
+    def quantity(answers: Answers) -> object:
+        return None if answers.fact("values_per_step", answers.compare) else of_all(answers)
+
+    return quantity
+
+
 def height_of(view: str, table: str, **where: Any) -> Quantity:
     """How many rows a table has."""
 

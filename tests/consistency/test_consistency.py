@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.consistency.answers import Answers
 from tests.consistency.pairs import SHOWN, Shown
@@ -80,7 +80,6 @@ def test_so_it_is_of_recorded_runs(name: str) -> None:
     assert not found, "\n".join(found)
 
 
-@settings(max_examples=15)
 @given(recordings())
 def test_so_it_is_of_random_recordings(recording: Recording) -> None:
     trace = built(recording.events)
