@@ -1,31 +1,48 @@
 /** Pages that cannot reach any other machine, and fail the test when they try or when they err. */
 import { test as base, expect, type Page } from "@playwright/test";
 
-import { serve, SAMPLES, tensorboard, type Server } from "./servers";
+import { BOARD_URL, STANDALONE_URL } from "./globalSetup";
 
 interface Fixtures {
   /** Fails the test on a request to another machine, on an error in a page, or on script from a trace. */
   readonly guarded: Page;
 }
 
+/** A server that `globalSetup.ts` started. */
+interface RunningServer {
+  readonly url: string;
+}
+
 interface WorkerFixtures {
-  readonly standalone: Server;
-  readonly board: Server;
+  /** `torch-tb-profiler serve` of the samples. */
+  readonly standalone: RunningServer;
+  /** TensorBoard with the samples. */
+  readonly board: RunningServer;
+}
+
+function running(variable: string): RunningServer {
+  const url = process.env[variable];
+  if (url === undefined) throw new Error(`${variable} is not set: globalSetup.ts did not run`);
+  return { url };
 }
 
 const LOOPBACK = /^(https?|wss?):\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?\//;
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
-  guarded: async ({ page }, provide) => {
+  // What Playwright leaves as it was when the context is used again.
+  context: async ({ context }, provide) => {
+    await context.clearPermissions();
+    await provide(context);
+  },
+  guarded: async ({ page, context }, provide) => {
     const foreign: string[] = [];
     const errors: string[] = [];
-    await page.context().route(
-      (url) => !LOOPBACK.test(url.href) && /^(https?|wss?):/.test(url.href),
-      (route) => {
-        foreign.push(route.request().url());
-        return route.abort("internetdisconnected");
-      },
-    );
+    const check = (url: string) => {
+      if (/^(https?|wss?):/.test(url) && !LOOPBACK.test(url)) foreign.push(url);
+    };
+    // Only listens: a route would turn off the HTTP cache of the browser, which lets no request leave anyway.
+    context.on("request", (request) => check(request.url()));
+    page.on("websocket", (socket) => check(socket.url()));
     page.on("pageerror", (error) => errors.push(error.message));
     page.on("console", (message) => {
       if (message.type() === "error" && /Content.Security.Policy|Refused to/i.test(message.text())) errors.push(message.text());
@@ -38,22 +55,8 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     expect(foreign, "requests to other machines").toEqual([]);
     expect(errors, "errors in the page").toEqual([]);
   },
-  standalone: [
-    async ({}, provide) => {
-      const server = await serve(SAMPLES);
-      await provide(server);
-      await server.stop();
-    },
-    { scope: "worker", timeout: 90_000 },
-  ],
-  board: [
-    async ({}, provide) => {
-      const server = await tensorboard(SAMPLES);
-      await provide(server);
-      await server.stop();
-    },
-    { scope: "worker", timeout: 90_000 },
-  ],
+  standalone: [({}, provide) => provide(running(STANDALONE_URL)), { scope: "worker" }],
+  board: [({}, provide) => provide(running(BOARD_URL)), { scope: "worker" }],
 });
 
 export { expect };
