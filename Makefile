@@ -16,7 +16,8 @@ PAGES := torch_tb_profiler/static/index.html
 FE_SOURCES := $(shell find fe -type f -not -path '*/node_modules/*' -not -path 'fe/e2e/*' \
 	-not -path 'fe/test-results/*' -not -path 'fe/playwright-report/*' 2>/dev/null)
 NODE_HINT := The pages need Node 20.19 or newer with npm: https://nodejs.org
-CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser \
+# The shell has no windows, and takes a quarter less of the processor.
+CHROMIUM := $(firstword $(wildcard /usr/bin/chromium-headless-shell /usr/bin/chromium /usr/bin/chromium-browser \
 	/usr/bin/google-chrome))
 
 # Hundreds of processes start in the tests: each would compile this package again.
