@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
-import { contrastFaults, faults } from "./audit";
+import { contrastFaults, faults, switchToDark } from "./audit";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 import { settled } from "./timelines";
@@ -81,8 +81,7 @@ for (let part = 0; part < PARTS; part++) {
       await page.emulateMedia({ colorScheme: "light" });
       await visit(page, standalone.url, audited);
       const light = await faults(page);
-      await page.emulateMedia({ colorScheme: "dark" });
-      await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+      await switchToDark(page);
       const dark = await contrastFaults(page);
       if (light.length + dark.length > 0) faultsByPage[audited.name] = [...light, ...dark];
     }

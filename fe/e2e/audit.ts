@@ -4,6 +4,8 @@ import { createRequire } from "node:module";
 
 import type { Frame, Page } from "@playwright/test";
 
+import { expect } from "./fixtures";
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LEAST_TARGET_PX = 24;
 const LEAST_TEXT_PX = 12;
@@ -23,6 +25,19 @@ export async function faults(frame: Page | Frame): Promise<string[]> {
 /** What another theme can make worse; on a page that {@link faults} has looked at. */
 export async function contrastFaults(frame: Page | Frame): Promise<string[]> {
   return violations(frame, { runOnly: ["color-contrast"] });
+}
+
+/**
+ * Switches the system to dark, again if the page does not follow: Chromium sends no change event when the page reads
+ * the media query, as `theme()` does in every render, between the switch and the next frame.
+ */
+export async function switchToDark(page: Page): Promise<void> {
+  await expect(async () => {
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", "dark", { timeout: 3000 });
+  }).toPass({ timeout: 60_000 });
 }
 
 async function violations(frame: Page | Frame, options: object): Promise<string[]> {

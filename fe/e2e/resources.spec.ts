@@ -1,7 +1,7 @@
 /** What a recorder sampled and what its files tell: resources and efficiency of a recording of MindSpore. */
 import { join } from "node:path";
 
-import { contrastFaults, faults } from "./audit";
+import { contrastFaults, faults, switchToDark } from "./audit";
 import { expect, test } from "./fixtures";
 import { SAMPLES, serve } from "./servers";
 import { card, drawnChart } from "./tables";
@@ -17,8 +17,7 @@ test("curves, tables and files of resources and efficiency", async ({ guarded: p
   await page.getByRole("link", { name: "Efficiency" }).click();
   await expect(page.locator('[data-fact="mfu_pct"]')).toHaveText("3.8 %");
   await expect(card(page, "FLOPs of scopes")).toContainText("flops_0.txt");
-  await page.emulateMedia({ colorScheme: "dark" });
-  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await switchToDark(page);
   expect([...(await faults(page)), ...(await contrastFaults(page))], "efficiency").toEqual([]);
   await server.stop();
 });
