@@ -15,6 +15,12 @@ from torch_tb_profiler.importers.unrecognized import is_perfetto
 from torch_tb_profiler.storage.names import NamePattern
 
 ENDINGS = (".pftrace", ".perfetto-trace")
+PACKINGS = ("", ".gz")
+FILE_ENDINGS = tuple(f"{ending}{packing}" for ending in ENDINGS for packing in PACKINGS)
+JSON_ENDINGS = tuple(
+    f"{ending}{packing}" for ending in (".pt.trace.json", ".json") for packing in PACKINGS
+)
+"""Endings of the JSON of the same recording, which holds more."""
 
 
 def _names(ending: str) -> NamePattern:
@@ -35,5 +41,6 @@ FORMAT = Importer(
     module="torch_tb_profiler.importers.pftrace.reader",
     sniff=_is_packets,
     files=(_names(".pftrace"), _names(".perfetto-trace")),
-    endings=tuple(f"{ending}{packed}" for ending in ENDINGS for packed in ("", ".gz")),
+    endings=FILE_ENDINGS,
+    replaces=tuple((json, ending) for json in JSON_ENDINGS for ending in FILE_ENDINGS),
 )
