@@ -13,6 +13,7 @@ const forced = window.matchMedia("(forced-colors: active)");
 const listeners = new Set<() => void>();
 let chosen: Theme | null = readChosen();
 let printing = false;
+let applied: Theme | null = null;
 
 function readChosen(): Theme | null {
   try {
@@ -32,7 +33,13 @@ function hostBody(): HTMLElement | null {
   }
 }
 
+/** The theme that is applied. Renders ask for it: a media query read between its switch and the next frame loses its event. */
 export function theme(): Theme {
+  applied ??= chosenTheme();
+  return applied;
+}
+
+function chosenTheme(): Theme {
   if (printing) return "light"; // paper is white
   if (forced.matches) return systemDark.matches ? "dark" : "light";
   if (chosen !== null) return chosen;
@@ -42,7 +49,8 @@ export function theme(): Theme {
 }
 
 function apply(): void {
-  document.documentElement.dataset["theme"] = theme();
+  applied = chosenTheme();
+  document.documentElement.dataset["theme"] = applied;
   for (const listener of listeners) listener();
 }
 
