@@ -34,12 +34,13 @@ class ClockGraph:
         self._reading: dict[ClockKey, list[int]] = {}
         self._distance: dict[ClockKey, int] = {target: 0}
         self._next: dict[ClockKey, ClockKey] = {}
+        self._reach: dict[int, int] = {}  # snapshot → the least distance of its clocks so far
 
     def set_target(self, target: ClockKey) -> None:
         """Convert to another clock from now on."""
         if target != self.target:
             self.target = target
-            self._distance, self._next = {target: 0}, {}
+            self._distance, self._next, self._reach = {target: 0}, {}, {}
             self._relate(self._reading.get(target, ()))
 
     def add(self, readings: Mapping[ClockKey, int]) -> None:
@@ -55,19 +56,30 @@ class ClockGraph:
         return clock in self._distance
 
     def _relate(self, snapshots: Iterable[int]) -> None:
-        """Shorten the ways of all clocks after a change: each is visited once per shorter way."""
-        pending = deque(snapshots)
+        """Shorten the ways of all clocks after a change: a snapshot is read once per shorter way
+        to one of its clocks."""
+        pending: deque[tuple[int, ClockKey]] = deque()
+        for number in snapshots:
+            known = [clock for clock in self._snapshots[number] if clock in self._distance]
+            if known:
+                self._reach_from(min(known, key=self._distance.__getitem__), [number], pending)
         while pending:
-            readings = self._snapshots[pending.popleft()]
-            known = [clock for clock in readings if clock in self._distance]
-            if not known:
-                continue
-            nearest = min(known, key=self._distance.__getitem__)
+            number, nearest = pending.popleft()
             distance = self._distance[nearest] + 1
-            for clock in readings:
+            for clock in self._snapshots[number]:
                 if self._distance.get(clock, distance + 1) > distance:
                     self._distance[clock], self._next[clock] = distance, nearest
-                    pending.extend(self._reading[clock])
+                    self._reach_from(clock, self._reading[clock], pending)
+
+    def _reach_from(
+        self, clock: ClockKey, snapshots: Iterable[int], pending: deque[tuple[int, ClockKey]]
+    ) -> None:
+        """Put into ``pending`` those snapshots that no clock reached in a way as short."""
+        distance = self._distance[clock]
+        for number in snapshots:
+            if self._reach.get(number, distance + 1) > distance:
+                self._reach[number] = distance
+                pending.append((number, clock))
 
     def convert(self, values: Int64, clock: ClockKey) -> Int64:
         """Times of a clock as times of the target.
