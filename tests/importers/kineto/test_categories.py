@@ -94,12 +94,26 @@ def test_unknown_categories_by_arguments_and_track() -> None:
         {"cat": "new_thing"},
         {"cat": "new_thing", "args": {"device": 0, "stream": 7}},
         {"cat": "new_thing", "pid": 7},
+        {"cat": "new_thing", "pid": 7, "name": "Memcpy DtoH"},
+        {"cat": "concurrent_kernel", "pid": 7},
         label,
     )
 
     categories = columns.tables["slices"]["category"].tolist()
-    assert categories == [Category.HOST_OTHER, Category.KERNEL, Category.KERNEL]
-    assert columns.quality.counts == {"unknown_category": 3}
+    assert categories == [
+        Category.HOST_OTHER, Category.DEVICE_OTHER, Category.DEVICE_OTHER, Category.MEMCPY,
+        Category.KERNEL,
+    ]  # fmt: skip
+    assert columns.quality.counts == {"unknown_category": 5}
+
+
+@pytest.mark.parametrize("category", ["graph_event_node", "graph_host_node"])
+def test_other_nodes_of_graphs_are_no_device_work(category: str) -> None:
+    """Those of torch 2.15: event records, and callbacks that the host runs."""
+    columns = read_events({"cat": category, "args": {"device": 0, "stream": 7}})
+
+    assert columns.tables["slices"]["category"].tolist() == [Category.DEVICE_OTHER]
+    assert columns.quality.counts == {}
 
 
 def test_missing_categories_by_name_and_track() -> None:

@@ -36,6 +36,8 @@ CATEGORIES: dict[str, Category] = {
     "xpu_scope_profiler": Category.DEVICE_OTHER,
     "mtia_insight": Category.DEVICE_OTHER,
     "hardware_counters": Category.DEVICE_OTHER,
+    "graph_event_node": Category.DEVICE_OTHER,
+    "graph_host_node": Category.DEVICE_OTHER,
     "collective_comm": Category.HOST_OTHER,
     "external_correlation": Category.HOST_OTHER,
     "overhead": Category.OVERHEAD,

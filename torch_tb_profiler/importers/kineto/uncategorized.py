@@ -43,17 +43,19 @@ def assign_missing_categories(
     quality.add("unknown_category", int(has_raw_category.sum()))
     with_both = (device["device"] != ABSENT) & (device["stream"] != ABSENT)
     by_args = np.isin(rows, device["slice"][with_both])
-    keys = np.stack(
-        [slices["track"][rows], slices["name_code"][rows], has_raw_category, by_args], axis=1
-    )
+    raw_code = np.maximum(slices["raw_category_code"][rows], -1)
+    keys = np.stack([slices["track"][rows], slices["name_code"][rows], raw_code, by_args], axis=1)
     combinations, combination = np.unique(keys, axis=0, return_inverse=True)
     assigned, is_guess = [], []
-    for track, name, has_raw, on_device in combinations.tolist():
+    for track, name, raw, on_device in combinations.tolist():
         by_dialect = (
             None if dialect is None else dialect.infer_category(tracks[track], strings[name])
         )
         by_rules = _category(
-            tracks[track], strings[name], has_raw_category=bool(has_raw), on_device=bool(on_device)
+            tracks[track],
+            strings[name],
+            raw_category=strings[raw] if raw >= 0 else None,
+            on_device=bool(on_device),
         )
         assigned.append(by_rules if by_dialect is None else by_dialect)
         is_guess.append(by_dialect is None)
@@ -78,13 +80,19 @@ def _apply_dialect_categories(slices: ColumnArrays, strings: list[str], dialect:
             slices["category"][rows[raw_codes == code]] = known
 
 
-def _category(track: Track, name: str, *, has_raw_category: bool, on_device: bool) -> Category:
+def _category(track: Track, name: str, *, raw_category: str | None, on_device: bool) -> Category:
     """Device work is what is in a row of "GPU n" or has device and stream arguments.
 
-    A row of a device without a number counts only for slices that have no category at all.
+    A row of a device without a number counts only for slices that have no category at all. What
+    has an unknown one is a kernel only if that says so.
     """
     label = track.process_label or ""
-    row = DEVICE_LABEL if has_raw_category else DEVICE_ROW
-    if on_device or row.match(label):
-        return infer_category(name, on_device=True)
-    return Category.HOST_OTHER if has_raw_category else infer_category(name, on_device=False)
+    row = DEVICE_ROW if raw_category is None else DEVICE_LABEL
+    is_device = on_device or row.match(label) is not None
+    if raw_category is None:
+        return infer_category(name, on_device=is_device)
+    if not is_device:
+        return Category.HOST_OTHER
+    category = infer_category(name, on_device=True)
+    says_kernel = "kernel" in raw_category.lower()
+    return Category.DEVICE_OTHER if category == Category.KERNEL and not says_kernel else category

@@ -30,8 +30,6 @@ GPU_ROW_CATEGORY = "cuda_sync"
 OVERHEAD_ROW_CATEGORY = "overhead"
 
 OTHER_CATEGORIES: dict[str, Category] = {
-    "graph_event_node": Category.DEVICE_OTHER,
-    "graph_host_node": Category.DEVICE_OTHER,
     "kernel_dispatch": Category.KERNEL,
     "memory_copy": Category.MEMCPY,
     "scratch_memory": Category.DEVICE_OTHER,
