@@ -17,8 +17,9 @@ FE_SOURCES := $(shell find fe -type f -not -path '*/node_modules/*' -not -path '
 	-not -path 'fe/test-results/*' -not -path 'fe/playwright-report/*' 2>/dev/null)
 NODE_HINT := The pages need Node 20.19 or newer with npm: https://nodejs.org
 # The shell has no windows, and takes a quarter less of the processor.
-CHROMIUM := $(firstword $(wildcard /usr/bin/chromium-headless-shell /usr/bin/chromium /usr/bin/chromium-browser \
-	/usr/bin/google-chrome))
+BROWSERS := $(addprefix /usr/bin/,chromium-headless-shell chromium chromium-browser google-chrome)
+# Looked for at each use, as it may have been installed meanwhile.
+CHROMIUM = $(firstword $(shell ls -U $(BROWSERS) 2>/dev/null))
 
 # Hundreds of processes start in the tests: each would compile this package again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -61,7 +62,7 @@ fe-tests: fe/node_modules/.package-lock.json
 	cd fe && npm test
 
 e2e: $(VENV)/.installed-test $(PAGES) chromium
-	cd fe && PROFILER_BIN="$(abspath $(BIN))" CHROMIUM="$(or $(CHROMIUM),/usr/bin/chromium)" npm run e2e
+	cd fe && PROFILER_BIN="$(abspath $(BIN))" CHROMIUM="$(CHROMIUM)" npm run e2e
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/ingest.py
@@ -110,8 +111,9 @@ chromium:
 ifeq ($(CHROMIUM),)
 	@command -v apt-get >/dev/null || { \
 		echo "The browser tests need Chromium at /usr/bin/chromium; please install it."; exit 1; }
-	$(if $(filter 0,$(shell id -u)),,sudo) sh -c \
-		'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core'
+	$(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && \
+		for each in chromium-headless-shell chromium; do \
+			apt-get install -y -qq --no-install-recommends $$each fonts-dejavu-core && break; done'
 endif
 
 clean:
