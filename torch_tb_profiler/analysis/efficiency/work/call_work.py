@@ -45,7 +45,7 @@ class CallWork(Struct, frozen=True, eq=False):
         flops: Floating point operations of the call as a whole.
         bytes: Bytes it reads and writes.
         uncomputed_flops: Of ``flops``, those that no kernel needs to compute: pairs that a causal
-            mask or a window leaves out, products across the groups of a convolution.
+            mask or a window leaves out.
         stated_flops: FLOPs that the recording itself states.
         formula: Place in ``knowledge.formulas.formulas()``, -1 for none.
         reason: Why ``flops`` is unknown, a :class:`Reason`.

@@ -77,8 +77,8 @@ class Work(Struct, frozen=True):
             unknown.
         bytes: Sum of the sizes of what it reads and of what it writes; None where unknown.
         dtype: Element type of its main operand, None where unknown.
-        uncomputed: FLOPs of ``flops`` that no kernel needs to compute (masked attention, products
-            across groups): FLOP counters count them all the same.
+        uncomputed: FLOPs of ``flops`` that no kernel needs to compute (masked attention):
+            FLOP counters count them all the same.
         reason: Why ``flops`` is unknown.
         bytes_reason: Why ``bytes`` is unknown, where it is.
         is_estimated: Whether something was assumed.
