@@ -88,6 +88,7 @@ def test_streams_and_launches() -> None:
     (launches,) = tables["launch_delays"].frame.iter_rows(named=True)
     assert (launches["calls"], launches["short"], launches["short_us"]) == (3, 1, 5)
     assert (launches["delay_p50_us"], launches["longest_delay_us"]) == (10, 90)
+    assert launches["delay_p90_us"] == pytest.approx(np.percentile([10, 90], 80))  # upper half of 3
 
 
 def test_collections_that_nobody_recorded_are_null() -> None:

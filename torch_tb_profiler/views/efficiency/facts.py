@@ -164,7 +164,9 @@ def _counted(model: ModelWork) -> tuple[Fact, ...]:
         f"{kinds}; in {steps} with a total duration of {duration_text(model.wall_ns / NS_PER_US)}"
     )
     if model.unknown_calls:
-        text += f"; {model.unknown_calls} calls with unknown FLOPs are not included"
+        one = model.unknown_calls == 1
+        calls = "1 call" if one else f"{model.unknown_calls} calls"
+        text += f"; {calls} with unknown FLOPs {'is' if one else 'are'} not included"
     part = model.backward_flops
     backward = None if part is None else part / model.flops * 100
     return (

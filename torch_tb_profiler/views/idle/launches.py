@@ -55,7 +55,7 @@ def launches_table(trace: Trace, calls: Launches, chosen: Bools) -> Table:
         longest_delay_us=pl.col("delay_ns").max(),
         short=pl.col("is_short").sum().cast(pl.Int64),
         short_us=pl.col("work_ns").filter("is_short").sum(),
-        **{key: pl.col("delay_ns").quantile(share, "nearest") for key, share in _QUANTILES.items()},
+        **{key: pl.col("delay_ns").quantile(share, "linear") for key, share in _QUANTILES.items()},
     )
     times = ("call_max_us", "longest_delay_us", "short_us", *_QUANTILES)
     rows = groups.with_columns(
