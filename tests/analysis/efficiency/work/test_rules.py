@@ -85,6 +85,7 @@ def test_convolutions(
     told = {3 + place: str(value) for place, value in enumerate(values)}
     told |= {6: str(transposed), 7: str([0] * dims), 8: str(groups)}
     forward = work("aten::convolution", [x, w, [], *[[]] * 6], told)
+    assert forward.flops is not None
     assert forward.flops == counter.conv_flop_count(x, w, y, transposed)
     assert forward.bytes == size_of([x, w, y])
     told = {7: str(transposed), 10: str(list(mask))}
