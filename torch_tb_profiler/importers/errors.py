@@ -9,7 +9,7 @@ class TraceFormatError(Exception):
     Attributes:
         code: The reason, machine-readable: ``empty_file``, ``not_json``, ``lfs_pointer``,
             ``html_page``, ``no_events``, ``other_protobuf``, ``not_a_trace``, ``gzip_unreadable``,
-            ``unpacks_too_far``,
+            ``truncated`` (before its first event), ``unpacks_too_far``,
             ``not_a_database``, ``encrypted_database``, ``unfinished_database``,
             ``damaged_database``.
         message: What is wrong, naming the file.

@@ -202,3 +202,17 @@ def test_progress_can_stop_the_reading(tmp_path: Path, write_trace: Writer) -> N
         open_file(
             open_location(str(write_trace(tmp_path / "w.json", ("a",)))), cache=None, progress=stop
         )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_ends_before_its_first_event_is_no_trace(
+    tmp_path: Path, samples: Path, packed: bool
+) -> None:
+    """An empty trace would be shown before good ones beside it, as one that recorded nothing."""
+    (whole,) = (samples / "torch_compile_triton").glob("*.json.gz")
+    head = gzip.decompress(whole.read_bytes()).partition(b'"ph": "X"')[0]
+    file = tmp_path / ("worker0.pt.trace.json.gz" if packed else "worker0.pt.trace.json")
+    file.write_bytes(gzip.compress(head)[:-12] if packed else head)
+    with pytest.raises(OpenError, match=r"worker0\S+ ends before its first event") as raised:
+        open_file(open_location(str(file)), cache=None)
+    assert "compare its size" in raised.value.problem.hint

@@ -190,6 +190,12 @@ def _read(
         if error.code != CHANGED:
             raise
         return error
+    if not _CUT_OFF.isdisjoint(columns.quality.counts) and _is_empty(columns):
+        return TraceFormatError(
+            "truncated",
+            f"{location.name} ends before its first event.",
+            "Copy or download it again and compare its size with the original.",
+        )
     rows = columns.tables["slices"]["start_ns"].size + columns.tables["memory"]["time_ns"].size
     is_large = rows > LARGE_SLICES
     if is_large:
@@ -215,6 +221,13 @@ def _columns(
         if error.errno == errno.ESTALE:
             raise changed_error(location.url) from error
         raise from_os_error(error, location.url) from error
+
+
+def _is_empty(columns: EventColumns) -> bool:
+    """Whether nothing of a recording was read, metadata aside."""
+    tables = columns.tables.values()
+    has_rows = any(len(column) for table in tables for column in table.values())
+    return not has_rows and not columns.side
 
 
 def _may_be_incomplete(trace: Trace | StorageError | TraceFormatError) -> bool:
