@@ -12,15 +12,13 @@ from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_finding, idle_table
 from torch_tb_profiler.evidence.program import is_compiled
+from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text
 
 CODE = "device_gaps"
 EVIDENCE = idle_table(CODE)
-LONG_NS = 1_000_000
-"""No device takes so long from one kernel to the next one of its queue: such a gap has another
-cause, whatever was launched."""
 
 
 def detect(context: Context) -> Finding | None:
@@ -45,12 +43,14 @@ def _in_long_gaps(context: Context, finding: Finding) -> Finding:
     time = finding.time
     assert time is not None
     length_ns = time.end_ns - time.start_ns
-    long_ns = length_ns[length_ns >= LONG_NS]
+    limit_us = entry(CODE).parameters["long_gap_us"]
+    long_ns = length_ns[length_ns >= limit_us * NS_PER_US]
     if 2 * int(long_ns.sum()) <= int(length_ns.sum()):
         return finding
     longest = int(length_ns.argmax())
     name = _host_call(context, int(time.start_ns[longest]), int(time.end_ns[longest]))
     values = {
+        "limit": duration_text(limit_us),
         "gaps": "one gap" if len(long_ns) == 1 else f"{len(long_ns):,} gaps",
         "longest": duration_text(int(length_ns[longest]) / NS_PER_US),
         "meanwhile": f"the host is in {name}" if name else "no single call holds the host",

@@ -12,7 +12,7 @@ import msgspec
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
-Effect = Literal["times", "told", "shown"]
+Effect = Literal["times", "noted", "shown"]
 
 _VERSION = re.compile(r"([0-9]+)\.([0-9]+)")
 
@@ -23,8 +23,8 @@ class EnvironmentAspect(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     Attributes:
         kind: Stable name.
         title: Title.
-        effect: Effect of a difference: ``times`` are not comparable, there is a note (``told``), or
-            it is only ``shown``.
+        effect: Effect of a difference: ``times`` are not comparable, it is ``noted``, or only
+            ``shown``.
         why: The effect on times.
         text: Format string over ``baseline`` and ``candidate`` for the note; empty for ``shown``.
     """

@@ -146,12 +146,11 @@ def build_links(
         quality=quality,
     )
     process = _process_of_work(slices, launch, device_index)
-    owner = _owner_of_launch(slices, nodes, calls, launch)
+    node, owner = _nodes_of_launches(slices, nodes, calls, launch)
     own_owner = operator_ids.lookup(slices.external_id[work], process)
     own_owner[slices.start_ns[own_owner] > slices.start_ns[work]] = -1
     owner = _apply_explicit_owners(slices, nodes, work, np.where(owner >= 0, owner, own_owner))
     _count_link_issues(slices, calls, work, launch, quality)
-    node = _node_of_launch(slices, calls, launch)
     node = np.where((node >= 0) & (_enclosing_operator(slices, nodes, node) == owner), node, owner)
     return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, node, process))
 
@@ -241,28 +240,20 @@ def _enclosing_operators(nodes: Forest, operators: Bools) -> Int64:
     return np.append(nodes.ids, -1)[up[:-1]]
 
 
-def _node_of_launch(slices: OrderedSlices, calls: HostCalls, launch: Int64) -> Int64:
-    """The innermost node around the launching call; the launch itself if it is a node."""
+def _nodes_of_launches(
+    slices: OrderedSlices, nodes: Forest, calls: HostCalls, launch: Int64
+) -> tuple[Int64, Int64]:
+    """Per launch the innermost node around it (itself if the format states a node as launch), and
+    its owner: that of the call, or the operator that such a node is or lies in."""
     position = np.searchsorted(calls.ids, launch)
     is_call = (launch >= 0) & (np.append(calls.ids, -1)[position] == launch)
     is_node = (launch >= 0) & ~is_call & slices.mask_of(NODE_CATEGORIES)[launch]
-    around_call = np.append(calls.enclosing, -1)[position]
-    return np.where(is_call, around_call, np.where(is_node, launch, -1))
-
-
-def _owner_of_launch(
-    slices: OrderedSlices, nodes: Forest, calls: HostCalls, launch: Int64
-) -> Int64:
-    """The owner of the launching call; if the format states a node as launch, the operator it is or
-    lies in."""
+    node = np.where(is_node, launch, -1)
+    node[is_call] = calls.enclosing[position[is_call]]
     owner = np.full(len(launch), -1, np.int64)
-    position = np.searchsorted(calls.ids, launch)
-    is_call = (launch >= 0) & (np.append(calls.ids, -1)[position] == launch)
     owner[is_call] = calls.owner[position[is_call]]
-    rest = np.flatnonzero((launch >= 0) & ~is_call)
-    rest = rest[slices.mask_of(NODE_CATEGORIES)[launch[rest]]] if len(rest) else rest
-    owner[rest] = _enclosing_operator(slices, nodes, launch[rest])
-    return owner
+    owner[is_node] = _enclosing_operator(slices, nodes, launch[is_node])
+    return node, owner
 
 
 def _process_of_work(slices: OrderedSlices, launch: Int64, device_index: Int64) -> Int32:

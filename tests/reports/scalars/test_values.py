@@ -17,7 +17,7 @@ BASE_NS = 1_700_000_000 * 10**9
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"
 
 
-def told(*traces: Trace, recorded_s: float = 7.0) -> ScalarSeries:
+def values_of(*traces: Trace, recorded_s: float = 7.0) -> ScalarSeries:
     points = ScalarSeries()
     for number, each in enumerate(traces):
         points.add(each, number, recorded_s)
@@ -42,7 +42,7 @@ def two_steps(**header: Any) -> Trace:
 
 
 def test_measures_of_steps() -> None:
-    points = told(two_steps())
+    points = values_of(two_steps())
     assert curve(points, "step_time_ms") == [(10, 1.0), (11, 1.0)]
     assert curve(points, "gpu_utilization_pct") == [(10, 50.0), (11, pytest.approx(40.0))]
     assert curve(points, "exposed_communication_pct") == [(10, 0.0), (11, pytest.approx(30.0))]
@@ -52,7 +52,7 @@ def test_measures_of_steps() -> None:
 
 
 def test_what_is_not_recorded_is_no_point_but_a_reason() -> None:
-    points = told(trace([step(3, 0, 500), op("aten::add", 10, 20)]))
+    points = values_of(trace([step(3, 0, 500), op("aten::add", 10, 20)]))
     assert {each.tag for each in points.scalars()} == {"profiler/step_time_ms"}
     assert set(points.reasons()) == {
         "exposed_communication_pct", "gpu_utilization_pct", "reader_ratio_pct",
@@ -62,7 +62,7 @@ def test_what_is_not_recorded_is_no_point_but_a_reason() -> None:
 
 
 def test_without_a_clock_the_time_is_that_of_the_file() -> None:
-    points = told(trace([step(3, 0, 500)]), recorded_s=12.5)
+    points = values_of(trace([step(3, 0, 500)]), recorded_s=12.5)
     assert [each.wall_time_s for each in points.scalars()] == [12.5]
 
 
@@ -72,13 +72,13 @@ def test_a_trace_without_steps_is_one_point() -> None:
         call("cudaLaunchKernel", 2, 2, corr=1, ext=1),
         kernel(GEMM, 10, 90, corr=1, ext=1),
     ]
-    points = told(trace(events), trace(events))
+    points = values_of(trace(events), trace(events))
     assert curve(points, "step_time_ms") == []
     assert [each for each, _ in curve(points, "whole_trace/gpu_utilization_pct")] == [0, 1]
 
 
 def test_an_empty_trace_has_none() -> None:
-    points = told(trace([]))
+    points = values_of(trace([]))
     assert points.scalars() == []
     assert points.reasons()
 
@@ -92,7 +92,7 @@ def test_a_timer_tells_of_all_steps_and_of_evaluations() -> None:
     ]
     frame = pl.DataFrame(rows, schema=SIDE_SCHEMAS["timed_steps"], orient="row")
     side = {"timed_steps": SideTable("timed_steps", "a timer", frame)}
-    points = told(replace(two_steps(), side=side))
+    points = values_of(replace(two_steps(), side=side))
     assert curve(points, "step_time_ms") == [(10, 2.0), (11, 4.0)]  # not the profiler's
     assert curve(points, "reader_ratio_pct") == [(10, 25.0)]
     assert curve(points, "throughput_samples_per_s") == [(10, 16_000.0)]

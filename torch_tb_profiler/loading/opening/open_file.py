@@ -194,7 +194,7 @@ def _read(
         return TraceFormatError(
             "truncated",
             f"{location.name} ends before its first event.",
-            "Copy or download it again and compare its size with the original.",
+            "Compare its size with the original and copy it again, or export the trace again.",
         )
     rows = columns.tables["slices"]["start_ns"].size + columns.tables["memory"]["time_ns"].size
     is_large = rows > LARGE_SLICES

@@ -115,7 +115,7 @@ def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
             continue
         severity = None
         if verdict.regardless or (verdict.same is False and verdict.matters):
-            severity = {"times": "warning", "told": "info", "shown": None}[aspect.effect]
+            severity = {"times": "warning", "noted": "info", "shown": None}[aspect.effect]
         rows.append(
             Compared(
                 aspect,
