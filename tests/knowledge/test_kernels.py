@@ -110,9 +110,9 @@ def _device_names(folder: Path) -> set[str]:
     return names
 
 
-UNNAMED_WORK = re.compile(r"triton__(\d+[a-z]*)+$|.*resolve_future_token_ids_kernel")
-"""Names of the corpus without a rule: Inductor of torch 2.0 names a kernel by its signature alone,
-and bookkeeping of SGLang has none yet (issue 27)."""
+UNNAMED_WORK = re.compile(r"triton__(\d+[a-z]*)+$")
+"""Names of the corpus that do not say what they do: Inductor of torch 2.0 names a kernel by its
+signature alone."""
 
 
 def test_every_device_name_of_the_corpus_is_known(corpus: Path) -> None:
