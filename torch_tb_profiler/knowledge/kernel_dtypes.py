@@ -26,19 +26,34 @@ class NamedType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     examples: tuple[str, ...]
 
 
+class AccumulatorRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a family of names has types that only intermediate results have.
+
+    Attributes:
+        pattern: Regular expression whose groups are such types.
+        examples: Names in which it must match (tests check each).
+    """
+
+    pattern: str
+    examples: tuple[str, ...]
+
+
 class KernelTypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """The schema of ``kernel_dtypes.toml``.
 
     Attributes:
         tensile: Regular expression whose group is the letter of the inputs of a Tensile kernel.
         tensile_letters: Letter → canonical name.
-        joined: Regular expression of the parts that a word may consist of.
+        joined: Regular expression of the parts that a word may consist of, with or without an x
+            between them.
+        accumulators: Types of sums and of intermediate results, which are no operands.
         types: The types, widest first.
     """
 
     tensile: str
     tensile_letters: dict[str, str]
     joined: str
+    accumulators: tuple[AccumulatorRule, ...]
     types: tuple[NamedType, ...]
 
 
@@ -52,6 +67,7 @@ class _Patterns(msgspec.Struct, frozen=True):
     tensile: re.Pattern[str]
     joined: re.Pattern[str]
     part: re.Pattern[str]
+    accumulators: tuple[re.Pattern[str], ...]
     types: tuple[tuple[re.Pattern[str], str], ...]
 
 
@@ -60,8 +76,9 @@ def _patterns() -> _Patterns:
     entries = kernel_type_file()
     return _Patterns(
         re.compile(entries.tensile),
-        re.compile(f"(?:{entries.joined}){{2,}}", re.IGNORECASE),
+        re.compile(f"(?:{entries.joined})(?:x?(?:{entries.joined}))+", re.IGNORECASE),
         re.compile(entries.joined, re.IGNORECASE),
+        tuple(re.compile(rule.pattern) for rule in entries.accumulators),
         tuple((re.compile(entry.words, re.IGNORECASE), entry.name) for entry in entries.types),
     )
 
@@ -74,15 +91,28 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 @lru_cache(maxsize=65536)
 def types_in_name(name: str) -> tuple[str, ...]:
-    """``("bfloat16", "float32")``: the types in a kernel's name, widest first; empty if there are
-    none."""
+    """``("float32", "bfloat16")``: the types of operands and results in a kernel's name, widest
+    first; empty if there are none."""
     text = demangled(name)[:MAX_NAME_CHARS]
     tensile = _patterns().tensile.match(text)
     if tensile is not None:
         letter = kernel_type_file().tensile_letters.get(tensile[1])
         return () if letter is None else (letter,)
     head, parameters = _split_parameters(text)
-    return _named(head) or _named(parameters)
+    return _named(_without_accumulators(head)) or _named(parameters)
+
+
+def _without_accumulators(text: str) -> str:
+    spans = [
+        match.span(group)
+        for pattern in _patterns().accumulators
+        for match in pattern.finditer(text)
+        for group in range(1, pattern.groups + 1)
+        if match[group] is not None
+    ]
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    return text
 
 
 def _split_parameters(text: str) -> tuple[str, str]:
