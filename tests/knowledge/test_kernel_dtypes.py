@@ -58,7 +58,10 @@ def test_names_are_canonical() -> None:
         ("sm80_xmma_gemm_f16f16_f32f32_f32_tn_n_tilesize64x64x64", ("float32", "float16")),
         ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64", ("bfloat16",)),
         ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8", ("float32",)),
-        ("cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_void_f32_128x128x64_", ("float32", "float16")),
+        (
+            "cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_void_f32_128x128x64_",
+            ("float32", "float16"),
+        ),
         ("k<cute::SM80_16x8x16_F32BF16BF16F32_TN>", ("bfloat16",)),
         (
             "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<c10::Half, at::native::"

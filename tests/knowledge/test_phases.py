@@ -14,6 +14,7 @@ from torch_tb_profiler.knowledge.phases import (
     is_beyond_model,
     phase_of_words,
     phases_file,
+    server_of_code,
     range_rule,
     serving_window,
 )
@@ -87,6 +88,12 @@ def test_windows_have_requests_and_tokens(name: str, expected: tuple[object, ...
 @pytest.mark.parametrize("name", ["step[idle]", "execute_context_0(0)_generation_0(0)", "step[1"])
 def test_a_window_that_works_on_nothing_is_none(name: str) -> None:
     assert serving_window(name) is None
+
+
+def test_every_server_takes_its_examples() -> None:
+    for rule in phases_file().servers:
+        assert {server_of_code(name) for name in rule.examples} == {rule.name}
+        assert {server_of_code(name) for name in rule.counter_examples} == {None}
 
 
 def test_hooks_take_their_examples_and_no_other() -> None:

@@ -85,6 +85,15 @@ class WindowRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     counter_examples: tuple[str, ...]
 
 
+class ServerRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """A server by the frames and operators that only it has."""
+
+    name: str
+    pattern: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...]
+
+
 class WindowModes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Names of modes by kind of window, in lower case."""
 
@@ -102,6 +111,7 @@ class PhasesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     outside_model: OutsideModel = msgspec.field(name="beside")
     words: PhraseRules
     windows: tuple[WindowRule, ...]
+    servers: tuple[ServerRule, ...]
     modes: WindowModes
 
 
@@ -211,6 +221,18 @@ def is_beyond_model(name: str) -> bool:
 @once
 def _windows() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(rule.pattern), rule.server) for rule in phases_file().windows)
+
+
+@once
+def _servers() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(rule.pattern), rule.name) for rule in phases_file().servers)
+
+
+@lru_cache(maxsize=65536)
+def server_of_code(name: str) -> str | None:
+    """The server that a frame or an operator of this name belongs to; None for none."""
+    name = name[:MAX_NAME_CHARS]
+    return next((server for pattern, server in _servers() if pattern.fullmatch(name)), None)
 
 
 @lru_cache(maxsize=65536)

@@ -236,6 +236,29 @@ def test_a_window_around_a_named_forward_pass_is_no_forward_pass_itself() -> Non
     assert (window["kind"], window["batch"], window["tokens"]) == ("mixed", 4, 131)
 
 
+VLLM_NAME = "execute_context_0(0)_generation_3(3)"
+
+
+@pytest.mark.parametrize(
+    ("others", "server"),
+    [
+        ([], "vLLM"),
+        ([t.annotation("step[DECODE bs=3]", 5, 90)], "SGLang"),
+        (
+            [t.frame("/src/sglang/srt/managers/tp_worker.py(4): forward", 5, 90, python_id=1)],
+            "SGLang",
+        ),
+        ([t.op("sgl_kernel::fwd", 5, 90)], "SGLang"),
+        ([t.op("sgl_kernel::fwd", 5, 9), t.op("vllm::all_reduce", 50, 9)], "vLLM"),
+        ([t.op("aten::mm", 5, 90)], "vLLM"),
+    ],
+)
+def test_the_server_is_the_one_whose_code_ran(others: list[t.Event], server: str) -> None:
+    trace = t.trace([t.annotation(VLLM_NAME, 0, 100), *others])
+    (window,) = phases(trace, Selection()).tables["serving_windows"].frame.rows(named=True)
+    assert (window["server"], window["kind"], window["batch"]) == (server, "decode", 3)
+
+
 def test_several_passes_in_a_step_are_parts_of_it() -> None:
     """Two micro-batches: what lies between them is no backward pass."""
     events = [t.step(1, 0, 500)]
