@@ -171,11 +171,17 @@ def _rows(of: Trace, source: dict[str, Any]) -> int:
     return query(view.tables[table], **source).frame.height
 
 
+def says_nothing(_: Trace, notes: list[Note]) -> list[str]:
+    """A first screen without a line on where time goes."""
+    return [] if notes else ["nothing is said"]
+
+
 CHECKS: tuple[Callable[[Trace, list[Note]], list[str]], ...] = (
     too_much,
     reported_twice,
     false_words,
     dead_ends,
+    says_nothing,
 )
 
 

@@ -28,6 +28,7 @@ from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.needs import unmet_need
 from torch_tb_profiler.evidence.ranking import is_superseded, rank_findings
 from torch_tb_profiler.evidence.report import NO_STEP_TIME, AdviceReport, checks_table
+from torch_tb_profiler.evidence.where_time_goes import CODE, EVIDENCE, where_time_goes
 from torch_tb_profiler.knowledge.advice import TRACE, WORKERS, entries, entry
 from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER
 from torch_tb_profiler.once import once
@@ -105,6 +106,7 @@ def evidence_tables() -> dict[str, TableSpec]:
     return {
         **{code: detector(code).EVIDENCE for code in detector_codes()},
         **dict.fromkeys(damage.CODES, damage.EVIDENCE),
+        CODE: EVIDENCE,
     }
 
 
@@ -136,6 +138,9 @@ def _report(trace: Trace, selection: Selection) -> AdviceReport:
         lambda code: detector(code).detect(context),
     )
     notes = rank_findings([_in_terms_of(finding, context) for finding in findings], context.step_ns)
+    if all(entry(finding.code).is_remark for finding in findings):
+        first = where_time_goes(context)
+        notes = notes if first is None else (first, *notes)
     return AdviceReport(
         notes, checks_table(checks, notes, lambda known: missing[known.code], context.vendor)
     )

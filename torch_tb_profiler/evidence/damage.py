@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from torch_tb_profiler.evidence.tables import build_table, declaration
+from torch_tb_profiler.evidence.finding import plain_evidence
+from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.damage import Damage, damages
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
@@ -44,23 +45,8 @@ def _note(damage: Damage, issues: list[Note]) -> Note:
     rows = [(note.text, _count(note), _example(note)) for note in issues]
     frame = pl.DataFrame(rows, schema=EVIDENCE.polars_schema(), orient="row")
     table = build_table(EVIDENCE, frame, REASONS)
-    evidence: dict[str, object] = {
-        "title": damage.title,
-        "measured": None,
-        "unit": None,
-        "threshold": None,
-        "estimated_gain_us_per_step": None,
-        "estimated_gain_pct_of_step": None,
-        "architecture": None,
-        "table": declaration(table),
-        "rows": table.frame.to_dicts(),
-        "source": {},
-        "timeline": None,
-        "same_time": [],
-        "links": [],
-    }
     text = damage.text.format(issues=" ".join(_sentence(note) for note in issues))
-    return Note("advice", damage.code, "warning", text, evidence)
+    return Note("advice", damage.code, "warning", text, plain_evidence(damage.title, table))
 
 
 def _sentence(note: Note) -> str:

@@ -13,7 +13,7 @@ from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.vendors import Vendor
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text
-from torch_tb_profiler.views.schema import Note, Scalar, Table
+from torch_tb_profiler.views.schema import Note, Scalar, Severity, Table
 
 MAX_QUOTED = 300
 """Characters of a name that a text quotes; the rows of the evidence have the whole name."""
@@ -129,7 +129,32 @@ class Finding(Struct, frozen=True):
                 if self.vendor is None or self.vendor.is_own_link(link)
             ],
         }
-        return Note("advice", self.code, "warning", self.text, evidence)
+        severity: Severity = "info" if known.is_remark else "warning"
+        return Note("advice", self.code, severity, self.text, evidence)
+
+
+def plain_evidence(
+    title: str,
+    table: Table,
+    source: Mapping[str, str] | None = None,
+    spot: Spot | None = None,
+) -> dict[str, object]:
+    """The evidence of a note that measures nothing against a threshold: its table alone."""
+    return {
+        "title": title,
+        "measured": None,
+        "unit": None,
+        "threshold": None,
+        "estimated_gain_us_per_step": None,
+        "estimated_gain_pct_of_step": None,
+        "architecture": None,
+        "table": declaration(table),
+        "rows": table.frame.to_dicts(),
+        "source": dict(source or {}),
+        "timeline": None if spot is None else asdict(spot),
+        "same_time": [],
+        "links": [],
+    }
 
 
 def shorten(value: object) -> object:

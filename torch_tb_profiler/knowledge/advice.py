@@ -32,6 +32,8 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         published: Whether DLProf published the threshold; all others are rules of thumb.
         rule: Number of the rule of the removed plugin that it continues (``docs/advice.md``).
         parameters: Further numbers of the detector.
+        is_remark: Whether its findings are about the recording or spare resources, and leave open
+            where time goes.
     """
 
     code: str
@@ -48,6 +50,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     published: bool = False
     rule: int | None = None
     parameters: dict[str, float] = {}
+    is_remark: bool = False
 
 
 class AdviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
