@@ -6,10 +6,14 @@ shares add up, what no rule knows has its share, and a remark about the recordin
 
 from __future__ import annotations
 
+import json
+
 from tests.detectors.scenes import launched, one_step
 from tests.helpers.traces import annotation, kernel, memcpy, op, slice_event, trace
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import run_detectors
+from torch_tb_profiler.importers.kineto.reader import read_text
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
 
@@ -69,7 +73,8 @@ def test_without_steps_and_operators_the_ranges_of_the_recording() -> None:
 
 def test_rows_of_unknown_kind_are_called_so() -> None:
     row = slice_event("acme", "Iteration", 0, 100, pid=0, tid=7, device=0, stream=7)
-    note = first_note(one_step([row]))
+    text = json.dumps({"traceEvents": [row]}).encode()
+    note = first_note(build_trace(read_text([text], name="w.pt.trace.json")))
     assert "only rows whose kind is not known. Most time: Iteration 100 % (1×)." in note.text
 
 
