@@ -68,6 +68,34 @@ def test_what_one_side_does_not_tell_is_null_and_a_category_it_has_not_is_0() ->
     assert found["peak_temporary"][1] == 0
 
 
+def test_a_category_is_0_only_where_the_whole_peak_is_of_known_use() -> None:
+    """An activation of 50 bytes beside a side without one: its peak is known, or 100 bytes of it
+    were allocated before the recording; a side without addresses knows no category at all."""
+
+    def trained(activation: int, before: int, *, address: int | None = 7) -> Trace:
+        total = before + activation
+        events: list[t.Event] = [
+            t.step(0, 0, 90),
+            t.annotation("forward", 10, 30),
+            t.op("aten::mm", 12, 20),
+            t.op("aten::mm", 60, 20),
+            t.annotation("backward", 55, 30),
+        ]
+        if activation:
+            events.append(t.memory(15, activation, address=address, allocated=total))
+            events.append(t.memory(70, -activation, address=address, allocated=before))
+        events.append(t.memory(61, 20, address=8 if address else None, allocated=total + 20))
+        events.append(t.memory(65, -20, address=8 if address else None, allocated=total))
+        return t.trace(events)
+
+    activation = "peak_activation"
+    assert compared(trained(50, 0), trained(0, 0))[activation] == (50, 0, -50)
+    assert compared(trained(50, 0), trained(0, 100))[activation] == (50, None, None)
+    assert activation not in compared(trained(0, 0), trained(0, 0))
+    without = compared(trained(50, 0), trained(50, 0, address=None))
+    assert (without["peak_allocated"], without[activation]) == ((70, 70, 0), (50, None, None))
+
+
 def test_the_figures_are_those_of_the_memory_view() -> None:
     trace = stepped(50, 70)
     peaks = memory(trace, Selection()).tables["memory_peaks"].frame

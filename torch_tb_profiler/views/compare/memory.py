@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, MemoryCategory
 from torch_tb_profiler.analysis.memory.curve import curve
 from torch_tb_profiler.analysis.memory.levels import levels_at
 from torch_tb_profiler.analysis.memory.records import memory_records
@@ -26,8 +26,14 @@ from torch_tb_profiler.views.schema import Column, Table
 
 _MEASURES = (Measure("size_bytes", "Size", "bytes"),)
 _ALLOCATED = "peak_allocated"
+_ALWAYS_KNOWN = (MemoryCategory.TEMPORARY, MemoryCategory.UNKNOWN)
+"""What an operator needs for itself is known of every allocation that has an address."""
+
 _OF_PEAK = tuple(f"peak_{name}" for name in CATEGORY_NAMES)
-_REASONS = {"size_bytes": "Not recorded for this device on one side."}
+_REASONS = {
+    "size_bytes": "Not recorded for this device on one side, or a part of that side's peak is of "
+    "unknown use and may be of this category."
+}
 
 MEMORY = pair_spec(
     "memory",
@@ -60,6 +66,7 @@ def compared_memory(bases: tuple[StepBasis, StepBasis]) -> Table:
         keys[0][left] if left >= 0 else keys[1][right]
         for left, right in zip(pairing.baseline, pairing.candidate, strict=True)
     ]
+    met = [key for key in met if key[1] not in _OF_PEAK or any(each.get(key) for each in rows)]
     # What only one side tells is not 0 on the other, but for categories of a known peak.
     sides = tuple(_side(each, met) for each in rows)
     positions = np.arange(len(met))
@@ -73,15 +80,13 @@ def compared_memory(bases: tuple[StepBasis, StepBasis]) -> Table:
 
 
 def _side(measured: dict[tuple[str, str], int], keys: list[tuple[str, str]]) -> Side:
-    known = {device for device, measure in measured if measure == _ALLOCATED}
-    values = [
-        measured.get(key, 0 if key[1] in _OF_PEAK and key[0] in known else np.nan) for key in keys
-    ]
+    values = [measured.get(key, np.nan) for key in keys]
     return Side(len(keys), {"size_bytes": np.array(values, np.float64)}, reasons=_REASONS)
 
 
 def _measured(basis: StepBasis) -> dict[tuple[str, str], int]:
-    """Bytes by device and measure of one side."""
+    """Bytes by device and measure of one side; of categories 0 only where it is known that nothing
+    of the peak is of them."""
     trace, selection = basis.trace, basis.selection
     records = memory_records(trace)
     chosen, stretches = selected_records(trace, selection), selected_time(trace, selection)
@@ -100,7 +105,9 @@ def _measured(basis: StepBasis) -> dict[tuple[str, str], int]:
                 sizes[device.label, measure] = int(values.max())
         if records.has_addresses:
             levels, _ = levels_at(trace, number, points, np.array([peak]))
-            for measure, size in zip(_OF_PEAK, levels[:, 0].tolist(), strict=True):
-                if size > 0:
-                    sizes[device.label, measure] = size
+            is_complete = levels[MemoryCategory.UNKNOWN, 0] == 0
+            for category in MemoryCategory:
+                size = int(levels[category, 0])
+                if size > 0 or is_complete or category in _ALWAYS_KNOWN:
+                    sizes[device.label, _OF_PEAK[category]] = size
     return sizes
