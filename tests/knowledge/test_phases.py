@@ -14,8 +14,8 @@ from torch_tb_profiler.knowledge.phases import (
     is_beyond_model,
     phase_of_words,
     phases_file,
-    server_of_code,
     range_rule,
+    server_of_code,
     serving_window,
 )
 

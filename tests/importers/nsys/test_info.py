@@ -7,10 +7,21 @@ from typing import Any
 
 import pytest
 
-from tests.importers.nsys.exports import CALL, KERNEL, call, columns_of, kernel, strings
+from tests.importers.nsys.exports import (
+    CALL,
+    KERNEL,
+    call,
+    columns_of,
+    global_tid,
+    kernel,
+    strings,
+    trace_of,
+)
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import TraceFormatError
 from torch_tb_profiler.knowledge.recorders import recorder_named
 from torch_tb_profiler.trace.info import CAPABILITIES
+from torch_tb_profiler.views.overview.view import overview
 
 BASE: dict[str, Any] = {"StringIds": strings("f"), KERNEL: [kernel(0, 5)]}
 
@@ -83,6 +94,30 @@ def test_missing_and_empty_tables(tmp_path: Path) -> None:
     assert reasons["copies"] == "Not traced: the table CUPTI_ACTIVITY_KIND_MEMCPY is absent."
     assert "kernels" not in reasons
     assert "runtime" not in reasons
+
+
+def test_data_loading_is_unknown_without_a_range_of_a_loader(tmp_path: Path) -> None:
+    """Its time in a step is null, and not 0; a range of PyTorch's loader is measured."""
+
+    def loading_us(text: str) -> float | None:
+        ranges = [
+            {
+                "start": at,
+                "end": end,
+                "eventType": 59,
+                "globalTid": global_tid(10, 10),
+                "text": name,
+            }
+            for at, end, name in ((0, 9000, "ProfilerStep#1"), (1000, 4000, text))
+        ]
+        tables = {**BASE, "NVTX_EVENTS": ranges, KERNEL: [kernel(6000, 7000)]}
+        steps = overview(trace_of(tmp_path, tables), Selection()).tables["steps"]
+        assert ("dataloader_us" in steps.null_reasons) == (text == "batch")
+        value: float | None = steps.frame["dataloader_us"][0]
+        return value
+
+    assert loading_us("batch") is None
+    assert loading_us("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == 3
 
 
 def test_an_export_without_events(tmp_path: Path) -> None:

@@ -77,6 +77,9 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
         unknown |= dict.fromkeys(HOST_ROLES, NO_HOST)
         if trace.device_work.is_empty():
             unknown[Role.COMMUNICATION] = NO_HOST
+    no_loading = recorded_reason(trace, "data_loading")
+    if no_loading is not None and not present[Category.DATALOADER]:
+        unknown.setdefault(Role.DATALOADER, no_loading)
     own = recorded_reason(trace, "operators") if trace.device_work.is_empty() else None
     if own is not None and not present[list(_WORK_CATEGORIES)].any():
         unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)

@@ -10,6 +10,8 @@ from torch_tb_profiler.importers.nsys.info import records_graphs_whole
 from torch_tb_profiler.importers.nsys.memory_usage import USAGE
 from torch_tb_profiler.importers.nsys.nvtx import EVENTS
 from torch_tb_profiler.importers.nsys.samples import GPU_METRICS
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int8
 from torch_tb_profiler.trace.info import Capability
 
 NEEDED_TABLES: tuple[tuple[Capability, str], ...] = (
@@ -35,8 +37,21 @@ NEVER_RECORDED: tuple[tuple[Capability, str], ...] = (
 """(kind of data that no export has or that is not read, the reason)."""
 
 
-def set_missing_reasons(export: Export) -> None:
-    """Fill ``export.missing_reasons`` from the tables of the export."""
+NO_LOADING = (
+    "Nsight Systems itself does not record data loading, and no NVTX range of a data loader was "
+    "recorded (torch.autograd.profiler.emit_nvtx() adds those of PyTorch)."
+)
+
+
+def set_missing_reasons(export: Export, categories: Int8) -> None:
+    """Fill ``export.missing_reasons`` from the tables of the export.
+
+    Args:
+        export: The export, read.
+        categories: The category of every slice.
+    """
+    if not (categories == Category.DATALOADER).any():
+        export.missing_reasons.setdefault("data_loading", NO_LOADING)
     for capability, reason in NEVER_RECORDED:
         export.missing_reasons.setdefault(capability, reason)
     for capability, table in NEEDED_TABLES:

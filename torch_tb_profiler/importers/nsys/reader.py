@@ -124,7 +124,7 @@ def _columns(export: Export) -> EventColumns:
     export.quality.add("nsys_text_missing", export.names.missing_count)
     export.quality.add("text_cut", export.names.cut_count)
     count_diagnostics(export)
-    set_missing_reasons(export)
+    set_missing_reasons(export, tables["slices"]["category"])
     return EventColumns(
         format="nsys",
         tables=tables,
