@@ -46,26 +46,3 @@ def test_short_gaps_late_launches_and_unknown_ones_are_not() -> None:
     assert detect(context(one_step(late, length=730))) is None
     unknown = [event for event in scene(20) if event["cat"] != "cuda_runtime"]
     assert detect(context(one_step(unknown, length=730))) is None
-
-
-def test_a_long_gap_is_no_time_between_kernels() -> None:
-    """As where a copy holds the host and the queue for half a second behind an event."""
-    events = [*launched("k", 50, 50, 1, launch_at=0), *launched("k", 100_000, 50, 2, launch_at=4)]
-    events.append(call("hipMemcpyWithStream", 20, 99_000))
-    advice = finding(detect(context(one_step(events, length=100_060))))
-    assert advice.variant == "long"
-    assert advice.measured > 99
-    assert "most of it in one gap of at least 1.0 ms (the longest: 99.9 ms)" in advice.text
-    assert "In the longest gap the host is in hipMemcpyWithStream." in advice.text
-    assert "longer kernels" not in advice.text
-
-
-def test_long_gaps_without_a_call_name_none() -> None:
-    events = [
-        event
-        for number in range(3)
-        for event in launched("k", 50 + 5000 * number, 50, number + 1, launch_at=2 * number)
-    ]
-    advice = finding(detect(context(one_step(events, length=10_100))))
-    assert "most of it in 2 gaps of at least 1.0 ms (the longest: 5.0 ms)" in advice.text
-    assert "no single call holds the host" in advice.text

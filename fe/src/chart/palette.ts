@@ -42,6 +42,7 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   data_loading: "--cat-dataloader",
   communication_of_others: "--cat-communication",
   kernel_to_kernel: "--cat-memcpy",
+  launched_work_waits: "--mark-overlap",
   garbage_collection: "--cat-memset",
   nothing_launched: "--mark-wait",
   profiler: "--cat-other",

@@ -102,8 +102,9 @@ class Reference:
                 if what == "launch" and number in ends_gap:
                     launch = (tid, returned)
         late_until = end if launch is None else min(max(launch[1], start), end)
+        is_long = end - late_until >= 200
         for at in range(late_until, end):
-            self.cause[at] = IdleCause.KERNEL_TO_KERNEL
+            self.cause[at] = IdleCause.WAITING_WORK if is_long else IdleCause.KERNEL_TO_KERNEL
         own = self.threads.get(launch[0], []) if launch else []
         for at in range(start, late_until):
             cause = self.doing(own, at)

@@ -223,7 +223,7 @@ def test_every_moment_has_one_cause(
                 causes[start // 1000 : end // 1000] = cause
         assert ((causes != "") == ~busy).all()
         late = _late(parts)
-        is_device = np.isin(causes, ("kernel_to_kernel", "communication_of_others"))
+        is_device = np.isin(causes, ("kernel_to_kernel", "waiting_work", "communication_of_others"))
         assert (is_device == (~busy & ~late)).all()
         assert not (causes == "communication_of_others").any()  # nothing communicates
         assert not (causes[parts[-1][0] :] == "launch_bound").any()  # nothing follows
@@ -257,8 +257,9 @@ def agree(recording: Trace) -> None:
     of_set = dict(zip(IdleCause, map(total, idle_causes(recording).intervals), strict=True))
     length = {cause: total(intervals) for cause, intervals in gpu.causes.items()}
     assert sum(length.values()) == sum(of_set.values())
-    launched = length["kernel_to_kernel"] + length["communication_of_others"]
-    if not length["garbage_collection"] and launched == of_set[IdleCause.KERNEL_TO_KERNEL]:
+    launched = ("kernel_to_kernel", "waiting_work", "communication_of_others")
+    on_device = of_set[IdleCause.KERNEL_TO_KERNEL] + of_set[IdleCause.WAITING_WORK]
+    if not length["garbage_collection"] and sum(map(length.get, launched)) == on_device:
         expected = {
             cause: sum(of_set[part] for part in parts) for cause, parts in GPU_CAUSES.items()
         }

@@ -23,7 +23,12 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     union,
     union_all,
 )
-from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES, HOST_CAUSES, IdleCause
+from torch_tb_profiler.analysis.idle.causes import (
+    GPU_CAUSES,
+    HOST_CAUSES,
+    LAUNCHED_CAUSES,
+    IdleCause,
+)
 from torch_tb_profiler.analysis.idle.communication_of_others import (
     late_for_communication,
     launched_behind_others,
@@ -45,6 +50,10 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+
+WAITING_NS = 200_000
+"""From then on launched work waits for something: the next of a queue starts within some ten
+microseconds (recordings of eleven GPU models: at most 30)."""
 
 _BUSY_HOST = (IdleCause.LONG_CALL, IdleCause.HOST, IdleCause.PYTHON)
 
@@ -114,7 +123,9 @@ def _idle_of_gpu(trace: Trace, gpu: int) -> GpuIdle:
     until = working.end_ns[-1:]  # none where all work has no length
     has_next_work = Intervals(np.full_like(until, trace.meta.start_ns), until)
     waiting = intersect(by_cause[IdleCause.PYTHON], python_waits(trace, idle))
-    launched = launched_behind_others(trace, gpu, idle, by_cause[IdleCause.KERNEL_TO_KERNEL])
+    launched = launched_behind_others(
+        trace, gpu, idle, union_all(*(by_cause[cause] for cause in LAUNCHED_CAUSES))
+    )
     late = late_for_communication(trace, gpu, rows, by_cause, threads)
     _split_causes(trace, by_cause, launched, late, subtract(has_next_work, waiting))
     causes = {
@@ -135,7 +146,7 @@ def _split_causes(
     Args:
         trace: The recording.
         by_cause: The causes of the gaps of one GPU; changed here.
-        launched: What of ``IdleCause.KERNEL_TO_KERNEL`` waits for others.
+        launched: What of :data:`LAUNCHED_CAUSES` waits for others.
         late: What of the host's causes is communication.
         follows: When work of the GPU follows, and the host does not wait in Python for it.
     """
@@ -145,7 +156,8 @@ def _split_causes(
     )
     by_cause[IdleCause.GARBAGE_COLLECTION] = collecting
     by_cause[IdleCause.COMMUNICATION_OF_OTHERS] = union_all(launched, subtract(late, collecting))
-    by_cause[IdleCause.KERNEL_TO_KERNEL] = subtract(by_cause[IdleCause.KERNEL_TO_KERNEL], launched)
+    for cause in LAUNCHED_CAUSES:
+        by_cause[cause] = subtract(by_cause[cause], launched)
     moved = union_all(collecting, late)
     for cause in HOST_CAUSES:
         by_cause[cause] = subtract(by_cause[cause], moved)
@@ -192,8 +204,11 @@ def _host_causes(
         Per cause when it holds, and ``IdleCause.AFTER_WAIT`` by wait.
     """
     late = idle.host_late
+    on_device = subtract(Intervals(idle.start_ns, idle.end_ns), late)
+    short = _shorter(on_device, WAITING_NS)
     parts = {
-        IdleCause.KERNEL_TO_KERNEL: subtract(Intervals(idle.start_ns, idle.end_ns), late),
+        IdleCause.KERNEL_TO_KERNEL: short,
+        IdleCause.WAITING_WORK: subtract(on_device, short),
         IdleCause.PROFILER: intersect(late, _profiler_overhead(trace)),
     }
     rest = subtract(late, parts[IdleCause.PROFILER])
@@ -211,9 +226,9 @@ def _host_causes(
     python = intersect(rest, merged.frames)
     pieces = (python, subtract(rest, python))
     launching = _select(idle, idle.launch >= 0)
-    short = [intersect(_short(piece), launching) for piece in pieces]
-    parts[IdleCause.PYTHON], parts[IdleCause.UNRECORDED] = map(subtract, pieces, short)
-    host, blocked = union_all(parts[IdleCause.HOST], *short), parts[IdleCause.BLOCKED]
+    between = [intersect(_shorter(piece, PIECE_NS), launching) for piece in pieces]
+    parts[IdleCause.PYTHON], parts[IdleCause.UNRECORDED] = map(subtract, pieces, between)
+    host, blocked = union_all(parts[IdleCause.HOST], *between), parts[IdleCause.BLOCKED]
     costs = charge_waits(idle, drained_gaps(trace, waits(trace), idle), host, blocked)
     parts[IdleCause.AFTER_WAIT] = union(costs.start_ns, costs.end_ns)
     parts[IdleCause.HOST] = subtract(host, parts[IdleCause.AFTER_WAIT])
@@ -257,7 +272,7 @@ def _profiler_overhead(trace: Trace) -> Intervals:
     return union(start, start + slices["dur_ns"].to_numpy())
 
 
-def _short(intervals: Intervals) -> Intervals:
-    """Those that are pieces between two records."""
-    short = intervals.end_ns - intervals.start_ns < PIECE_NS
+def _shorter(intervals: Intervals, limit_ns: int) -> Intervals:
+    """Those shorter than a limit."""
+    short = intervals.end_ns - intervals.start_ns < limit_ns
     return Intervals(intervals.start_ns[short], intervals.end_ns[short])

@@ -21,27 +21,30 @@ class IdleCause(IntEnum):
 
     KERNEL_TO_KERNEL = 0
     """The next work was launched already; the device takes its time to start it."""
-    PROFILER = 1
+    WAITING_WORK = 1
+    """The next work was launched already and does not start for longer than a device needs: it
+    waits for something."""
+    PROFILER = 2
     """The profiler's own overhead."""
-    BLOCKED = 2
+    BLOCKED = 3
     """The host is blocked in a synchronizing call, though no device works."""
-    AFTER_WAIT = 3
+    AFTER_WAIT = 4
     """The host launches again after a synchronizing call that had drained the queue."""
-    DATA_LOADING = 4
+    DATA_LOADING = 5
     """The host waits for the next batch, or loads it."""
-    LONG_CALL = 5
+    LONG_CALL = 6
     """The host is in one long runtime call."""
-    HOST = 6
+    HOST = 7
     """The host runs operators and launches."""
-    PYTHON = 7
+    PYTHON = 8
     """The host runs Python code without operators."""
-    UNRECORDED = 8
+    UNRECORDED = 9
     """The recording holds nothing of the host."""
-    COMMUNICATION_OF_OTHERS = 9
+    COMMUNICATION_OF_OTHERS = 10
     """The next work waits for another GPU, rank or stream."""
-    GARBAGE_COLLECTION = 10
+    GARBAGE_COLLECTION = 11
     """Python collects garbage."""
-    NOTHING_LAUNCHED = 11
+    NOTHING_LAUNCHED = 12
     """The host runs something, but no work of the GPU follows, or the host waits in Python."""
 
 
@@ -56,9 +59,13 @@ HOST_CAUSES = (
 )
 """The causes of time in which the host is late, the profiler's overhead aside."""
 
+LAUNCHED_CAUSES = (IdleCause.KERNEL_TO_KERNEL, IdleCause.WAITING_WORK)
+"""The causes of time in which the next work was launched already."""
+
 CAUSE_TITLES: Mapping[IdleCause, str] = MappingProxyType(
     {
         IdleCause.KERNEL_TO_KERNEL: "between launched work",
+        IdleCause.WAITING_WORK: "launched work that waits",
         IdleCause.PROFILER: "the profiler",
         IdleCause.BLOCKED: "blocked calls",
         IdleCause.AFTER_WAIT: "after waits",
@@ -81,6 +88,7 @@ GPU_CAUSES: Mapping[str, tuple[IdleCause, ...]] = MappingProxyType(
         "data_loading": (IdleCause.DATA_LOADING,),
         "communication_of_others": (IdleCause.COMMUNICATION_OF_OTHERS,),
         "kernel_to_kernel": (IdleCause.KERNEL_TO_KERNEL,),
+        "waiting_work": (IdleCause.WAITING_WORK,),
         "garbage_collection": (IdleCause.GARBAGE_COLLECTION,),
         "nothing_launched": (IdleCause.UNRECORDED, IdleCause.NOTHING_LAUNCHED),
         "profiler": (IdleCause.PROFILER,),

@@ -51,9 +51,7 @@ _MPI_CALLS = re.compile(
 """Calls of MPI that return when others have done their part."""
 
 
-def launched_behind_others(
-    trace: Trace, gpu: int, idle: Gaps, kernel_to_kernel: Intervals
-) -> Intervals:
+def launched_behind_others(trace: Trace, gpu: int, idle: Gaps, launched: Intervals) -> Intervals:
     """Time in which the next work was launched already and waits for others: in a recorded wait of
     a stream; and of stretches of :data:`LONG_NS` or more those behind a wait for an event, and what
     overlaps communication of other GPUs.
@@ -62,15 +60,15 @@ def launched_behind_others(
         trace: The recording.
         gpu: Number of the GPU.
         idle: Its gaps.
-        kernel_to_kernel: When the next work was launched already.
+        launched: When the next work was launched already.
     """
-    long = kernel_to_kernel.end_ns - kernel_to_kernel.start_ns >= LONG_NS
-    gap = np.searchsorted(idle.start_ns, kernel_to_kernel.start_ns, "right") - 1
+    long = launched.end_ns - launched.start_ns >= LONG_NS
+    gap = np.searchsorted(idle.start_ns, launched.start_ns, "right") - 1
     behind_event = long & _follows_event_wait(trace, idle)[gap]
     return union_all(
-        intersect(kernel_to_kernel, _device_waits(trace).get(gpu, empty())),
-        _select(kernel_to_kernel, behind_event),
-        intersect(_select(kernel_to_kernel, long), _communication_elsewhere(trace, gpu)),
+        intersect(launched, _device_waits(trace).get(gpu, empty())),
+        _select(launched, behind_event),
+        intersect(_select(launched, long), _communication_elsewhere(trace, gpu)),
     )
 
 
