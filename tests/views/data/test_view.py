@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.traces import kernel, op, slice_event, step, trace
+from tests.helpers.traces import call, kernel, op, slice_event, step, trace
 from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
@@ -51,6 +51,22 @@ def test_waits_of_a_timeline() -> None:
     second = data(recorded_trace, Selection(steps="2"))
     assert second.tables["waits"].frame.is_empty()
     assert second.tables["stages"].frame.row(6, named=True)["calls"] == 1
+
+
+def test_loading_for_the_next_step_is_no_wait_of_this_one() -> None:
+    """The device works to 130; from 101 on the host loads for step 2."""
+    recorded_trace = trace(
+        [
+            step(1, 0, 99), loads(0, 20),
+            call("cudaLaunchKernel", 30, 5, corr=1), kernel("gemm", 40, 90, corr=1),
+            step(2, 100, 60), loads(101, 40),
+            call("cudaLaunchKernel", 145, 5, corr=2), kernel("gemm", 150, 50, corr=2),
+        ]
+    )  # fmt: skip
+    waits = data(recorded_trace, Selection()).tables["waits"].frame
+    assert waits.select("step", "wait_us", "step_us").rows() == [("1", 20, 99), ("2", 40, 60)]
+    cut = data(recorded_trace, Selection(start_ns=10_000, end_ns=135_000)).tables["waits"].frame
+    assert cut.select("step", "wait_us", "step_us").rows() == [("1", 10, 89), ("2", 34, 35)]
 
 
 def test_the_queue_before_the_model_tells_who_waited() -> None:

@@ -144,7 +144,13 @@ WAITS = TableSpec(
     (
         Column("step", "Step", "string", None, "Name of the step, or number of the batch."),
         Column("wait_us", "Wait", "number", "us", "Wait, as far as recorded.", additive=True),
-        Column("step_us", "Step Time", "number", "us", "Length of the step."),
+        Column(
+            "step_us",
+            "Step Time",
+            "number",
+            "us",
+            "Length of the step; on a timeline that on the host.",
+        ),
         Column("wait_pct", "Share", "number", "pct", "Wait as share of the step."),
         Column("queue", "Queue", "string", None, "Queue that was empty."),
         Column("source", "Source", "string", None, "Source of the row: a file, or the trace."),
