@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.queries.views import view_result, with_rows
+from torch_tb_profiler.loading.queries.views import view_result, views_answer, with_rows
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
@@ -112,6 +112,25 @@ def test_a_worker_with_nothing_for_the_view_is_part_of_the_run(
     write_trace(tmp_path / "one" / "w2.pt.trace.json", ("other",))
     result = view_result(catalog, ViewRequest("every", Subject("one")), wait_s=None)
     assert ("w2", "other") in rows(result.view)
+
+
+@pytest.mark.parametrize("ranks", [None, 1, 2])
+def test_a_view_of_a_run_is_offered_for_closed_workers_of_a_job_only(
+    catalog: Catalog, tmp_path: Path, write_trace: Writer, ranks: int | None
+) -> None:
+    """A run without data for it would answer that it has none; an opened worker decides."""
+    header = {} if ranks is None else {"distributedInfo": {"rank": 0, "world_size": ranks}}
+    for number in (0, 1):
+        write_trace(tmp_path / "job" / f"w{number}.pt.trace.json", ("other",), **header)
+
+    def is_offered(run: str) -> bool:
+        views = views_answer(catalog, Subject(run, "w0"), wait_s=None).views
+        return next(view.available for view in views if view.name == "every")
+
+    assert is_offered("one")
+    assert is_offered("job") == (ranks == 2)
+    views_answer(catalog, Subject("job", "w1"), wait_s=None)
+    assert not is_offered("job")
 
 
 def test_a_broken_worker_is_named_and_left_out(catalog: Catalog, tmp_path: Path) -> None:

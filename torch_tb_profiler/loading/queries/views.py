@@ -10,6 +10,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.ranks import split_ranks
@@ -119,7 +120,7 @@ def _view_entry(
     catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]
 ) -> ViewEntryPayload:
     reason = spec.missing(trace)
-    if reason is not None and spec.scope == "run" and _may_have(catalog, spec, workers):
+    if reason is not None and spec.scope == "run" and _may_have(catalog, spec, trace, workers):
         reason = None
     return ViewEntryPayload(
         name=spec.name,
@@ -132,10 +133,12 @@ def _view_entry(
     )
 
 
-def _may_have(catalog: Catalog, spec: ViewSpec, workers: list[SpanFile]) -> bool:
-    """Whether one of ``workers`` has data for ``spec``, or is not open yet."""
+def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> bool:
+    """Whether one of ``workers`` has data for ``spec``; one that is not open yet may have it if
+    ``trace`` is of a job of several ranks."""
+    is_of_job = (world_size(trace) or 1) > 1
     traces = [catalog.store.trace(file) for file in workers]
-    return any(trace is None or spec.missing(trace) is None for trace in traces)
+    return any(is_of_job if one is None else spec.missing(one) is None for one in traces)
 
 
 def _whole_result(
