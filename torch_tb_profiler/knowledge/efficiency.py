@@ -16,6 +16,9 @@ class EfficiencyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
         latency_work_us: Kernels with less time at the roofline limit have too little work.
         latency_roof_pct: Short kernels below this share of their roofline limit, and those with too
             little work, are latency-bound.
+        max_uncounted_pct: MFU is a value if at most this share of the kernel time may be products
+            without known FLOPs.
+        product_kinds: Kinds of kernels that are products of a model.
         fewer_operations_kernels: Part of the names of kernels that compute a convolution with fewer
             operations than its definition.
     """
@@ -23,6 +26,8 @@ class EfficiencyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     latency_kernel_us: float
     latency_work_us: float
     latency_roof_pct: float
+    max_uncounted_pct: float
+    product_kinds: tuple[str, ...]
     fewer_operations_kernels: str
 
 

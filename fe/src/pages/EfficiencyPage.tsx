@@ -20,7 +20,7 @@ import { requestReveal } from "./reveal";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const POINTS = "roofline_points";
-const LEADING: ReadonlySet<string> = new Set(["mfu_pct", "model_flops_per_step", "recoverable_us", "peak_tflops"]);
+const LEADING: ReadonlySet<string> = new Set(["mfu_pct", "mfu_min_pct", "model_flops_per_step", "model_flops_min_per_step", "recoverable_us", "peak_tflops"]);
 /** Parameter of the address with the row chosen in the plot and in the table. */
 const CHOSEN_KEY = "row";
 

@@ -246,6 +246,45 @@ def test_what_a_file_tells_stands_beside_what_is_counted() -> None:
     assert told == [48, 8e9]
 
 
+@pytest.mark.parametrize(
+    ("name", "dur", "is_bounded"),
+    [
+        (GEMM, 100, True),
+        (GEMM, 40, False),
+        ("fused_moe_kernel", 100, True),
+        ("flash_fwd_kernel", 100, True),
+        ("lab_kernel_17", 100, True),
+        ("void at::native::vectorized_elementwise_kernel<4>", 100, False),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, False),
+    ],
+)
+def test_mfu_is_a_lower_bound_beside_products_without_flops(
+    name: str, dur: float, is_bounded: bool
+) -> None:
+    """Beside 400 µs of a counted product a kernel that nothing counts, of a replayed graph."""
+    graph = [call("cudaGraphLaunch", 500, 2, corr=2), kernel(name, 510, dur, corr=2)]
+    result = facts(efficiency(traced([step(1, 0, 1000)], product(10, 400, 1), graph), Selection()))
+    share = pytest.approx(PEAK_US / 1000 * 100, rel=1e-6)
+    assert result["mfu_pct", "GPU 0"] == (None if is_bounded else share)
+    assert result.get(("mfu_min_pct", "GPU 0")) == (share if is_bounded else None)
+    assert result["model_flops_per_step", None] == (None if is_bounded else FLOPS)
+    assert result.get(("model_flops_min_per_step", None)) == (FLOPS if is_bounded else None)
+
+
+def test_an_operator_without_weights_leaves_a_lower_bound() -> None:
+    """The weights of the experts are no operands of vLLM's operator."""
+    experts = [
+        op("vllm::moe_forward", 500, 10, ext=2, shape=[[8, 64], [8, 4], []]),
+        call("cudaLaunchKernel", 501, 2, corr=2, ext=2),
+        kernel("fused_moe_kernel", 520, 300, corr=2, ext=2),
+    ]
+    view = efficiency(traced([step(1, 0, 1000)], product(10, 400, 1), experts), Selection())
+    (mfu,) = (fact for fact in view.facts if fact.key == "mfu_pct")
+    assert mfu.value is None
+    assert mfu.reason is not None
+    assert mfu.reason.startswith("42.9 % of the kernel time")
+
+
 def test_products_on_the_host_are_no_work_of_a_device() -> None:
     types: dict[str, Any] = {"Input type": ["float", "float"]}
     on_host = op("aten::mm", 60, 20, shape=[[M, M], [M, M]], **types)

@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls
 from torch_tb_profiler.analysis.efficiency.model import model_work
 from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
+from torch_tb_profiler.analysis.efficiency.uncounted import uncounted_pct
 from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.analysis.steps.masks import selected_steps
@@ -35,6 +36,7 @@ from torch_tb_profiler.views.efficiency.facts import (
     recoverable,
     type_facts,
 )
+from torch_tb_profiler.views.efficiency.lower_bounds import as_lower_bounds
 from torch_tb_profiler.views.efficiency.notes import efficiency_notes
 from torch_tb_profiler.views.efficiency.recorded import (
     recorded_facts,
@@ -99,7 +101,8 @@ def _counted(trace: Trace, selection: Selection, group_by: str, peak: str | None
     coverage = coverage_facts(
         trace, mask, roofs, int(outside["device_ns"].sum()), recoverable(operators.frame)
     )
-    facts = (*model_facts(trace, model, peaks), *coverage, *type_facts(model))
+    of_model = as_lower_bounds(model_facts(trace, model, peaks), uncounted_pct(trace, selection))
+    facts = (*of_model, *coverage, *type_facts(model))
     plot = roofline(peaks, points)
     return View(
         tables={OPERATORS.name: operators, ROOFLINE_POINTS.name: points},
@@ -157,6 +160,12 @@ SPEC = ViewSpec(
     function=efficiency,
     group_bys=GROUP_BYS,
     missing=_missing,
-    leading_facts=("mfu_pct", "model_flops_per_step", "recoverable_us"),
+    leading_facts=(
+        "mfu_pct",
+        "mfu_min_pct",
+        "model_flops_per_step",
+        "model_flops_min_per_step",
+        "recoverable_us",
+    ),
     by_phase=True,
 )

@@ -25,6 +25,11 @@ test("the mean of several GPUs is text, and empty where it is unknown", () => {
   expect(answer(view([fact("mfu_pct", null)]))).toEqual([]);
 });
 
+test("a lower bound is said to be one", () => {
+  const text = answer(view([fact("mfu_pct", null, "GPU 0"), fact("mfu_min_pct", 0.1, "GPU 0")])).join(" ");
+  expect(text).toContain("The model reaches at least 0.1 % of what the device can compute.");
+});
+
 test("a large share of unknown work is mentioned", () => {
   expect(answer(view([fact("time_without_work_pct", 40)])).join(" ")).toContain("40.0 %");
   expect(answer(view([fact("time_without_work_pct", 2)]))).toEqual([]);

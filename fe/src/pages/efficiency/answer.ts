@@ -11,12 +11,14 @@ const BOUND_LABELS: Readonly<Record<string, string>> = {
 
 export function answer(view: View): string[] {
   const sentences: string[] = [];
-  const mfu = meanOf(view.facts.filter(({ key }) => key === "mfu_pct"));
+  const ofKey = (wanted: string) => meanOf(view.facts.filter(({ key }) => key === wanted));
+  const known = ofKey("mfu_pct");
+  const mfu = known ?? ofKey("mfu_min_pct");
   const peak = view.facts.find(({ key, value }) => key === "peak_tflops" && value !== null);
   const type = view.facts.find(({ key, value }) => key === "peak_type" && value !== null);
   if (mfu !== null) {
     const reference = peak === undefined ? "what the device can compute" : `the ${formatNumber(Number(peak.value), significantDigits(Number(peak.value)))} TFLOP/s the device can compute${type === undefined ? "" : ` (${String(type.value)})`}`;
-    sentences.push(`The model reaches ${formatValue(mfu, "pct")} of ${reference}.`);
+    sentences.push(`The model reaches ${known === null ? "at least " : ""}${formatValue(mfu, "pct")} of ${reference}.`);
   }
   const recoverable = numberValue(view.facts, "recoverable_us");
   const first = view.tables["operators"];
