@@ -10,7 +10,8 @@ from torch_tb_profiler.knowledge import gpus
 @pytest.mark.parametrize("entry", gpus.gpu_file().gpus, ids=lambda entry: entry.examples[0])
 def test_a_model_matches_its_examples(entry: gpus.GpuEntry) -> None:
     for name in entry.examples:
-        result = gpus.specification(name)
+        stated = int(entry.memory_gib * 0.99 * 1024**3) if entry.by_memory else None
+        result = gpus.specification(name, stated)
         assert result is not None
         assert (result.sm_count, result.memory_bytes, result.source) == (
             entry.sm_count,
@@ -46,6 +47,23 @@ def test_a_trace_agrees_with_the_table() -> None:
 )
 def test_a_name_that_holds_another_models_is_unknown(name: str) -> None:
     assert gpus.specification(name) is None
+
+
+def test_the_memory_tells_models_of_one_name_apart() -> None:
+    """totalGlobalMem as cards of 40 and of 80 GB report it."""
+    name = "A100-PG509-200"
+
+    def bandwidth(memory_bytes: int | None) -> float | None:
+        known = gpus.specification(name, memory_bytes)
+        return None if known is None else known.bandwidth_gb_per_s
+
+    assert bandwidth(42_506_321_920) == 1555
+    assert bandwidth(84_990_623_744) == 2039
+    assert bandwidth(16 << 30) is None
+    assert bandwidth(None) is None
+    known = gpus.architecture(name, 8, 0)
+    assert known is not None
+    assert known.name == "Ampere (A100)"
 
 
 def test_variants_of_a_model_are_distinguished() -> None:

@@ -43,7 +43,8 @@ def test_every_gpu_has_peaks_of_the_types_its_matrix_units_take(entry: gpus.GpuE
         item for item in gpus.gpu_file().architectures if item.name == entry.architecture
     )
     for name in entry.examples:
-        device_peaks = known(name)
+        device_peaks = peaks(name, entry.memory_gib << 30)
+        assert device_peaks is not None
         expected = set(architecture.matrix_dtypes) - UNTOLD.get(name, set())
         assert set(device_peaks.matrix) == expected, name
         assert device_peaks.bandwidth_gb_per_s == entry.bandwidth_gb_per_s
@@ -162,6 +163,14 @@ def test_variants_are_distinguished() -> None:
 )
 def test_unknown_models(name: str) -> None:
     assert peaks(name) is None
+
+
+def test_peaks_of_one_name_differ_by_memory_in_bandwidth_alone() -> None:
+    known_peaks = [peaks("A100-PG509-200", gib << 30) for gib in (40, 80)] + [
+        known("A100-PG509-200")
+    ]
+    assert {one.matrix["bfloat16"] for one in known_peaks if one is not None} == {312}
+    assert [one and one.bandwidth_gb_per_s for one in known_peaks] == [1555, 2039, None]
 
 
 def test_the_rate_of_other_work() -> None:

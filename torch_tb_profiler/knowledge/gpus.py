@@ -29,7 +29,12 @@ class Architecture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
 
 class GpuEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One GPU model as written in ``gpus.toml``."""
+    """One GPU model as written in ``gpus.toml``.
+
+    Attributes:
+        by_memory: Whether the name is of several models, and it is this one where a trace states
+            its memory.
+    """
 
     pattern: str
     architecture: str
@@ -38,6 +43,7 @@ class GpuEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     bandwidth_gb_per_s: float
     source: str
     examples: tuple[str, ...]
+    by_memory: bool = False
 
 
 class GpuFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,11 +81,22 @@ def gpu_file() -> GpuFile:
     return load("gpus.toml", GpuFile)
 
 
+LEAST_MEMORY_SHARE = 0.9
+"""A device reports at least this share of its nominal memory."""
+
+
 @lru_cache(maxsize=1024)
-def specification(device_name: str) -> GpuSpecification | None:
-    """The specification of a GPU by its name in a trace; None for an unknown model."""
+def specification(device_name: str, memory_bytes: int | None = None) -> GpuSpecification | None:
+    """The specification of a GPU; None for an unknown model.
+
+    Args:
+        device_name: Its name in a trace.
+        memory_bytes: Its memory as the trace states it; None if it does not.
+    """
     architectures = {item.name: item for item in gpu_file().architectures}
     for gpu in gpu_file().gpus:
+        if gpu.by_memory and not _has_memory(gpu, memory_bytes):
+            continue
         if re.search(gpu.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
             return GpuSpecification(
                 architecture=architectures[gpu.architecture],
@@ -89,6 +106,11 @@ def specification(device_name: str) -> GpuSpecification | None:
                 source=gpu.source,
             )
     return None
+
+
+def _has_memory(gpu: GpuEntry, memory_bytes: int | None) -> bool:
+    share = (memory_bytes or 0) / (gpu.memory_gib << 30)
+    return LEAST_MEMORY_SHARE <= share <= 1
 
 
 def is_other_vendor(device_name: str | None) -> bool:

@@ -76,11 +76,12 @@ def link_rates(device_name: str) -> LinkRates | None:
     return None
 
 
-def copy_limit(device_name: str, kind: str) -> float | None:
+def copy_limit(device_name: str, kind: str, memory_bytes: int | None = None) -> float | None:
     """Peak rate of copies of a kind (``"HtoD"``, ``"DtoH"``, ``"PtoP"``, ``"DtoD"``) of a GPU, 10^9
-    bytes per second; None if unknown. A copy within a device reads and writes its memory."""
+    bytes per second; None if unknown. A copy within a device reads and writes its memory, whose
+    size tells models of one name apart."""
     if kind == "DtoD":
-        known = specification(device_name)
+        known = specification(device_name, memory_bytes)
         return None if known is None else known.bandwidth_gb_per_s / 2
     rates = link_rates(device_name)
     if rates is None:

@@ -101,11 +101,12 @@ def peak_file() -> PeakFile:
 
 
 @lru_cache(maxsize=1024)
-def peaks(device_name: str) -> DevicePeaks | None:
-    """The peaks of a device by its name in a trace; None for an unknown model."""
+def peaks(device_name: str, memory_bytes: int | None = None) -> DevicePeaks | None:
+    """The peaks of a device by its name in a trace, and its memory where that has several models;
+    None for an unknown model."""
     for entry in peak_file().peaks:
         if re.search(entry.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
-            known = specification(device_name)
+            known = specification(device_name, memory_bytes)
             return DevicePeaks(
                 matrix=entry.matrix,
                 vector=entry.vector,

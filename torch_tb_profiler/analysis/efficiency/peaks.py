@@ -33,8 +33,9 @@ def device_peaks(trace: Trace, peak: str | None = None) -> dict[int, DevicePeaks
     """
     given = given_peaks(peak)
     by_device = {}
+    memory_bytes = dict(trace.devices.select("device", "memory_bytes").rows())
     for device, name in _names(trace).items():
-        known = peaks(name or "")
+        known = peaks(name or "", memory_bytes.get(device))
         if given is not None:
             known = _joined(known, given)
         if known is not None:

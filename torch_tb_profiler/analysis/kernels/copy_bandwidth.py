@@ -89,9 +89,10 @@ def _overlapped_ns(trace: Trace, calls: pl.DataFrame, start: Int64) -> Int64:
 def link_limits(trace: Trace) -> dict[tuple[str, int], float]:
     """Per kind of copy and device its maximum bandwidth, 10^9 bytes per second, where known."""
     limits = {}
-    for device, name in trace.devices.select("device", "name").iter_rows():
+    rows = trace.devices.select("device", "name", "memory_bytes").iter_rows()
+    for device, name, memory_bytes in rows:
         for kind in ("HtoD", "DtoH", "PtoP", "DtoD"):
-            limit = copy_limit(name, kind) if name is not None else None
+            limit = copy_limit(name, kind, memory_bytes) if name is not None else None
             if limit is not None:
                 limits[kind, int(device)] = limit
     return limits

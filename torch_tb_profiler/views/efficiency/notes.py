@@ -44,8 +44,9 @@ def _slices(trace: Trace, model: ModelWork) -> list[Note]:
     """That a device is a part of the GPU whose peaks it is compared with (MIG)."""
     used = {one.device for one in model.devices}
     notes = []
-    for device, name, count in trace.devices.select("device", "name", "sm_count").iter_rows():
-        known = specification(name or "")
+    rows = trace.devices.select("device", "name", "memory_bytes", "sm_count").iter_rows()
+    for device, name, memory_bytes, count in rows:
+        known = specification(name or "", memory_bytes)
         if device not in used or known is None or count is None:
             continue
         if count < MIN_SM_SHARE * known.sm_count:
