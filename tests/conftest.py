@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+# What a developer's own rules say of kernels is no matter of tests.
+os.environ.pop("TORCH_TB_PROFILER_RULES", None)
+os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "no-settings-of-a-user")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -18,8 +18,8 @@ from torch_tb_profiler.views.registry import all_views
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-NOT_OURS = {"pickle.py", "torch/nn/modules/module.py"}
-"""Modules that the docs name and that belong to others."""
+NOT_OURS = {"pickle.py", "rules.toml", "torch/nn/modules/module.py"}
+"""Files that the docs name and that belong to others."""
 SOURCES = [
     path
     for folder in ("torch_tb_profiler", "tests", "tools", "bench")

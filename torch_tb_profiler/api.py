@@ -24,6 +24,8 @@ from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
 from torch_tb_profiler.loading.status import when_ready
+from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests.errors import (
@@ -75,6 +77,7 @@ def open_trace(
     cache_dir: str | os.PathLike[str] | None = None,
     python_frames: bool = True,
     follow_links: bool = False,
+    rules: str | os.PathLike[str] | None = None,
 ) -> OpenedTrace:
     """Open one trace: a file of any name, or one out of a folder of traces, local or remote.
 
@@ -88,18 +91,19 @@ def open_trace(
         python_frames: Whether python frames and modules are read. Without them a trace takes less
             time and memory, and has no modules and no stacks of frames.
         follow_links: Whether links that lead out of a folder are followed.
+        rules: TOML file that says what your own kernels are (``docs/settings.md``).
 
     Raises:
-        OpenError: it does not exist, cannot be read or holds no trace.
+        OpenError: it does not exist, cannot be read or holds no trace; or the rules have mistakes.
         UnknownError: there is no run, worker or span of that name.
     """
     try:
         folder = open_cache(cache_dir) if cache else None
     except StorageError as error:
         raise OpenError.of(error) from error
-    options = ReadOptions(python_frames)
-    root = TraceRoot(os.fspath(path), options=options, follows_links=follow_links)
-    catalog = Catalog([root], cache=folder, rescan_s=math.inf)
+    root = TraceRoot(os.fspath(path), None, ReadOptions(python_frames), follow_links)
+    store = TraceStore(cache=folder, rules=checked_rules(rules))
+    catalog = Catalog([root], cache=folder, store=store, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
 
 
@@ -285,7 +289,8 @@ class Result:
 
     def __str__(self) -> str:
         sides = filter(None, (self._result.subject, self._result.baseline))
-        heading = " against ".join(map(_heading, sides))
+        names = [filter(None, (side.run, side.worker, side.span)) for side in sides]
+        heading = " against ".join(map(" · ".join, names))
         return terminal.dumps(self._result.spec, self._result.view, heading)
 
     @property
@@ -331,10 +336,6 @@ def _subject(trace: OpenedTrace, selection: Selection, texts: Mapping[str, str |
     given = {key: texts.get(key) for key in all_parameters()}
     parameters = {key: text for key, text in given.items() if text is not None}
     return Subject(trace.run, trace.worker, trace.span, selection, parameters)
-
-
-def _heading(about: Subject) -> str:
-    return " · ".join(filter(None, (about.run, about.worker, about.span)))
 
 
 def _selection(

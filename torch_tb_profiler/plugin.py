@@ -12,6 +12,7 @@ from tensorboard.plugins import base_plugin
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.loading.user_rules import RulesSource, find_rules
 from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.site import Site
@@ -35,7 +36,7 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
     def __init__(self, context: base_plugin.TBContext) -> None:
         super().__init__(context)
         cache = _cache()
-        store = TraceStore(cache=cache, parser=Parser(parses_in_process=False))
+        store = TraceStore(cache=cache, parser=Parser(parses_in_process=False), rules=_rules())
         self._catalog = Catalog(_roots(context), cache=cache, store=store)
         self._catalog.contents(0)  # start the scan while TensorBoard is starting
 
@@ -70,6 +71,15 @@ def _cache() -> CacheFolder:
     except StorageError as error:
         _LOGGER.warning("parsed traces are cached on this machine only: %s", error.message)
         return CacheFolder(user_cache_folder())
+
+
+def _rules() -> RulesSource:
+    """The user's rules for kernels. A file that cannot be used is named on the pages too."""
+    source = find_rules()
+    problem = source.current().problem
+    if problem is not None:
+        _LOGGER.warning("rules for kernels are not applied: %s", problem)
+    return source
 
 
 def _roots(context: Any) -> list[TraceRoot]:

@@ -345,6 +345,12 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="skip Python frames and modules while reading: less time and memory, but no modules "
         "and call stacks",
     )
+    parser.add_argument(
+        "--rules",
+        metavar="FILE",
+        help="TOML file that says what your own kernels are (default: $TORCH_TB_PROFILER_RULES, "
+        "else rules.toml in your configuration folder)",
+    )
 
 
 def _add_links(parser: argparse.ArgumentParser) -> None:

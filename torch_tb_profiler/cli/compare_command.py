@@ -29,6 +29,7 @@ from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import with_rows
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -136,8 +137,8 @@ def _task(arguments: Namespace) -> Task:
         TraceRoot(arguments.baseline, BASELINE, options, arguments.follow_links),
         TraceRoot(arguments.candidate, CANDIDATE, options, arguments.follow_links),
     ]
-    cache = cache_of(arguments)
-    store = TraceStore(cache=cache, parser=Parser(arguments.workers))
+    cache, rules = cache_of(arguments), checked_rules(arguments.rules)
+    store = TraceStore(cache=cache, parser=Parser(arguments.workers), rules=rules)
     catalog = Catalog(roots, cache=cache, store=store)
     query: dict[str, str] = {}
     for root, prefix, option in zip(roots, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):

@@ -18,6 +18,7 @@ from torch_tb_profiler.cli.exits import (
     print_warning,
 )
 from torch_tb_profiler.cli.tasks import print_failure, read_options
+from torch_tb_profiler.knowledge.user_rules import UserRules
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.job import IngestResult
@@ -29,6 +30,7 @@ from torch_tb_profiler.loading.ingest.run import (
     on_this_machine,
 )
 from torch_tb_profiler.loading.opening.memory_budget import likely_text_bytes
+from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -121,6 +123,7 @@ def run(arguments: Namespace) -> int:
     code = DONE
     try:
         cache = open_cache(arguments.cache_dir)
+        rules = checked_rules(arguments.rules).current()
         files, problems = _discover(arguments)
         for problem in problems:
             print_error(problem.message, problem.hint)
@@ -134,9 +137,11 @@ def run(arguments: Namespace) -> int:
         with ExitStack() as stack:
             if arguments.scheduler:
                 executor = stack.enter_context(dask_executor(arguments.scheduler))
-                submit = on_executor(executor, cache)
+                submit = on_executor(executor, cache, rules)
             else:
-                submit = stack.enter_context(on_this_machine(files, cache, arguments.workers))
+                submit = stack.enter_context(
+                    on_this_machine(files, cache, arguments.workers, rules)
+                )
             tally = _ingest(files, submit)
     except StorageError as error:
         print_error(error.message, error.hint)
@@ -146,7 +151,7 @@ def run(arguments: Namespace) -> int:
     print(tally.summary)
     for note in cache.limit_notes(before):
         print_warning(note)
-    return max(code, _check_result(tally, files, cache))
+    return max(code, _check_result(tally, files, cache, rules))
 
 
 def _discover(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
@@ -192,7 +197,9 @@ def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
     return tally
 
 
-def _check_result(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) -> int:
+def _check_result(
+    tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder, rules: UserRules
+) -> int:
     if tally.uncached:
         print_error(
             f"{tally.uncached} traces could not be cached: no space or no permission.",
@@ -205,7 +212,7 @@ def _check_result(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) 
             "See the warnings above. Repeat the command; nothing is parsed again.",
         )
         return INPUT_UNREADABLE
-    if tally.failed < tally.files and not any(is_visible(file, cache) for file in files):
+    if tally.failed < tally.files and not any(is_visible(file, cache, rules) for file in files):
         print_error(
             "The workers' cache is not accessible from this machine.",
             "Choose a folder or a bucket that all of them share with --cache-dir.",

@@ -12,6 +12,8 @@ from torch_tb_profiler.cli.tasks import cache_of, print_failure, read_options
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.status import when_ready
+from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.reports.scalars.files import folder_of, write_events
 from torch_tb_profiler.reports.scalars.values import ScalarSeries
@@ -29,12 +31,12 @@ def run(arguments: Namespace) -> int:
     """
     code = DONE
     try:
-        cache = cache_of(arguments)
+        cache, rules = cache_of(arguments), checked_rules(arguments.rules)
         for path in arguments.paths:
             root = TraceRoot(
                 path, options=read_options(arguments), follows_links=arguments.follow_links
             )
-            catalog = Catalog([root], cache=cache)
+            catalog = Catalog([root], cache=cache, store=TraceStore(cache=cache, rules=rules))
             try:
                 code = max(code, write_scalars(catalog, arguments.run, Path(arguments.output)))
             finally:

@@ -6,8 +6,9 @@ import os
 from argparse import Namespace
 from collections.abc import Callable
 
-from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error
+from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error, print_warning
 from torch_tb_profiler.cli.tasks import cache_of, print_failure, read_options
+from torch_tb_profiler.loading.user_rules import RulesSource, find_rules
 from torch_tb_profiler.requests.errors import LoadingError
 from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token, new_token
 from torch_tb_profiler.server.serving import serve
@@ -43,6 +44,7 @@ def run(arguments: Namespace, announce: Callable[[str], None] | None = None) -> 
             options=read_options(arguments),
             follows_links=arguments.follow_links,
             allowed_names=arguments.allow_host,
+            rules=_rules(arguments),
             announce=announce or _announce,
         )
     except LoadingError as error:
@@ -55,6 +57,16 @@ def run(arguments: Namespace, announce: Callable[[str], None] | None = None) -> 
         )
         return BAD_USAGE
     return DONE
+
+
+def _rules(arguments: Namespace) -> RulesSource:
+    """The user's rules for kernels. A file that cannot be used is a warning here, and on the pages
+    until it is mended: traces can be looked at without it."""
+    source = find_rules(arguments.rules)
+    problem = source.current().problem
+    if problem is not None:
+        print_warning(f"{problem} Kernels are shown without these rules until then.")
+    return source
 
 
 def _token(typed: str | None) -> str | None:

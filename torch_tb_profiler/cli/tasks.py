@@ -21,6 +21,7 @@ from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import view_result, view_spec
 from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError
@@ -120,14 +121,14 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     Raises:
         RequestError: a parameter is invalid.
     """
-    cache = cache_of(arguments)
+    cache, rules = cache_of(arguments), checked_rules(arguments.rules)
     typed = request_parameters(arguments, limit=limit)
     parameters.view_request("", typed)
     skips_missing = arguments.view.strip() == ALL_VIEWS
     tasks: list[Task] = []
     parser = Parser(arguments.workers)
     for path in arguments.paths:
-        store = TraceStore(cache=cache, parser=parser)
+        store = TraceStore(cache=cache, parser=parser, rules=rules)
         root = TraceRoot(
             path, options=read_options(arguments), follows_links=arguments.follow_links
         )

@@ -8,6 +8,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.kernels.details import parse_input_types, slice_input_types
+from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import kernel_finding, kernel_table
@@ -17,7 +18,6 @@ from torch_tb_profiler.evidence.matrix_units import (
     matrix_unit_name,
 )
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.columns import Int8
 
 CODE = "mixed_precision"
@@ -58,7 +58,10 @@ def _widths(context: Context, kernels: pl.DataFrame) -> Int8:
     """The width of the input types per kernel, by its name, or by the inputs of its operator."""
     trace = context.trace
     by_name: Int8 = codes.map_names(
-        trace, kernels["name_code"].to_numpy(), lambda name: _width(types_in_name(name)), np.int8
+        trace,
+        kernels["name_code"].to_numpy(),
+        lambda name: _width(kernel_types(trace, name)),
+        np.int8,
     )
     inputs = np.append(slice_input_types(trace), np.int32(-1))[indices(kernels["owner"])]
     unknown = np.flatnonzero((by_name == _UNKNOWN) & (inputs >= 0))

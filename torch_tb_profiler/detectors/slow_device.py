@@ -11,11 +11,11 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.kernels.durations import clocks, kernel_durations
+from torch_tb_profiler.analysis.recording.user_rules import kernel_kind
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import CALLS, KERNEL, build_table
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.knowledge.kernels import classify
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -200,7 +200,7 @@ def _shared_kernels(
     )
     if of_all.sum(axis=0).min() < least_pct:
         return None
-    computes = [classify(name).kind in COMPUTE for name in joined["kernel"]]
+    computes = [kernel_kind(workers[0], name).kind in COMPUTE for name in joined["kernel"]]
     return SharedKernels(
         joined.select("kernel", "calls"), median, total.astype(np.float64), np.array(computes)
     )

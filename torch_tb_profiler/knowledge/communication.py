@@ -45,12 +45,14 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
         backends: Prefixes of the host events of collectives.
         host_backends: Backends whose host events last as long as the transfer.
         wrappers: Regular expression of the whole names of host events around a collective.
+        local_namespaces: Namespaces of operators that work on one device.
         collectives: The kinds, in order.
     """
 
     backends: tuple[str, ...]
     host_backends: tuple[str, ...]
     wrappers: str
+    local_namespaces: tuple[str, ...]
     collectives: tuple[Collective, ...]
 
 
@@ -76,6 +78,12 @@ def backend(name: str) -> str | None:
     if not colon or rest.startswith(":") or prefix not in communication_file().backends:
         return None
     return prefix
+
+
+def is_local_operator(name: str) -> bool:
+    """Whether an operator works on one device: a kernel that it launched itself moves no data
+    between devices, whatever its name."""
+    return name.partition("::")[0] in communication_file().local_namespaces
 
 
 def runs_on_host(backends: str) -> bool:

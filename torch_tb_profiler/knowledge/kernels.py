@@ -59,15 +59,23 @@ class KernelKind(msgspec.Struct, frozen=True):
         tensor_core: Whether it runs on matrix units; None if the name does not say.
         communication: Whether it moves data between devices.
         rule: Name of the rule that matches; None for none.
+        by_user: Whether it is a rule of the user (``user_rules``).
+        dtype: Element type of the inputs where the rule states it.
     """
 
     kind: str
     tensor_core: bool | None
     communication: bool
     rule: str | None
+    by_user: bool = False
+    dtype: str | None = None
 
 
-UNKNOWN_KERNEL = KernelKind("other", None, False, None)
+COMMUNICATION = "communication"
+OTHER = "other"
+"""The kinds of kernels that move data between devices, and of those whose work is unknown."""
+
+UNKNOWN_KERNEL = KernelKind(OTHER, None, False, None)
 """The classification of a name that no rule matches."""
 
 
@@ -85,6 +93,15 @@ LOOKBEHIND = re.compile(r"\(\?<!\w+\)")
 def kernel_file() -> KernelFile:
     """The rules of the file."""
     return load("kernels.toml", KernelFile)
+
+
+def uses_tensor_cores(kind: str) -> bool | None:
+    """Whether kernels of a kind run on matrix units, where all rules of the kind agree; else None.
+
+    ``other`` is no kind of work: nothing follows from it.
+    """
+    verdicts = {rule.tensor_core for rule in kernel_file().rules if rule.kind == kind}
+    return verdicts.pop() if len(verdicts) == 1 and kind != OTHER else None
 
 
 @once

@@ -12,6 +12,7 @@ from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.loading.user_rules import RulesSource
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.server.access import Access
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS, standalone_app
@@ -38,6 +39,7 @@ def make_app_server(
     options: ReadOptions | None = None,
     follows_links: bool = False,
     allowed_names: Collection[str] = (),
+    rules: RulesSource | None = None,
     answer_limits: AnswerLimits | None = None,
     connection_limits: ConnectionLimits | None = None,
 ) -> HttpServer:
@@ -53,7 +55,7 @@ def make_app_server(
             file_state(location)
     except StorageError as error:
         raise OpenError.of(error) from error
-    store = TraceStore(cache=cache, parser=Parser(workers, parses_in_process=False))
+    store = TraceStore(cache=cache, parser=Parser(workers, parses_in_process=False), rules=rules)
     root = TraceRoot(url, options=options or ReadOptions(), follows_links=follows_links)
     catalog = Catalog([root], cache=cache, store=store)
     app = standalone_app(
@@ -78,6 +80,7 @@ def serve(
     options: ReadOptions | None = None,
     follows_links: bool = False,
     allowed_names: Collection[str] = (),
+    rules: RulesSource | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages for the traces at ``url`` until Ctrl-C.
@@ -92,6 +95,7 @@ def serve(
         options: How traces are read; None for the default.
         follows_links: Whether links that lead out of ``url`` are followed.
         allowed_names: Host names to answer to in addition to those of ``host``.
+        rules: The user's rules for kernels; None finds them.
         announce: Receives the URL and further messages once the server listens.
 
     Raises:
@@ -108,6 +112,7 @@ def serve(
         options=options,
         follows_links=follows_links,
         allowed_names=allowed_names,
+        rules=rules,
     )
     _until_interrupted(server, host, token, announce)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -165,8 +166,9 @@ class _Issue(Struct, frozen=True):
 
 
 def quality_notes(trace: Trace, codes: Collection[str] | None = None) -> tuple[Note, ...]:
-    """One note per issue of the trace, all or those in ``codes``, warnings first."""
-    return _serious_first(
+    """One note per issue of the trace, all or those in ``codes``, warnings first; and one where the
+    user's rules for kernels are not applied."""
+    return _rules_notes(trace) + _serious_first(
         _note(
             issue,
             issue.text,
@@ -194,7 +196,7 @@ def quality_notes_of_several(
     for name, trace in traces.items():
         for issue in _issues(trace, codes):
             having.setdefault(issue, []).append(name)
-    return _serious_first(
+    return next(filter(None, map(_rules_notes, traces.values())), ()) + _serious_first(
         _note(
             issue,
             f"{listed(names)}: {issue.text}",
@@ -217,6 +219,15 @@ def listed(names: Sequence[str]) -> str:
     """A few of ``names``, and how many more there are."""
     more = len(names) - _SHOWN_NAMES
     return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _rules_notes(trace: Trace) -> tuple[Note, ...]:
+    """Says that the file of the user's rules was not used, and why."""
+    problem = user_rules(trace).problem
+    if problem is None:
+        return ()
+    text = f"Your rules for kernels are not applied. {problem}"
+    return (Note("quality", "rules_not_applied", "warning", text, {"columns": []}),)
 
 
 def _issues(trace: Trace, codes: Collection[str] | None) -> list[_Issue]:

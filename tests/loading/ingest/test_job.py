@@ -13,6 +13,7 @@ import pytest
 from fsspec import AbstractFileSystem
 
 from tests.helpers.opening import open_file
+from torch_tb_profiler.knowledge.user_rules import NO_RULES
 from torch_tb_profiler.loading.ingest.job import Job, ingest_file, read_summary
 from torch_tb_profiler.loading.opening.open_file import cached_trace, wait_until_cached
 from torch_tb_profiler.loading.opening.parsing import Parser
@@ -64,7 +65,7 @@ def versions_of_a_file(tmp_path: Path, write_trace: Writer) -> list[bytes]:
 
 def ends_ns(location: Location, state: FileState, cache: CacheFolder) -> int:
     """End of the recording that the summary kept for ``state`` tells of."""
-    summary = read_summary(location, state, cache)
+    summary = read_summary(location, state, cache, NO_RULES)
     assert summary is not None
     return summary.meta.end_ns
 
@@ -87,7 +88,7 @@ def test_a_summary_is_stored_under_the_state_of_its_file(
     new = file_state(location)
     assert found == old != new
     assert ends_ns(location, old, cache) == 10_000
-    assert read_summary(location, new, cache) is None
+    assert read_summary(location, new, cache, NO_RULES) is None
     assert cached_trace(location, new, cache) is None
     summary = parser.open(location, cache=cache, part="summary")
     assert summary.state == new

@@ -222,11 +222,12 @@ def test_what_was_damaged_on_the_way_is_not_taken(
     (file,) = files_of(tmp_path / "logs", write_trace, 1)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    ingest_file(Job(file.location, file.state, None, scratch=scratch, part=part))
-    assert parsing._load_from_scratch(scratch, part) is not None
+    job = Job(file.location, file.state, None, scratch=scratch, part=part)
+    ingest_file(job)
+    assert parsing._load_from_scratch(scratch, job) is not None
     for path in sorted((scratch / part).iterdir()):
         content = path.read_bytes()
         path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert parsing._load_from_scratch(scratch, part) is None
+        assert parsing._load_from_scratch(scratch, job) is None
         path.write_bytes(content)
-    assert parsing._load_from_scratch(scratch, part) is not None
+    assert parsing._load_from_scratch(scratch, job) is not None

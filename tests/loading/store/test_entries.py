@@ -6,6 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.helpers.traces import op, trace
+from torch_tb_profiler.knowledge.user_rules import NO_RULES
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
 from torch_tb_profiler.loading.store.entries import Entry, queued_status
 from torch_tb_profiler.storage.backoff import Backoff
@@ -53,7 +54,7 @@ def test_only_what_may_be_over_is_due_again() -> None:
 
 
 def test_the_status_is_that_of_the_requested_file() -> None:
-    assert queued_status(FOUND).state == "queued"
+    assert queued_status(FOUND, NO_RULES).state == "queued"
     status = opened_entry().status(FOUND)
     assert (status.state, status.progress, status.format) == ("ready", 1.0, "kineto")
     assert (status.name, status.file, status.size_bytes) == ("1", "w.json", 10)

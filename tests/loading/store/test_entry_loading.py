@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from torch_tb_profiler.importers import trace_names
+from torch_tb_profiler.knowledge.user_rules import NO_RULES
 from torch_tb_profiler.loading.ingest.job import Job, ingest_file, summary_key
 from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.entry_loading import Absent, load_cached_summary
@@ -48,7 +49,7 @@ def test_damaged_or_missing_summaries_are_left_to_parsing(
     cache: CacheFolder, file: SpanFile
 ) -> None:
     ingest_file(Job(file.location, file.state, cache))
-    key = summary_key(file.location, file.state)
+    key = summary_key(file.location, file.state, NO_RULES)
     folder = cache.find(key)
     assert folder is not None
     (folder / "summary.msgpack").write_bytes(b"")
@@ -68,6 +69,6 @@ def test_no_request_is_sent_to_a_bucket(tmp_path: Path, file: SpanFile) -> None:
     bucket = open_location(f"memory://kept/{tmp_path.name}")
     there = SharedCacheFolder(bucket, tmp_path / "there")
     ingest_file(Job(file.location, file.state, there))
-    assert there.holds(summary_key(file.location, file.state))
+    assert there.holds(summary_key(file.location, file.state, NO_RULES))
     here = SharedCacheFolder(bucket, tmp_path / "here")
     assert load_cached_summary(here, entry_of(file)) is Absent.ABSENT

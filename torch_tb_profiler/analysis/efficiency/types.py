@@ -10,9 +10,9 @@ import numpy as np
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.efficiency.work.call_work import CallWork
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.formulas import formulas
-from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, TF32, peak_type
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -57,7 +57,9 @@ def _of_operands(work: CallWork) -> Int8:
 def _are_rounded(trace: Trace, work: CallWork, holder: Int64) -> Bools:
     """Per call whether its float32 products are rounded to tf32."""
     kinds, names = kernel_kinds(trace), trace.device_work["name_code"].to_numpy()
-    rounding = codes.map_names(trace, names, _rounding_in_name, np.int8)
+    rounding = codes.map_names(
+        trace, names, lambda name: _rounding(kernel_types(trace, name)), np.int8
+    )
     on_matrix_units = (kinds.tensor_core == codes.YES) & _takes_only_tf32(trace)
     is_silent = kinds.is_kernel & (rounding == _SILENT)
     sure = kinds.is_kernel & ((rounding == _ROUNDED) | (is_silent & on_matrix_units))
@@ -70,8 +72,7 @@ def _are_rounded(trace: Trace, work: CallWork, holder: Int64) -> Bools:
     return rounded[:-1]
 
 
-def _rounding_in_name(name: str) -> int:
-    types = types_in_name(name)
+def _rounding(types: tuple[str, ...]) -> int:
     return _ROUNDED if TF32 in types else _AS_IS if "float32" in types else _SILENT
 
 

@@ -20,10 +20,10 @@ from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.knowledge import dtypes, gpus, occupancy
-from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -97,7 +97,7 @@ def _input_types(trace: Trace, work: pl.DataFrame) -> Int64:
     """Per kernel the code of the input types of its operator, -1 where its name has its types and
     where there are none."""
     names = work["name_code"].to_numpy()
-    has_types = names_match(trace, names, lambda name: bool(types_in_name(name)))
+    has_types = names_match(trace, names, lambda name: bool(kernel_types(trace, name)))
     types = np.append(slice_input_types(trace), np.int32(-1))
     codes: Int64 = np.where(has_types, -1, types[indices(work["owner"])]).astype(np.int64)
     return codes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices, with_ancestors
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.knowledge import communication, kernels, operators
+from torch_tb_profiler.knowledge.user_rules import kind_by_user
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -26,6 +29,22 @@ HOST_COMMUNICATION_CATEGORIES = (
 """The host slices that may be communication (``docs/metrics.md#categories``)."""
 
 
+class RecognizedBy(IntEnum):
+    """The strongest source of what is known of a kernel: whether it moves data between devices,
+    and what work it does.
+
+    ``OPERATOR`` says only that it moves none: an operator of PyTorch's own launched it. Of copies
+    and sets the category says all there is.
+    """
+
+    NOTHING = 0
+    OPERATOR = 1
+    NAME = 2
+    RANGE = 3
+    COLLECTIVE = 4
+    USER_RULE = 5
+
+
 class KernelKinds(Struct, frozen=True, eq=False):
     """Per row of ``trace.device_work``.
 
@@ -37,11 +56,13 @@ class KernelKinds(Struct, frozen=True, eq=False):
         tensor_core: Verdict (``analysis.algebra.codes``) whether a kernel runs on
             matrix units; ``NO`` for copies, sets and communication, ``UNKNOWN`` for all kernels of
             devices that have another kind of units.
+        recognized_by: :class:`RecognizedBy`; ``NAME`` for copies and sets.
     """
 
     is_kernel: Bools
     is_communication: Bools
     tensor_core: Int8
+    recognized_by: Int8
 
 
 class KernelNameKinds(Struct, frozen=True, eq=False):
@@ -65,10 +86,15 @@ class KernelNameKinds(Struct, frozen=True, eq=False):
 
 @per_trace
 def kernel_name_kinds(trace: Trace) -> KernelNameKinds:
-    """The kinds of all names of kernels, classified in one batch."""
+    """The kinds of all names of kernels, by the user's rules and else, in one batch, by ours."""
     is_kernel = trace.device_work["category"] == Category.KERNEL
     present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
-    kinds = kernels.classify_all([str(text) for text in trace.strings[present]])
+    names = [str(text) for text in trace.strings[present]]
+    own_rules = user_rules(trace)
+    kinds = [
+        kind_by_user(own_rules, name) or kind
+        for name, kind in zip(names, kernels.classify_all(names), strict=True)
+    ]
     distinct = {kernels.UNKNOWN_KERNEL: 0}
     index = np.zeros(len(trace.strings), np.int16)
     index[present] = [distinct.setdefault(kind, len(distinct)) for kind in kinds]
@@ -87,16 +113,40 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
     tensor_core[rows] = by_name.verdicts(names, lambda kind: codes.verdict(kind.tensor_core))
     is_named_so = by_name.verdicts(names, lambda kind: kind.communication) == codes.YES
     unknown = by_name.verdicts(names, lambda kind: kind.rule is None) == codes.YES
+    by_user = by_name.verdicts(names, lambda kind: kind.by_user) == codes.YES
     node = indices(work["node"])[rows]
     communicates = communication_slices(trace)
-    node_communicates = np.append(communicates, False)[node]
-    described = communicates[work["slice"].to_numpy()[rows]]
+    in_range = unknown & np.append(communicates, False)[node]
+    described = communicates[work["slice"].to_numpy()[rows]] & ~by_user
     is_communication = np.zeros(len(is_kernel), np.bool_)
-    is_communication[rows] = is_named_so | described | (unknown & node_communicates)
+    is_communication[rows] = is_named_so | described | in_range
     tensor_core[is_communication] = codes.NO
+    recognized_by = np.full(len(is_kernel), RecognizedBy.NAME, np.int8)
+    recognized_by[rows] = np.select(
+        [by_user, described, in_range, ~unknown, _is_local(trace, node)],
+        [
+            RecognizedBy.USER_RULE,
+            RecognizedBy.COLLECTIVE,
+            RecognizedBy.RANGE,
+            RecognizedBy.NAME,
+            RecognizedBy.OPERATOR,
+        ],
+        RecognizedBy.NOTHING,
+    )
     if device_kind(trace) is not None:
         tensor_core[is_kernel] = codes.UNKNOWN
-    return KernelKinds(is_kernel, is_communication, tensor_core)
+    return KernelKinds(is_kernel, is_communication, tensor_core, recognized_by)
+
+
+def _is_local(trace: Trace, node: Int64) -> Bools:
+    """Per node (-1 for none) whether it is an operator that works on one device."""
+    known = np.flatnonzero(node >= 0)
+    category = trace.slices["category"].to_numpy()[node[known]]
+    known = known[category == Category.OPERATOR]
+    names = trace.slices["name_code"].to_numpy()[node[known]]
+    mask = np.zeros(len(node), np.bool_)
+    mask[known] = codes.names_match(trace, names, communication.is_local_operator)
+    return mask
 
 
 @per_trace

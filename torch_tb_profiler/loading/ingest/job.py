@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from torch_tb_profiler.importers import PieceReader, read_sequentially
+from torch_tb_profiler.knowledge.user_rules import NO_RULES, UserRules
 from torch_tb_profiler.loading.opening.memory_budget import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
     OpenedFile,
@@ -52,6 +53,7 @@ class Job(Struct, frozen=True):
             a cluster.
         part: What is needed.
         progress_file: Where progress is reported, or None.
+        rules: The user's rules for kernels, which a summary follows.
     """
 
     location: Location
@@ -60,6 +62,7 @@ class Job(Struct, frozen=True):
     scratch: Path | None = None
     part: Part = "trace"
     progress_file: ProgressFile | None = None
+    rules: UserRules = NO_RULES
 
 
 class IngestResult(Struct, frozen=True):
@@ -118,7 +121,7 @@ def ingest_file(job: Job, read_pieces: PieceReader = read_sequentially) -> Inges
 
 def _is_cached(job: Job, state: FileState) -> bool:
     """Whether the cache has both; nothing is downloaded from a bucket for it."""
-    return job.cache is not None and all(map(job.cache.holds, _keys(job.location, state)))
+    return job.cache is not None and all(map(job.cache.holds, _keys(job, state)))
 
 
 def _share(job: Job, state: FileState) -> tuple[bool, bool]:
@@ -128,14 +131,14 @@ def _share(job: Job, state: FileState) -> tuple[bool, bool]:
     """
     if job.cache is None or job.scratch is not None:
         return False, False
-    keys = _keys(job.location, state)
+    keys = _keys(job, state)
     shared = [job.cache.share(key) for key in keys]
     return all(shared), any(map(job.cache.was_uploaded, keys))
 
 
-def _keys(location: Location, state: FileState) -> list[str]:
+def _keys(job: Job, state: FileState) -> list[str]:
     """The cache keys of a file's summary and trace."""
-    return [summary_key(location, state), trace_key(location, state)]
+    return [summary_key(job.location, state, job.rules), trace_key(job.location, state)]
 
 
 def _parse(job: Job, state: FileState, read_pieces: PieceReader) -> FileState:
@@ -144,12 +147,13 @@ def _parse(job: Job, state: FileState, read_pieces: PieceReader) -> FileState:
     opened = open_trace_file(
         job.location, state, cache=job.cache, progress=report, read_pieces=read_pieces
     )
-    cache_summary(opened, job.location, job.cache)
+    opened = with_rules(opened, job.rules)
+    cache_summary(opened, job.location, job.cache, job.rules)
     wait_until_cached()
     if job.scratch is not None:
         cached = cached_trace(job.location, opened.state, job.cache)
         _put(job, cached, TRACE_FOLDER, save_trace, opened.trace)
-        cached = cached_summary(job.location, opened.state, job.cache)
+        cached = cached_summary(job.location, opened.state, job.cache, job.rules)
         _put(job, cached, SUMMARY_FOLDER, save_summary, opened.trace)
     return opened.state
 
@@ -173,28 +177,53 @@ def _put(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def summary_key(location: Location, state: FileState) -> str:
-    """The cache key of a file's summary."""
-    return trace_key(location, state, SUMMARY_PART)
+def summary_key(location: Location, state: FileState, rules: UserRules) -> str:
+    """The cache key of a file's summary: it holds what follows from the user's rules."""
+    own = f" rules {rules.digest}" if rules.digest else ""
+    return trace_key(location, state, f"{SUMMARY_PART}{own}")
 
 
-def cached_summary(location: Location, state: FileState, cache: CacheFolder | None) -> Path | None:
+def cached_summary(
+    location: Location, state: FileState, cache: CacheFolder | None, rules: UserRules
+) -> Path | None:
     """The folder of a file's summary in the cache; None if it is not cached."""
-    return None if cache is None else cache.find(summary_key(location, state))
+    return None if cache is None else cache.find(summary_key(location, state, rules))
 
 
-def read_summary(location: Location, state: FileState, cache: CacheFolder | None) -> Trace | None:
+def read_summary(
+    location: Location, state: FileState, cache: CacheFolder | None, rules: UserRules
+) -> Trace | None:
     """The summary of a file from the cache; None if it has to be created."""
     if cache is None:
         return None
-    return cache.load(summary_key(location, state), load_summary)
+    summary = cache.load(summary_key(location, state, rules), load_summary)
+    if summary is not None:
+        provide_rules(summary, rules)
+    return summary
 
 
-def cache_summary(opened: OpenedFile, location: Location, cache: CacheFolder | None) -> None:
-    """Store the summary of a trace in the cache, under the state that the trace belongs to."""
-    if cache is None or cached_summary(location, opened.state, cache) is not None:
+def with_rules(opened: OpenedFile, rules: UserRules) -> OpenedFile:
+    """A trace that was just opened, with the user's rules for its kernels."""
+    provide_rules(opened.trace, rules)
+    return opened
+
+
+def provide_rules(trace: Trace, rules: UserRules) -> None:
+    """Let a trace from which nothing was derived yet follow ``rules``; imported on demand."""
+    if rules == NO_RULES:
         return
-    key = summary_key(location, opened.state)
+    from torch_tb_profiler.analysis.recording.user_rules import user_rules  # noqa: PLC0415
+
+    user_rules.provide(trace, rules)
+
+
+def cache_summary(
+    opened: OpenedFile, location: Location, cache: CacheFolder | None, rules: UserRules
+) -> None:
+    """Store the summary of a trace in the cache, under the state that the trace belongs to."""
+    if cache is None or cached_summary(location, opened.state, cache, rules) is not None:
+        return
+    key = summary_key(location, opened.state, rules)
     cache.store(key, lambda folder: save_summary(opened.trace, folder))
 
 

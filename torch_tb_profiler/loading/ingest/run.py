@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 
+from torch_tb_profiler.knowledge.user_rules import UserRules
 from torch_tb_profiler.loading.ingest.job import IngestResult, Job, ingest_file, summary_key
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import WorkerDiedError
@@ -38,7 +39,7 @@ def ingest_all(
 
 @contextmanager
 def on_this_machine(
-    files: Sequence[SpanFile], cache: CacheFolder, workers: int | None
+    files: Sequence[SpanFile], cache: CacheFolder, workers: int | None, rules: UserRules
 ) -> Iterator[Submit]:
     """Parse with the cores of this machine, as many files at once as memory allows.
 
@@ -49,7 +50,7 @@ def on_this_machine(
 
     def parse(file: SpanFile) -> IngestResult:
         try:
-            return parser.ingest(file.location, file.state, cache)
+            return parser.ingest(file.location, file.state, cache, rules)
         finally:
             parser.announce(-file.state.size_bytes)
 
@@ -61,14 +62,16 @@ def on_this_machine(
         pool.shutdown(cancel_futures=True)
 
 
-def on_executor(executor: Executor, cache: CacheFolder) -> Submit:
+def on_executor(executor: Executor, cache: CacheFolder, rules: UserRules) -> Submit:
     """Parse on ``executor``, whose workers must have access to the files and the cache."""
-    return lambda file: executor.submit(ingest_file, Job(file.location, file.state, cache))
+    return lambda file: executor.submit(
+        ingest_file, Job(file.location, file.state, cache, rules=rules)
+    )
 
 
-def is_visible(file: SpanFile, cache: CacheFolder) -> bool:
+def is_visible(file: SpanFile, cache: CacheFolder, rules: UserRules) -> bool:
     """Whether the summary of ``file`` is in the cache as this machine sees it."""
-    return cache.holds(summary_key(file.location, file.state))
+    return cache.holds(summary_key(file.location, file.state, rules))
 
 
 def _result(file: SpanFile, future: Future[IngestResult]) -> IngestResult:

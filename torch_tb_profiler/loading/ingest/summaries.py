@@ -35,7 +35,11 @@ from torch_tb_profiler.analysis.kernels.durations import (
     clocks,
     kernel_durations,
 )
-from torch_tb_profiler.analysis.recording.kernel_kinds import KernelKinds, kernel_kinds
+from torch_tb_profiler.analysis.recording.kernel_kinds import (
+    KernelKinds,
+    RecognizedBy,
+    kernel_kinds,
+)
 from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
@@ -140,7 +144,8 @@ def _small_trace(
         **_empty_tables(),
     )
     yes, no = np.ones(work.height, np.bool_), np.zeros(work.height, np.bool_)
-    kinds = KernelKinds(yes, no, np.full(work.height, codes.NO, np.int8))
+    by_name = np.full(work.height, RecognizedBy.NAME, np.int8)
+    kinds = KernelKinds(yes, no, np.full(work.height, codes.NO, np.int8), by_name)
     calls = Records(
         frames["records"], arrays["record"], arrays["range_start_ns"], arrays["range_end_ns"]
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from torch_tb_profiler.importers import PieceReader, read_sequentially
+from torch_tb_profiler.knowledge.user_rules import NO_RULES, UserRules
 from torch_tb_profiler.loading.ingest.job import (
     SUMMARY_FOLDER,
     TRACE_FOLDER,
@@ -25,8 +26,10 @@ from torch_tb_profiler.loading.ingest.job import (
     cache_summary,
     ingest_file,
     load_summary,
+    provide_rules,
     read_summary,
     save_summary,
+    with_rules,
 )
 from torch_tb_profiler.loading.opening.memory_budget import MemoryBudget, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
@@ -95,6 +98,7 @@ class Parser:
         cache: CacheFolder | None,
         part: Part = "trace",
         progress: Progress | None = None,
+        rules: UserRules = NO_RULES,
     ) -> OpenedFile:
         """The trace of one file with its sidecars, or its summary; from the cache if it is there.
 
@@ -104,14 +108,15 @@ class Parser:
             cache: Where traces and summaries are stored, or None.
             part: Which of them is needed.
             progress: Called with the progress of the reading.
+            rules: The user's rules for its kernels.
 
         Raises:
             OpenError: the file cannot be read or holds no trace, or its worker died.
         """
-        opened = self._open(location, known, cache=cache, part=part, progress=progress)
+        opened = self._open(location, known, cache=cache, part=part, progress=progress, rules=rules)
         if part == "summary":
             return opened
-        trace = opened.trace
+        trace = with_rules(opened, rules).trace
         if trace.device_work.is_empty() and trace.stated.is_empty():
             return opened  # sidecars describe graphs and generated kernels
         from torch_tb_profiler.loading.opening.sidecars import (  # noqa: PLC0415 - start-up
@@ -128,12 +133,13 @@ class Parser:
         cache: CacheFolder | None,
         part: Part,
         progress: Progress | None,
+        rules: UserRules,
     ) -> OpenedFile:
         try:
             state = lookup_state(location, known)
-            job = Job(location, state, cache, part=part)
+            job = Job(location, state, cache, part=part, rules=rules)
             if part == "summary":
-                summary = read_summary(location, state, cache)
+                summary = read_summary(location, state, cache, rules)
                 if summary is not None:
                     return OpenedFile(summary, state)
             cached = cached_trace(location, state, cache)
@@ -151,14 +157,16 @@ class Parser:
         except StorageError as error:
             raise OpenError.of(error) from error
 
-    def ingest(self, location: Location, known: FileState, cache: CacheFolder) -> IngestResult:
+    def ingest(
+        self, location: Location, known: FileState, cache: CacheFolder, rules: UserRules = NO_RULES
+    ) -> IngestResult:
         """Store the trace of one file and its summary in the cache; nothing stays open."""
         try:
             state = lookup_state(location, known)
             size = text_bytes(location, state)
         except StorageError as error:
             return IngestResult(problem=Problem.of(error))
-        job = Job(location, state, cache)
+        job = Job(location, state, cache, rules=rules)
         with self._budget.reading(size):
             is_one_of_many = self.workers > 1 and self._is_worth_a_process(size, state.size_bytes)
             if is_one_of_many or self._budget.exceeds_free_memory(size):
@@ -203,9 +211,10 @@ class Parser:
         )
         if job.part == "trace":
             return opened
-        cache_summary(opened, job.location, job.cache)
-        summary = read_summary(job.location, opened.state, job.cache)
-        return OpenedFile(summary or _summarize(opened.trace), opened.state)
+        trace = with_rules(opened, job.rules).trace
+        cache_summary(opened, job.location, job.cache, job.rules)
+        summary = read_summary(job.location, opened.state, job.cache, job.rules)
+        return OpenedFile(summary or _summarize(trace, job.rules), opened.state)
 
     def _in_worker(self, job: Job, progress: Progress | None) -> OpenedFile:
         with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
@@ -226,9 +235,9 @@ class Parser:
                 own = scratch / TRACE_FOLDER
                 in_cache = cached_trace(job.location, state, job.cache)
                 self._check_memory(job, own if own.is_dir() else in_cache)
-            handed = _load_from_scratch(scratch, job.part)
+            handed = _load_from_scratch(scratch, job)
         if handed is None and job.part == "summary":
-            handed = read_summary(job.location, state, job.cache)
+            handed = read_summary(job.location, state, job.cache, job.rules)
         if handed is not None:
             return OpenedFile(handed, state)
         # The worker's result is in the cache; if it could not be stored, parse again here.
@@ -275,22 +284,27 @@ def _died(location: Location, error: WorkerDiedError) -> OpenError:
     )
 
 
-def _load_from_scratch(scratch: Path, part: Part) -> Trace | None:
-    is_whole = part == "trace"
+def _load_from_scratch(scratch: Path, job: Job) -> Trace | None:
+    is_whole = job.part == "trace"
     name, read = (TRACE_FOLDER, load_trace) if is_whole else (SUMMARY_FOLDER, load_summary)
     if not (scratch / name).is_dir():
         return None
     try:
-        return read_entry(scratch / name, name, read)
+        handed = read_entry(scratch / name, name, read)
     except BrokenEntryError:
         return None
+    if not is_whole:
+        provide_rules(handed, job.rules)
+    return handed
 
 
-def _summarize(trace: Trace) -> Trace:
+def _summarize(trace: Trace, rules: UserRules) -> Trace:
     """The summary of a trace that no cache could store."""
     with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
         save_summary(trace, Path(folder))
-        return load_summary(Path(folder))
+        summary = load_summary(Path(folder))
+    provide_rules(summary, rules)
+    return summary
 
 
 @once

@@ -7,6 +7,7 @@ import time
 from msgspec import Struct, field
 
 from torch_tb_profiler.importers.registry import label_of
+from torch_tb_profiler.knowledge.user_rules import NO_RULES, UserRules
 from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
 from torch_tb_profiler.loading.status import reading_status
@@ -33,6 +34,7 @@ class Entry(Struct, eq=False):
         is_prefetched: Whether it was started before a request needed it.
         may_be_cached: Whether it is a summary that may be in the local cache folder.
         estimate_bytes: Expected size of the trace.
+        rules: The user's rules for its kernels.
         opened: The trace and the state it belongs to, when it is open.
         memory: Memory of the trace.
         derived_count: Number of derived values included in that.
@@ -43,6 +45,7 @@ class Entry(Struct, eq=False):
     file: SpanFile
     part: Part
     estimate_bytes: int
+    rules: UserRules = NO_RULES
     state: SpanState = "queued"
     is_wanted: bool = True
     was_used: bool = False
@@ -133,7 +136,7 @@ class Entry(Struct, eq=False):
             progress=1.0 if self.state == "ready" else 0.0,
             error=self.problem,
             retry_s=self._retry_s(),
-            version=file.state.version,
+            version=version_of(file, self.rules),
             modified_s=file.state.modified_s,
             recorded_s=file.recorded_s,
             path=file.path,
@@ -145,7 +148,12 @@ class Entry(Struct, eq=False):
         return reading_status(status, self.done_bytes, self.read_s, elapsed_s)
 
 
-def queued_status(file: SpanFile) -> SpanStatus:
+def version_of(file: SpanFile, rules: UserRules) -> str:
+    """Another text whenever views of the file may have other content."""
+    return f"{file.state.version} {rules.version}".rstrip()
+
+
+def queued_status(file: SpanFile, rules: UserRules) -> SpanStatus:
     """The status of a file that was not opened yet."""
     state = file.state
     return SpanStatus(
@@ -154,7 +162,7 @@ def queued_status(file: SpanFile) -> SpanStatus:
         file.format,
         state.size_bytes,
         "queued",
-        version=state.version,
+        version=version_of(file, rules),
         modified_s=state.modified_s,
         recorded_s=file.recorded_s,
         path=file.path,

@@ -46,7 +46,12 @@ def load_entry(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Resul
     url = file.location.url
     try:
         opened = parser.open(
-            file.location, file.state, cache=cache, part=entry.part, progress=progress
+            file.location,
+            file.state,
+            cache=cache,
+            part=entry.part,
+            progress=progress,
+            rules=entry.rules,
         )
         return opened, memory_of(opened.trace)
     except _StoppedError:
@@ -73,9 +78,9 @@ def load_cached_summary(cache: CacheFolder, entry: Entry) -> Result | Absent:
     location = entry.file.location
     try:
         state = lookup_state(location, entry.file.state)
-        if not cache.has_local(summary_key(location, state)):
+        if not cache.has_local(summary_key(location, state, entry.rules)):
             return Absent.ABSENT
-        summary = read_summary(location, state, cache)
+        summary = read_summary(location, state, cache, entry.rules)
         if summary is None:
             return Absent.ABSENT
         return OpenedFile(summary, state), memory_of(summary)

@@ -30,6 +30,7 @@ from torch_tb_profiler.loading.store.opening_queue import OpeningQueue
 from torch_tb_profiler.loading.store.reader_pool import ReaderPool
 from torch_tb_profiler.loading.store.trace_memory import derived_bytes_of
 from torch_tb_profiler.loading.store.trace_requests import TraceRequest, TraceRequests
+from torch_tb_profiler.loading.user_rules import RulesSource, find_rules
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.backoff import Backoff
@@ -85,8 +86,18 @@ class TraceStore:
         cache: CacheFolder | None,
         memory_limit_bytes: int | None = None,
         parser: Parser | None = None,
+        rules: RulesSource | None = None,
     ) -> None:
+        """Open nothing yet.
+
+        Args:
+            cache: Where parsed traces are stored, or None.
+            memory_limit_bytes: Memory for open traces; None for the default.
+            parser: Opens files; None for the one that this process shares.
+            rules: The user's rules for kernels, which may change; None finds them.
+        """
         self._cache = cache
+        self._rules = rules or find_rules()
         self._limit_bytes = memory_limit_bytes or default_memory_limit()
         self._parser = parser or shared_parser()
         self._threads = max(MIN_THREADS, self._parser.workers)
@@ -170,7 +181,7 @@ class TraceStore:
         """The status of ``file``; does not start anything."""
         with self._changed:
             entry = self._current(file, part)
-            return queued_status(file) if entry is None else entry.status(file)
+            return self._queued_status(file) if entry is None else entry.status(file)
 
     def enforce_limit(self) -> None:
         """Measure the values derived from the open traces, and free what exceeds the limit."""
@@ -205,17 +216,19 @@ class TraceStore:
             self._readers.close()
 
     def _current(self, file: SpanFile, part: Part) -> Entry | None:
-        """The entry of the file in its current state; an open trace also serves as summary."""
+        """The entry of the file in its current state, by the user's current rules; an open trace
+        also serves as summary."""
         url = file.location.url
-        entry = self._open.entries.get((url, "trace"))
-        if (
-            entry is not None
-            and entry.matches(file)
-            and (part == "trace" or entry.trace is not None)
-        ):
+        entry = self._matching((url, "trace"), file)
+        if entry is not None and (part == "trace" or entry.trace is not None):
             return entry
-        entry = self._open.entries.get((url, part))
-        return entry if entry is not None and entry.matches(file) else None
+        return self._matching((url, part), file)
+
+    def _matching(self, key: Key, file: SpanFile) -> Entry | None:
+        entry = self._open.entries.get(key)
+        if entry is None or not entry.matches(file) or entry.rules != self._rules.current():
+            return None
+        return entry
 
     def _wanted_entry(self, file: SpanFile, part: Part) -> Entry:
         """The entry of ``file``; a missing one, or one whose retry is due, is queued."""
@@ -226,7 +239,8 @@ class TraceStore:
         outdated = self._open.entries.get((file.location.url, part))
         if outdated is not None:
             self._drop(outdated)
-        entry = Entry(file, part, self._open.estimate_bytes(file, part), backoff=backoff)
+        estimate_bytes = self._open.estimate_bytes(file, part)
+        entry = Entry(file, part, estimate_bytes, self._rules.current(), backoff=backoff)
         entry.may_be_cached = part == "summary" and self._cache is not None
         self._open.entries[entry.key] = entry
         self._queue.add(entry)
@@ -266,13 +280,16 @@ class TraceStore:
         if (file.location.url, part) in trace_request.left_out:
             problem = _no_room(file, self._limit_bytes)
             return GatheredTrace(
-                file, None, replace(queued_status(file), state="failed", error=problem)
+                file, None, replace(self._queued_status(file), state="failed", error=problem)
             )
         if entry is None:
-            return GatheredTrace(file, None, queued_status(file))
+            return GatheredTrace(file, None, self._queued_status(file))
         self._open.use(entry)
         entry.was_used = entry.trace is not None
         return GatheredTrace(file, entry.trace, entry.status(file))
+
+    def _queued_status(self, file: SpanFile) -> SpanStatus:
+        return queued_status(file, self._rules.current())
 
     def _drop(self, entry: Entry) -> None:
         self._open.drop(entry)

@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.kernels.details import (
     kernel_details,
     parse_input_types,
 )
-from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
+from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.trace.model import Trace
 
 _TAIL = 0.95
@@ -81,7 +81,7 @@ def _variants(
     for key in groups.select(keys).rows():
         variants = {known[variant]: dur_ns for variant, dur_ns in times[key].items()}
         limits.append(_longest_limit(variants))
-        types = types_in_name(str(trace.strings[key[0]])) or _types_of(trace, variants)
+        types = kernel_types(trace, str(trace.strings[key[0]])) or _types_of(trace, variants)
         data_types.append(", ".join(types) or None)
     return {
         "limit": pl.Series(limits, dtype=pl.String),

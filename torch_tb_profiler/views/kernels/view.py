@@ -27,6 +27,7 @@ from torch_tb_profiler.views.kernels.tensor_cores import (
 )
 from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.rules_source import rules_facts
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -60,7 +61,7 @@ def _kernels(
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=_facts(calls),
+        facts=(*_facts(calls), *rules_facts(trace)),
         notes=quality_notes(trace, LINK_ISSUES),
     )
 

@@ -27,6 +27,7 @@ from torch_tb_profiler.analysis.efficiency.work.outputs import gradient_shapes
 from torch_tb_profiler.analysis.efficiency.work.result import Reason, Work
 from torch_tb_profiler.analysis.efficiency.work.rules import work_of_texts
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
+from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.knowledge.formulas import MODEL_KINDS, formulas
 from torch_tb_profiler.trace.columns import Bools, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -159,7 +160,6 @@ def _works(trace: Trace, distinct: DistinctCalls) -> list[Work]:
         "around_types",
         "output",
         "likely",
-        "kernel",
     )
     gradients: frozenset[tuple[int, ...]] | None = None
     works = []
@@ -171,7 +171,9 @@ def _works(trace: Trace, distinct: DistinctCalls) -> list[Work]:
         texts = {name: trace.text(key[name]) for name in text_keys}
         of_key = gradients if needs_gradients else None
         name = str(trace.text(key["name"]))
-        works.append(work_of_texts(formula, name, **texts, gradients=of_key))
+        kernel = trace.text(key["kernel"])
+        dtype = None if kernel is None else next(iter(kernel_types(trace, kernel)), None)
+        works.append(work_of_texts(formula, name, **texts, kernel_dtype=dtype, gradients=of_key))
     return works
 
 

@@ -18,7 +18,6 @@ from torch_tb_profiler.analysis.efficiency.work.formula_arguments import Formula
 from torch_tb_profiler.analysis.efficiency.work.operands import Operands, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import Reason, UnknownWorkError, Work
 from torch_tb_profiler.knowledge.formulas import Formula, formulas, is_inplace
-from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 
 Rule: TypeAlias = Callable[[Operands, FormulaArguments], Work]
 
@@ -89,7 +88,7 @@ def work_of_texts(
     around_types: str | None = None,
     output: str | None = None,
     likely: str | None = None,
-    kernel: str | None = None,
+    kernel_dtype: str | None = None,
     gradients: frozenset[tuple[int, ...]] | None = None,
 ) -> Work:
     """The work of one call by what its trace says of it; unknown figures are None and
@@ -105,7 +104,7 @@ def work_of_texts(
         around_types: Text of its input types.
         output: Text of the shapes whose first one is that of its output.
         likely: Likewise, where that is a guess: what it tells is an estimate.
-        kernel: Name of its first kernel.
+        kernel_dtype: Widest element type of its first kernel.
         gradients: Shapes of all gradients that backward nodes take.
     """
     if shapes is None:
@@ -118,7 +117,7 @@ def work_of_texts(
             in_place=is_inplace(operator),
             around=outer,
             output=first_shape(output),
-            kernel_dtype=None if kernel is None else next(iter(types_in_name(kernel)), None),
+            kernel_dtype=kernel_dtype,
             gradients=gradients,
         )
         work = _attempt(formulas()[formula], operands)
