@@ -63,6 +63,17 @@ def test_verdicts(slower: View, expression: str, failed: bool) -> None:
     assert result.text.startswith("failed" if failed else "passed")
 
 
+@pytest.mark.parametrize("unit", ["KiB", "KB"])
+def test_sizes_are_in_powers_of_1024(unit: str) -> None:
+    one, two = (
+        t.trace([t.step(1, 0, 90), t.memory(5, size, address=1, allocated=size)])
+        for size in (4096, 8192)
+    )
+    view = compare(one, Selection(), two, Selection())
+    assert evaluate(view, f"memory.size_bytes>+3.9{unit}").failed
+    assert not evaluate(view, f"memory.size_bytes>+4.1{unit}").failed
+
+
 def test_the_row_that_failed_is_named_with_its_numbers(slower: View) -> None:
     result = evaluate(slower, "operators.host_self_us>+10%")
     (row,) = result.rows

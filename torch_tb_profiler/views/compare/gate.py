@@ -13,8 +13,8 @@ Grammar::
 
 ``operator`` is ``>``, ``>=``, ``<`` or ``<=``. A number with a sign, or with ``%``, is compared
 with the difference candidate − baseline, else with the candidate's value. Units: ``%``,
-``ns us ms s``, ``B KB MB GB`` (powers of 1024); without one the measure's own. A gate fails when
-a row satisfies it.
+``ns us ms s``, ``B KiB MiB GiB`` (KB, MB and GB are the same); without one the measure's own. A gate
+fails when a row satisfies it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,14 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 _SCALES = {
     "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},
-    "bytes": {"B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "GB": 1024.0**3},
+    "bytes": {
+        "B": 1.0,
+        **{
+            f"{letter}{end}": 1024.0**power
+            for power, letter in enumerate("KMG", 1)
+            for end in ("iB", "B")
+        },
+    },
 }
 _SIDES_AND_DELTA = ("baseline", "candidate", "delta")
 _SHOWN_ROWS = 5
