@@ -807,7 +807,7 @@ export const VIEWS = {
     groupBys: [],
     parameters: [],
     tables: {
-      "sequences": ["sequence", "length", "calls", "saved_us", "kernel_us", "gap_us", "mean_kernel_us", "launches", "kind", "operators", "module", "full_names", "slice"],
+      "sequences": ["sequence", "length", "calls", "saved_us", "kernel_us", "gap_us", "device_gap_us", "mean_kernel_us", "launches", "kind", "operators", "module", "full_names", "slice"],
     },
   },
   "copies": {
@@ -1673,6 +1673,7 @@ export interface SequencesSequencesRow {
   saved_us: number | null;
   kernel_us: number | null;
   gap_us: number | null;
+  device_gap_us: number | null;
   mean_kernel_us: number | null;
   launches: number | null;
   kind: string | null;

@@ -18,17 +18,20 @@ NCCL = "ncclKernel_AllReduce_RING_LL_Sum_float"
 
 
 class Stream:
-    """Writes kernels one after the other, 2 µs apart, each launched by an operator."""
+    """Writes kernels one after the other, 2 µs apart, each launched by an operator, ``ahead`` µs
+    before it starts."""
 
-    def __init__(self, at: float = 0) -> None:
+    def __init__(self, at: float = 0, ahead: float = 0) -> None:
         self.now = at
+        self.ahead = ahead
         self.events: list[Event] = []
 
     def run(self, *names: str, gap: float = 2) -> Stream:
         for name in names:
             corr = int(self.now) + 1
-            self.events.append(op(f"aten::{name[:4]}", self.now, 1))
-            self.events.append(call("cudaLaunchKernel", self.now, 0.5, corr=corr))
+            launched = self.now - self.ahead
+            self.events.append(op(f"aten::{name[:4]}", launched, 1))
+            self.events.append(call("cudaLaunchKernel", launched, 0.5, corr=corr))
             make: Any = memcpy if name == "copy" else lambda *a, n=name, **k: kernel(n, *a, **k)
             self.events.append(make(self.now, 10, corr=corr))
             self.now += 10 + gap
@@ -44,7 +47,7 @@ def of(stream: Stream) -> View:
 
 
 def test_a_chain_and_an_epilogue() -> None:
-    stream = Stream()
+    stream = Stream(at=50, ahead=30)
     for _ in range(3):
         stream.run(ADD, SUM, "mystery").run(GEMM, ADD, "mystery")
     view = of(stream)
@@ -58,6 +61,42 @@ def test_a_chain_and_an_epilogue() -> None:
     facts: dict[str, Any] = {fact.key: fact.value for fact in view.facts}
     assert facts["covered_pct"] == pytest.approx(100 * 120 / 180)
     assert (facts["saved_us"], facts["launches_saved"]) == (pytest.approx(42), 6)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "gap", "device_gap"),
+    [
+        (30, 2, 2),
+        (2.5, 2, 2),
+        (2.4, 2, 0),
+        (0, 2, 0),
+        (300, 250, 0),
+    ],
+)
+def test_only_gaps_that_the_device_makes_might_be_saved(
+    ahead: float, gap: float, device_gap: float
+) -> None:
+    """A call takes 0.5 µs: launched 2.5 µs before its start, a kernel is in the queue when the one
+    before it ends. From 0.2 ms on a launched kernel waits for something else."""
+    stream = Stream(at=500, ahead=ahead)
+    for _ in range(3):
+        stream.run(ADD, gap=gap).run(SUM, "mystery")
+    keys = ("gap_us", "device_gap_us", "saved_us")
+    saved = pytest.approx(3 * (device_gap + 20 / 3))
+    assert rows(of(stream), *keys) == [(3 * gap, 3 * device_gap, saved)]
+
+
+def test_kernels_of_a_replayed_graph_were_launched_together() -> None:
+    """The call returns only after its last kernel."""
+    events = [call("cudaGraphLaunch", 1, 900, corr=7)]
+    for number in range(3):
+        at = 10 + 100 * number
+        events += [
+            kernel(ADD, at, 10, corr=7), kernel(SUM, at + 13, 10, corr=7),
+            kernel("mystery", at + 30, 10, corr=7),
+        ]  # fmt: skip
+    view = sequences(trace([step(1, 0, 5000), *events]), Selection())
+    assert rows(view, "gap_us", "device_gap_us") == [(9, 9)]
 
 
 @pytest.mark.parametrize("between", [NCCL, "copy", "mystery", GEMM])

@@ -24,7 +24,7 @@ SEQUENCES = TableSpec(
         _us(
             "saved_us",
             "Might Save",
-            "Gaps inside the sequence plus the part 1 − 2 / (length + 1) of its kernel time, "
+            "Device Gaps inside the sequence plus the part 1 − 2 / (length + 1) of its kernel time, "
             "which goes to reading and writing intermediate results. After a matrix product the "
             "time of the product itself is excluded.",
             estimated=True,
@@ -32,6 +32,14 @@ SEQUENCES = TableSpec(
         ),
         _us("kernel_us", "Kernels' Time", "Summed duration of its kernels.", additive=True),
         _us("gap_us", "Gaps", "Idle time of the stream between its kernels.", additive=True),
+        _us(
+            "device_gap_us",
+            "Device Gaps",
+            "Part of Gaps that the device makes: the next kernel was launched before the gap began, "
+            "and started within 0.2 ms. Fusing leaves other gaps, in which the host or an event is "
+            "waited for.",
+            additive=True,
+        ),
         _us("mean_kernel_us", "Mean Kernel", "Mean duration of its kernels.", "kernel"),
         Column(
             "launches",

@@ -92,8 +92,9 @@ def _frame(trace: Trace, repeats: SequenceOccurrences, rows: Int64) -> pl.DataFr
     calls = np.bincount(sequence, minlength=count)
     present = np.flatnonzero(calls)
     length = np.array([len(text) for text in repeats.texts], np.int64)[present]
-    busy, head, gap = (
-        summed(each)[present] for each in (repeats.busy_ns, repeats.head_ns, repeats.gap_ns)
+    busy, head, gap, device_gap = (
+        summed(each)[present]
+        for each in (repeats.busy_ns, repeats.head_ns, repeats.gap_ns, repeats.device_gap_ns)
     )
     calls = calls[present]
     first = np.full(count, trace.device_work.height, np.int64)
@@ -106,9 +107,10 @@ def _frame(trace: Trace, repeats: SequenceOccurrences, rows: Int64) -> pl.DataFr
             "sequence": [_short(text, shorts) for text in texts],
             "length": length,
             "calls": calls,
-            "saved_us": (gap + (busy - head) * (1 - 2 / (length + 1))) / NS_PER_US,
+            "saved_us": (device_gap + (busy - head) * (1 - 2 / (length + 1))) / NS_PER_US,
             "kernel_us": busy / NS_PER_US,
             "gap_us": gap / NS_PER_US,
+            "device_gap_us": device_gap / NS_PER_US,
             "mean_kernel_us": busy / (length * calls * NS_PER_US),
             "launches": (length - 1) * calls,
             "kind": np.where(repeats.has_head[present], "epilogue", "chain").tolist(),

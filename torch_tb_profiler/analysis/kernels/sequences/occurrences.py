@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.idle.attribution import WAITING_NS
 from torch_tb_profiler.analysis.kernels.sequences.repeats import Run, find_repeats
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.steps.masks import device_work_steps
@@ -46,6 +47,7 @@ class SequenceOccurrences(Struct, frozen=True, eq=False):
         busy_ns: Per occurrence the time of its kernels.
         head_ns: The part of it of the head.
         gap_ns: Per occurrence the idle time of the stream inside it.
+        device_gap_ns: The part of it in gaps that the device makes between two launched kernels.
     """
 
     texts: tuple[Run, ...]
@@ -55,6 +57,7 @@ class SequenceOccurrences(Struct, frozen=True, eq=False):
     busy_ns: Int64
     head_ns: Int64
     gap_ns: Int64
+    device_gap_ns: Int64
 
 
 @per_split
@@ -142,6 +145,13 @@ def _measure(
     busy = np.append(0, np.cumsum(dur))
     gap = np.maximum(begin[1:] - (begin + dur)[:-1], 0)
     gaps = np.append(0, np.cumsum(gap))
+    launch = indices(work["launch"])[order]
+    # Of a graph whose first kernel runs all others have arrived.
+    is_launched = (launch[1:] == launch[:-1]) & (launch[1:] >= 0)
+    is_launched |= _returned_ns(trace)[launch][1:] <= (begin + dur)[:-1]
+    is_of_device = is_launched & (gap < WAITING_NS)
+    device_gaps = np.append(0, np.cumsum(np.where(is_of_device, gap, 0)))
+    last = start + length - 1
     has_head = np.zeros(len(texts), np.bool_)
     has_head[sequence] = head[start]
     return SequenceOccurrences(
@@ -151,5 +161,13 @@ def _measure(
         order[start],
         busy[start + length] - busy[start],
         np.where(head[start], dur[start], 0),
-        gaps[start + length - 1] - gaps[start] if len(start) else start,
+        gaps[last] - gaps[start] if len(start) else start,
+        device_gaps[last] - device_gaps[start] if len(start) else start,
     )
+
+
+def _returned_ns(trace: Trace) -> Int64:
+    """When the call of each slice id had returned; at the last place, which -1 finds, never."""
+    end_ns = (trace.slices["start_ns"] + trace.slices["dur_ns"]).to_numpy()
+    returned: Int64 = np.append(end_ns, np.iinfo(np.int64).max)
+    return returned
