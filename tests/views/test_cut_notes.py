@@ -20,7 +20,12 @@ def test_what_cut_and_how_often_it_was_called() -> None:
     recorded = trace([op("aten::mm", 10, 5), op("aten::add", 20, 5)])
     (note,) = cut_notes(split_iterations(recorded, "name:aten::mm"))
     assert note.text.startswith("Iterations split at each end of 'aten::mm', called once: 2")
-    assert note.evidence == {"iterations_by": "name:aten::mm", "calls": 1, "iterations": 2}
+    assert note.evidence == {
+        "iterations_by": "name:aten::mm",
+        "calls": 1,
+        "iterations": 2,
+        "is_default": False,
+    }
     (note,) = cut_notes(split_iterations(recorded, "start:aten::add"))
     assert "each start of 'aten::add'" in note.text
     sides = cut_notes_of_sides(recorded, split_iterations(recorded, "name:aten::mm"))
@@ -34,6 +39,16 @@ def test_what_was_chosen_has_its_reason() -> None:
     assert "Chosen as the best candidate: every 100 µs ± 0 %" in note.text
     (note,) = cut_notes(split_iterations(trace([op("aten::mm", 0, 5)]), "auto"))
     assert note.text == f"No iterations detected. {NOTHING_REPEATS}"
+
+
+def test_steps_that_nobody_recorded_and_nobody_asked_for_are_said() -> None:
+    train = [op("Optimizer.step#SGD.step", 100 * number, 90) for number in range(6)]
+    split = split_iterations(trace(train), None)
+    (note,) = cut_notes(split)
+    assert note.text.startswith("The recording names no steps. Iterations split at each end of ")
+    assert note.text.endswith("Chosen because a training step ends with the step of its optimizer.")
+    assert note.evidence["is_default"] is True
+    assert cut_notes(split_iterations(trace(train), "steps")) == ()
 
 
 def test_ranks_that_call_it_equally_often_and_those_that_do_not() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node, key_nodes
-from torch_tb_profiler.analysis.steps.iterations.split import split_of
+from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import build_table
@@ -32,7 +32,7 @@ def detect(context: Context) -> Finding | None:
     """The recording has no steps, no key node is selected, and something is called once per
     repetition: averages over the whole recording describe no iteration."""
     trace = context.trace
-    if split_of(trace).by.kind != "steps" or trace.steps["slice"].is_not_null().any():
+    if split_of(trace).by.kind != "steps" or has_recorded_steps(trace):
         return None
     name, _ = best_key_node(trace)
     if name is None:

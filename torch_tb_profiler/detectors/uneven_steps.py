@@ -136,8 +136,9 @@ def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
         return "serving"
     if _began_recording(context, rows):
         return "first"
-    is_cut = split_of(context.trace).by.kind != "steps"
-    return "cuts" if is_cut and len(rows) >= entry(CODE).parameters["min_again"] else "default"
+    split = split_of(context.trace)
+    is_doubtful = split.by.kind != "steps" and not split.is_default
+    return "cuts" if is_doubtful and len(rows) >= entry(CODE).parameters["min_again"] else "default"
 
 
 def _steady_range(context: Context) -> str:

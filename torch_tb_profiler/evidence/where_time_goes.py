@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
-from torch_tb_profiler.analysis.steps.iterations.split import split_of
+from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Spot, plain_evidence, shorten
@@ -184,8 +184,8 @@ def _longest(context: Context, name_code: int) -> Spot | None:
 def _whole(context: Context) -> str:
     """``"the mean step of 12.9 ms"``, or that there are no steps."""
     length = duration_text(context.step_ns / NS_PER_US)
-    split = split_of(context.trace)
-    if split.by.kind == "steps" and not context.trace.steps["slice"].is_not_null().any():
+    is_cut = split_of(context.trace).by.kind != "steps"
+    if not is_cut and not has_recorded_steps(context.trace):
         return f"the {length} of the recording"
     return f"a step of {length}" if context.step_count == 1 else f"the mean step of {length}"
 

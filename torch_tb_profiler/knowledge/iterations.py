@@ -28,6 +28,9 @@ class IterationsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     """The schema of ``iterations.toml``; its comments explain each value."""
 
     least_score: float
+    used_score: float
+    used_times: int
+    used_share: float
     most_listed: int
     varies: float
     steady_of_varies: float

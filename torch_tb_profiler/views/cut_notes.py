@@ -27,12 +27,15 @@ def cut_notes(trace: Trace) -> tuple[Note, ...]:
             f"Iterations split at each {edge} of {how.by.name[:_SHOWN]!r}, called {_times(how)}: "
             f"{count} iterations, including the part before the first and after the last."
         )
-        if how.reason is not None:
+        if how.is_default:
+            text = f"The recording names no steps. {text} Chosen because {how.reason}."
+        elif how.reason is not None:
             text += f" Chosen as the best candidate: {how.reason}."
     evidence: dict[str, object] = {
         "iterations_by": f"{how.by.kind}:{how.by.name}" if how.by.name else how.by.kind,
         "calls": how.calls,
         "iterations": count,
+        "is_default": how.is_default,
     }
     return (Note("quality", "iterations_cut", "info", text, evidence),)
 

@@ -115,8 +115,8 @@ SELECTION = (
         "iterations_by",
         "iterations by",
         "HOW",
-        "what splits the recording into steps: steps, auto, name:OPERATOR (where each call of it "
-        "ends), start:OPERATOR",
+        "what splits the recording into steps: default (its steps, else a clear key node), steps, "
+        "auto, name:OPERATOR (where each call of it ends), start:OPERATOR",
         inherited=True,
         has_baseline_option=True,
         persistent=True,

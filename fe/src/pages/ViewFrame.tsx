@@ -13,6 +13,7 @@ import type { TableSource } from "../table/useRows";
 import { PAGE_ROWS } from "../table/useRows";
 import { Skeleton } from "../ui/Skeleton";
 import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
+import { DefaultSplit } from "./iterationsBy/DefaultSplit";
 import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
 import { isIterationsByFailure } from "./iterationsBy/suggestedNames";
 import { SELECTION_IGNORED } from "./QualityNotes";
@@ -87,6 +88,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
               {visibleText(text)}
             </p>
           ))}
+          <DefaultSplit notes={shown.notes} />
           {children(context(shown))}
         </div>
       ) : (

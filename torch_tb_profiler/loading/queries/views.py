@@ -14,7 +14,11 @@ from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.ranks import split_ranks
-from torch_tb_profiler.analysis.steps.iterations.split import UnknownKeyNodeError, split_iterations
+from torch_tb_profiler.analysis.steps.iterations.split import (
+    UnknownKeyNodeError,
+    has_recorded_steps,
+    split_iterations,
+)
 from torch_tb_profiler.analysis.steps.iterations.split_by import parse_split_by
 from torch_tb_profiler.analysis.steps.masks import check_phase
 from torch_tb_profiler.detectors import detect_across_workers, run_detectors
@@ -290,9 +294,12 @@ def _run_result(
     catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
 ) -> ViewResult:
     files = list(catalog.workers(subject.run, subject.span, wait_s=wait_s).values())
-    uses_recorded_steps = parse_split_by(subject.selection.iterations_by).kind == "steps"
-    part: Part = "summary" if spec.reads_summaries and uses_recorded_steps else "trace"
+    by = parse_split_by(subject.selection.iterations_by).kind
+    part: Part = "summary" if spec.reads_summaries and by in ("steps", "default") else "trace"
     opened, failed = open_what_fits(catalog, [(file, part) for file in files], wait_s)
+    if by == "default" and part == "summary" and not any(has_recorded_steps(t) for _, t in opened):
+        # Only whole traces say whether something is called once per step.
+        opened, failed = open_what_fits(catalog, [(file, "trace") for file in files], wait_s)
     if failed and not opened:
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}

@@ -6,10 +6,12 @@ Definitions: ``docs/metrics.md#overview``. The categories of a step add up to it
 from __future__ import annotations
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_reason, unknown_roles
+from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.knowledge.guidance import guides_for
 from torch_tb_profiler.trace.categories import Category
@@ -168,7 +170,9 @@ def overview(trace: Trace, selection: Selection) -> View:
         notes.append(_cut_note(windows))
     return View(
         tables={
-            AVERAGE_STEP.name: _average_table(costs[windows.averaged], unknown),
+            AVERAGE_STEP.name: _average_table(
+                costs[windows.averaged], unknown, _is_whole_recording(trace)
+            ),
             STEPS.name: steps,
             GPUS.name: gpus,
             TOP_OPERATORS.name: top_operators(trace, selection),
@@ -177,7 +181,7 @@ def overview(trace: Trace, selection: Selection) -> View:
         },
         series={"step_time": _step_series(windows, costs, unknown), **step_curve(trace)},
         facts=(
-            *_step_facts(windows),
+            *_step_facts(windows, _is_whole_recording(trace)),
             *iteration_facts(trace, selection),
             *throughput_facts(trace),
             efficiency,
@@ -191,7 +195,7 @@ def overview(trace: Trace, selection: Selection) -> View:
     )
 
 
-def _average_table(costs: Int64, unknown: dict[Role, str]) -> Table:
+def _average_table(costs: Int64, unknown: dict[Role, str], is_recording: bool) -> Table:
     total_us = mean_microseconds(costs.sum(axis=1))
     rows: list[tuple[str, float | None, float | None]] = []
     for role in Role:
@@ -207,7 +211,8 @@ def _average_table(costs: Int64, unknown: dict[Role, str]) -> Table:
         reasons = dict.fromkeys(("duration_us", "pct"), reason)
     else:
         reasons = {} if total_us else {"pct": NO_TIME}
-    return Table(AVERAGE_STEP, frame, reasons)
+    spec = replace(AVERAGE_STEP, title="Recording") if is_recording else AVERAGE_STEP
+    return Table(spec, frame, reasons)
 
 
 def _steps_table(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Table:
@@ -263,17 +268,24 @@ def _cut_note(windows: StepWindows) -> Note:
     )
 
 
-def _step_facts(windows: StepWindows) -> tuple[Fact, ...]:
+def _is_whole_recording(trace: Trace) -> bool:
+    """Whether the one step is the recording, because it names none and nothing is taken for one."""
+    return split_of(trace).by.kind == "steps" and not has_recorded_steps(trace)
+
+
+def _step_facts(windows: StepWindows, is_recording: bool) -> tuple[Fact, ...]:
     averaged = windows.averaged
     count = int(averaged.sum())
     return (
         Fact(
             "average_step_us",
-            "Average step time",
+            "Recording" if is_recording else "Average step time",
             mean_microseconds((windows.end_ns - windows.start_ns)[averaged]),
             "us",
             None,
-            "Mean duration of the steps.",
+            "Duration of the recording, which names no steps."
+            if is_recording
+            else "Mean duration of the steps.",
             None if count else NO_STEP,
         ),
         Fact("step_count", "Steps", count, "count", None, "Number of steps in the averages."),

@@ -22,7 +22,7 @@ export function BaselinePicker({ choices, baseline, target }: Props) {
       ...{ run, worker, span, ...NO_TIME, steps: baselineSteps },
       ...{ ...baselineParams(candidate), baseline_steps: steps },
       // Without its own parameter the baseline has the iterations of the candidate.
-      ...(baselineIterations === undefined ? {} : { iterations_by: baselineIterations, baseline_iterations_by: iterations ?? "steps" }),
+      ...(baselineIterations === undefined ? {} : { iterations_by: baselineIterations, baseline_iterations_by: iterations ?? "default" }),
     });
   return (
     <section className="card" aria-label="Compared traces">

@@ -13,7 +13,8 @@ export const SPLIT_NOTES: readonly string[] = [NO_STEPS, "iterations_cut"];
 /** How the recording was split into iterations, where that is not obvious. */
 export function SplitNotes({ notes }: { readonly notes: readonly Note[] }) {
   const isByStep = useParams()["iterations_by"] === undefined;
-  const splitNotes = notes.filter(({ code }) => SPLIT_NOTES.includes(code));
+  // How steps were split by default is said on every page.
+  const splitNotes = notes.filter(({ code, evidence }) => SPLIT_NOTES.includes(code) && evidence["is_default"] !== true);
   if (splitNotes.length === 0) return null;
   return (
     <section className="card" aria-label="How steps were split">

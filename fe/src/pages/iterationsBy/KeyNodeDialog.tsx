@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 
 import { visibleText } from "../../lib/visibleText";
-import { parseIterationsBy, STEPS, type IterationsBy } from "../../state/iterationsBy";
+import { DEFAULT, parseIterationsBy, type IterationsBy } from "../../state/iterationsBy";
 import type { Target } from "../../state/target";
 import { useParams } from "../../state/urlStore";
 import { Segmented } from "../../ui/Segmented";
@@ -58,10 +58,14 @@ function Choices({ target, onClose }: Omit<Props, "open">) {
       </div>
       <p className="soft">All views, reports and comparisons then use these iterations, and the timeline marks where they begin.</p>
       <div className="choices">
-        <button type="button" className="button" aria-pressed={now?.kind === "steps"} onClick={() => take(STEPS)}>
+        <button type="button" className="button" aria-pressed={now?.kind === "default"} onClick={() => take(DEFAULT)}>
           Steps (default)
         </button>
-        <span className="soft">as marked by the program</span>
+        <span className="soft">as marked by the program, or without any by a clear key node</span>
+        <button type="button" className="button" aria-pressed={now?.kind === "steps"} onClick={() => take({ kind: "steps" })}>
+          Steps as recorded
+        </button>
+        <span className="soft">without any the whole recording</span>
         <button type="button" className="button" aria-pressed={now?.kind === "auto"} onClick={() => take({ kind: "auto" })}>
           Automatic
         </button>

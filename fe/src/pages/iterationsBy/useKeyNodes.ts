@@ -3,7 +3,7 @@ import type { Query } from "../../api/client";
 import { useView } from "../../api/hooks";
 import type { Resource } from "../../api/resource";
 import type { Table, View } from "../../api/types";
-import { STEPS, formatIterationsBy, type IterationsBy } from "../../state/iterationsBy";
+import { DEFAULT, formatIterationsBy, type IterationsBy } from "../../state/iterationsBy";
 import { ITERATIONS_BY_KEY } from "../../state/selection";
 import { traceQuery, type Target } from "../../state/target";
 import { navigate } from "../../state/urlStore";
@@ -25,6 +25,6 @@ export function useKeyNodes(target: Target): KeyNodes {
 }
 
 /** Chooses the iterations; clears the selected and chosen ones, whose names no longer apply. */
-export function setIterationsBy(iterationsBy: IterationsBy = STEPS): void {
+export function setIterationsBy(iterationsBy: IterationsBy = DEFAULT): void {
   navigate({ [ITERATIONS_BY_KEY]: formatIterationsBy(iterationsBy), steps: null, iteration: null, operator_id: null });
 }

@@ -14,6 +14,7 @@ from tests.helpers.traces import Event, annotation, frame, op, trace
 from torch_tb_profiler.analysis.steps.iterations.key_nodes import (
     NOTHING_REPEATS,
     best_key_node,
+    clear_key_node,
     key_nodes,
 )
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -143,3 +144,35 @@ def _outermost(events: list[Event]) -> list[Event]:
         if last is None or event["ts"] >= last["ts"] + last["dur"]:
             kept.append(event)
     return kept
+
+
+def test_a_training_step_ends_with_its_optimizer() -> None:
+    """Whatever else is called as often, and however long the first steps take."""
+    slow_start = [{**event, "ts": event["ts"] * 5} for event in _training(2)]
+    late = [{**event, "ts": event["ts"] + 10_000} for event in _training(6)]
+    name, reason = clear_key_node(trace([*slow_start, *late]))
+    assert name == "Optimizer.step#SGD.step"
+    assert reason == "a training step ends with the step of its optimizer"
+
+
+def test_optimizers_that_take_turns_are_not_clear() -> None:
+    generator = [op("Optimizer.step#Adam.step", 100 * n, 20) for n in range(8)]
+    critic = [op("Optimizer.step#SGD.step", 100 * n + 50, 20) for n in range(8)]
+    assert clear_key_node(trace([*generator, *critic]))[0] is None
+
+
+@pytest.mark.parametrize(
+    ("events", "name"),
+    [
+        ([annotation("train", 100 * n, 90) for n in range(6)], "train"),
+        ([annotation("step[DECODE bs=4 toks=7]", 100 * n, 90) for n in range(6)], "step[*]"),
+        # an operator may be called twice per iteration
+        ([op("aten::linear", 100 * n, 90) for n in range(6)], None),
+        # twice may be chance
+        ([annotation("train", 100 * n, 90) for n in range(2)], None),
+        # layers in a third of the recording
+        ([*(annotation("layer", 10 * n, 9) for n in range(40)), op("aten::mm", 1000, 9)], None),
+    ],
+)
+def test_what_is_clear_without_an_optimizer(events: list[Event], name: str | None) -> None:
+    assert clear_key_node(trace(events))[0] == name

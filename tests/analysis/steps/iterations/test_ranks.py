@@ -82,3 +82,12 @@ def test_auto_takes_one_key_node_for_all() -> None:
 def test_a_cut_is_kept() -> None:
     traces = {"a": _rank([20, 120]), "b": _rank([30, 130])}
     assert split_ranks(traces, "name:embed")["b"] is split_ranks(traces, "name:embed")["b"]
+
+
+def test_by_default_a_clear_key_node_of_one_rank_cuts_all_that_have_no_steps() -> None:
+    trained = trace([op("Optimizer.step#SGD.step", 100 * n, 90) for n in range(4)])
+    other = trace([op("aten::mm", 0, 350)])
+    split = split_ranks({"a": trained, "b": other}, None)
+    assert [each.steps.height for each in split.values()] == [4, 4]
+    stepped = trace([step(1, 0, 400), op("Optimizer.step#SGD.step", 10, 90)])
+    assert split_ranks({"a": trained, "b": stepped}, None) == {"a": trained, "b": stepped}

@@ -103,7 +103,7 @@ def test_a_call_inside_a_call_of_the_same_name_does_not_cut() -> None:
 @pytest.mark.parametrize("text", ["", "name:", "name: ", "steps:1", "bogus", "auto:x"])
 def test_malformed(text: str) -> None:
     if not text:
-        assert parse_split_by(text) == SplitBy("steps")
+        assert parse_split_by(text) == SplitBy("default")
         return
     with pytest.raises(SelectionError, match="iterations_by"):
         parse_split_by(text)

@@ -29,6 +29,9 @@ _OPERATOR = 0.95
 of a program, operators may be called for anything."""
 
 
+_OPTIMIZER_STEP = "Optimizer.step#"
+
+
 @per_trace
 def key_nodes(trace: Trace) -> pl.DataFrame:
     """The candidates, best first, at most ``most-listed`` of ``knowledge/iterations.toml``.
@@ -74,6 +77,31 @@ def best_key_node(trace: Trace) -> tuple[str | None, str]:
     if not nodes.height or nodes["score"][0] < iterations_file().least_score:
         return None, NOTHING_REPEATS
     return nodes["name"][0], nodes["reason"][0]
+
+
+def clear_key_node(trace: Trace) -> tuple[str | None, str]:
+    """The key node that is used where nobody asks for one, with the reason; None with the reason
+    why none is clear. What is clear: ``knowledge/iterations.toml``.
+
+    A training step ends with its optimizer, whatever else is recorded; several optimizers may take
+    turns, so that none of them is clear.
+    """
+    limits = iterations_file()
+    first_ns, last_ns = host_range(trace)
+    covered_ns = pl.col("interval_mean_ns") * pl.col("calls")
+    nodes = key_nodes(trace).filter(
+        (pl.col("calls") >= limits.used_times)
+        & (covered_ns >= limits.used_share * (last_ns - first_ns))
+    )
+    optimizers = nodes.filter(pl.col("name").str.starts_with(_OPTIMIZER_STEP))
+    if optimizers.height == 1:
+        return optimizers["name"][0], "a training step ends with the step of its optimizer"
+    known = {entry.name for entry in limits.ranges}
+    is_range = (pl.col("kind") == "range") & (pl.col("score") >= limits.used_score)
+    clear = nodes.filter(pl.col("name").is_in(known) | is_range)
+    if optimizers.is_empty() and clear.height:
+        return clear["name"][0], clear["reason"][0]
+    return None, NOTHING_REPEATS
 
 
 def _measured(calls: CandidateCalls, first_ns: int, length_ns: int) -> pl.DataFrame:

@@ -15,12 +15,13 @@ from torch_tb_profiler.analysis.steps.iterations.key_node import (
     instances,
     key_node_names,
 )
-from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node, clear_key_node
 from torch_tb_profiler.analysis.steps.iterations.split import (
     IterationSplit,
     UnknownKeyNodeError,
     cached_split,
     check_calls,
+    has_recorded_steps,
     split_at,
     split_iterations,
 )
@@ -41,8 +42,11 @@ def split_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[
     """
     by = parse_split_by(iterations_by)
     reason = None
-    if by.kind == "auto" and not any(_has_steps(trace) for trace in traces.values()):
-        by, reason = _best(by, traces)
+    is_default = by.kind == "default"
+    if by.kind in ("auto", "default") and not any(map(has_recorded_steps, traces.values())):
+        by, reason = _chosen(by, traces)
+    if by.kind == "default":
+        return dict(traces)
     if by.kind not in ("name", "start") or len(traces) < 2:
         return {worker: split_iterations(trace, iterations_by) for worker, trace in traces.items()}
     times = _times(traces, by)
@@ -59,20 +63,19 @@ def split_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[
     check_calls(by, len(moments))
     return {
         worker: _split_at(
-            trace, moments - offsets[worker], IterationSplit(by, counts[worker], reason)
+            trace,
+            moments - offsets[worker],
+            IterationSplit(by, counts[worker], reason, is_default),
         )
         for worker, trace in traces.items()
     }
 
 
-def _has_steps(trace: Trace) -> bool:
-    return bool(trace.steps["slice"].is_not_null().any())
-
-
-def _best(by: SplitBy, traces: Mapping[str, Trace]) -> tuple[SplitBy, str | None]:
-    """The best key node of the first rank that has one."""
+def _chosen(by: SplitBy, traces: Mapping[str, Trace]) -> tuple[SplitBy, str | None]:
+    """The best (by default: a clear) key node of the first rank that has one."""
+    choose = clear_key_node if by.kind == "default" else best_key_node
     for trace in traces.values():
-        name, reason = best_key_node(trace)
+        name, reason = choose(trace)
         if name is not None:
             return SplitBy("name", name), reason
     return by, None

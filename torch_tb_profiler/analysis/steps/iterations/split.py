@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.steps.iterations.key_node import (
     instances,
     key_node_names,
 )
-from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node
+from torch_tb_profiler.analysis.steps.iterations.key_nodes import best_key_node, clear_key_node
 from torch_tb_profiler.analysis.steps.iterations.resplit import edges_between, with_steps_between
 from torch_tb_profiler.analysis.steps.iterations.split_by import SplitBy, parse_split_by
 from torch_tb_profiler.trace.columns import Int64
@@ -52,11 +52,13 @@ class IterationSplit(Struct, frozen=True):
         by: What split it.
         calls: Instances of the key node; None where the steps of the recording remain.
         reason: Why it was chosen, where it was chosen here; else None.
+        is_default: Whether nobody asked for it: the recording has no steps, and it is clear.
     """
 
     by: SplitBy
     calls: int | None = None
     reason: str | None = None
+    is_default: bool = False
 
 
 class _Splits(Struct, eq=False):
@@ -92,7 +94,7 @@ def split_iterations(trace: Trace, iterations_by: str | None) -> Trace:
         SelectionError: the text is malformed, or the key node is called too often.
     """
     by = parse_split_by(iterations_by)
-    if by.kind == "steps":
+    if by.kind == "steps" or (by.kind == "default" and has_recorded_steps(trace)):
         return trace
     return cached_split(trace, iterations_by or "", lambda: _split(trace, by))
 
@@ -114,11 +116,13 @@ def cached_split(trace: Trace, text: str, make: Callable[[], Trace]) -> Trace:
 
 
 def _split(trace: Trace, by: SplitBy) -> Trace:
-    reason = None
-    if by.kind == "auto":
-        if trace.steps["slice"].is_not_null().any():
+    reason, is_default = None, by.kind == "default"
+    if by.kind in ("auto", "default"):
+        if has_recorded_steps(trace):
             return trace
-        name, reason = best_key_node(trace)
+        name, reason = (clear_key_node if is_default else best_key_node)(trace)
+        if name is None and is_default:
+            return trace
         if name is None:
             return split_at(trace, np.empty(0, np.int64), IterationSplit(by, 0, reason))
         by = SplitBy("name", name)
@@ -127,7 +131,12 @@ def _split(trace: Trace, by: SplitBy) -> Trace:
         raise UnknownKeyNodeError(by.name, key_node_names(trace))
     times = boundaries_ns(nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process)
     check_calls(by, len(times))
-    return split_at(trace, times, IterationSplit(by, len(nodes.slice), reason))
+    return split_at(trace, times, IterationSplit(by, len(nodes.slice), reason, is_default))
+
+
+def has_recorded_steps(trace: Trace) -> bool:
+    """Whether the recording itself names steps."""
+    return bool(trace.steps["slice"].is_not_null().any())
 
 
 def check_calls(by: SplitBy, times: int) -> None:

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.selection import SelectionError
 
-CutKind = Literal["steps", "auto", "name", "start"]
+CutKind = Literal["steps", "default", "auto", "name", "start"]
 
-_PLAIN: dict[str, CutKind] = {"steps": "steps", "auto": "auto"}
+_PLAIN: dict[str, CutKind] = {"default": "default", "steps": "steps", "auto": "auto"}
 _NAMED: dict[str, CutKind] = {"name": "name", "start": "start"}
 
 _SHOWN = 40
@@ -24,9 +24,10 @@ class SplitBy(Struct, frozen=True):
     """What cuts.
 
     Attributes:
-        kind: ``steps`` of the recording; ``auto``: those, or without them the best key node;
+        kind: ``steps`` of the recording; ``default``: those, or without them a clear key node;
+            ``auto``: those, or the best key node;
             ``name``: each end of a range or operator of that name; ``start``: each start of one.
-        name: The name, in which ``*`` stands for any text; empty for ``steps`` and ``auto``.
+        name: The name, in which ``*`` stands for any text; empty for the first three.
     """
 
     kind: CutKind
@@ -34,17 +35,17 @@ class SplitBy(Struct, frozen=True):
 
 
 def parse_split_by(text: str | None) -> SplitBy:
-    """What ``text`` says; None is ``steps``.
+    """What ``text`` says; None is ``default``.
 
     Raises:
-        SelectionError: it is none of ``steps``, ``auto``, ``name:…`` and ``start:…``.
+        SelectionError: it is none of ``default``, ``steps``, ``auto``, ``name:…`` and ``start:…``.
     """
-    kind, colon, name = (text or "steps").partition(":")
+    kind, colon, name = (text or "default").partition(":")
     if not colon and kind in _PLAIN:
         return SplitBy(_PLAIN[kind])
     if name.strip() and kind in _NAMED:
         return SplitBy(_NAMED[kind], name)
     raise SelectionError(
-        f"iterations_by: {(text or '')[:_SHOWN]!r} is none of steps, auto, name:<operator or "
-        "range> and start:<operator or range>"
+        f"iterations_by: {(text or '')[:_SHOWN]!r} is none of default, steps, auto, "
+        "name:<operator or range> and start:<operator or range>"
     )
