@@ -18,15 +18,16 @@ TOTAL = "total_pct"
 CUMULATIVE = "cumulative_pct"
 
 
-def total_column(measure: str, whole: str) -> Column:
+def total_column(measure: str, whole: str, *, of_all_rows: bool = True) -> Column:
     """The share of a row.
 
     Args:
         measure: Title of the column whose share it is.
         whole: What the whole is, ``"the kernel time of the selection"``.
+        of_all_rows: Whether it is one whole for all rows: shares of several do not add up.
     """
     text = f"{measure} as share of {whole}."
-    return Column(TOTAL, "Share", "number", "pct", text, additive=True)
+    return Column(TOTAL, "Share", "number", "pct", text, additive=of_all_rows)
 
 
 def cumulative_column(measure: str, whole: str) -> Column:
@@ -38,9 +39,10 @@ def cumulative_column(measure: str, whole: str) -> Column:
     return Column(CUMULATIVE, "Cumulative Share", "number", "pct", text)
 
 
-def share_columns(measure: str, whole: str) -> tuple[Column, Column]:
+def share_columns(measure: str, whole: str, *, of_all_rows: bool = True) -> tuple[Column, Column]:
     """Both columns, for the end of a table; :func:`with_shares` fills them."""
-    return total_column(measure, whole), cumulative_column(measure, whole)
+    share = total_column(measure, whole, of_all_rows=of_all_rows)
+    return share, cumulative_column(measure, whole)
 
 
 def is_share(column: Column) -> bool:

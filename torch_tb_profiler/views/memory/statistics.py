@@ -78,7 +78,9 @@ STATISTICS = TableSpec(
             "Bytes allocated by the operator itself; releases are not subtracted.",
             additive=True,
         ),
-        *share_columns("Self Allocation Size", "all bytes allocated on the device"),
+        *share_columns(
+            "Self Allocation Size", "all bytes allocated on the device", of_all_rows=False
+        ),
     ),
     sort="-alive_bytes,-self_size_increase_bytes,name",
 )
