@@ -35,12 +35,18 @@ class HeldThreshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
 
 class MemoryAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Thresholds of the advice about memory peaks, and its texts by category."""
+    """Thresholds of the advice about memory peaks, and its texts by category.
+
+    Attributes:
+        earlier: What memory from before the recording usually is in training, in a server and in
+            another program; ``{usually}`` of the text ``earlier``.
+    """
 
     least_bytes: int
     least_share_pct: float
     least_fragmentation_pct: float
     texts: dict[str, str]
+    earlier: dict[str, str]
 
 
 class LeakThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):

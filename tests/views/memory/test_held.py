@@ -94,6 +94,24 @@ def test_the_largest_part_and_fragmentation_are_named_with_figures() -> None:
     assert line.y == [float((40 - 10 - n) * MIB) for n in range(1, 7)]
 
 
+@pytest.mark.parametrize(
+    ("name", "usually"),
+    [
+        ("autograd::engine::evaluate_function: AddmmBackward0", "optimizer state"),
+        ("Optimizer.step#SGD.step", "optimizer state"),
+        ("vllm::unified_attention", "key-value cache"),
+        ("execute_context_0(0)_generation_8(8)", "key-value cache"),
+        ("aten::mm", "parameters and caches"),
+    ],
+)
+def test_memory_from_before_is_what_such_a_program_has(name: str, usually: str) -> None:
+    """A server has no optimizer."""
+    trace = t.trace([t.op(name, 0, 50), t.memory(10, MIB, address=1, allocated=10 * MIB)])
+    (note,) = (note for note in shown(trace).notes if note.code == "largest_at_peak")
+    assert "memory from before the recording" in note.text
+    assert usually in note.text
+
+
 def test_small_peaks_are_not_spoken_of() -> None:
     trace = t.trace([t.op("aten::mm", 0, 9), t.memory(1, 64, address=1, allocated=64)])
     assert [note for note in shown(trace).notes if note.kind == "advice"] == []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryDevice, memory_records
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import slice_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.segments import phase_at
+from torch_tb_profiler.analysis.steps.phases.serving import is_server
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.model import Trace
@@ -68,7 +71,7 @@ def peak_details(
         )
         facts += _fragmentation_facts(device, points, peak)
         own = categories.filter(pl.col("device") == device.label)
-        notes += _largest(device, own, phase)
+        notes += _largest(trace, device, own, phase)
         notes += _fragmented(device, points)
     return facts, notes
 
@@ -100,7 +103,9 @@ def _fragmentation_facts(device: MemoryDevice, points: MemoryCurve, peak: int) -
     ]
 
 
-def _largest(device: MemoryDevice, categories: pl.DataFrame, phase: str | None) -> list[Note]:
+def _largest(
+    trace: Trace, device: MemoryDevice, categories: pl.DataFrame, phase: str | None
+) -> list[Note]:
     """What fills the peak, and what can be done about the largest part."""
     knowledge = memory_file().advice
     if categories.is_empty():
@@ -111,9 +116,10 @@ def _largest(device: MemoryDevice, categories: pl.DataFrame, phase: str | None) 
     if share < knowledge.least_share_pct or total < knowledge.least_bytes:
         return []
     where = "" if phase in (None, "other") else f" The peak is reached in the {phase} phase."
+    advice = knowledge.texts[part].format(usually=knowledge.earlier[_program(trace)])
     text = (
         f"{device.label}: {share:.1f} % of the peak is {_TITLES[part]}: {size_text(size)}.{where} "
-        f"{knowledge.texts[part]}"
+        f"{advice}"
     )
     evidence: dict[str, object] = {
         "device": device.label,
@@ -122,6 +128,13 @@ def _largest(device: MemoryDevice, categories: pl.DataFrame, phase: str | None) 
         "share_pct": share,
     }
     return [Note("advice", "largest_at_peak", "info", text, evidence)]
+
+
+def _program(trace: Trace) -> str:
+    """What the program does: a key of ``[advice.earlier]``."""
+    if np.isin(slice_phases(trace), (Phase.BACKWARD, Phase.OPTIMIZER)).any():
+        return "training"
+    return "server" if is_server(trace) else "other"
 
 
 def _parts(categories: pl.DataFrame) -> list[tuple[str, int]]:

@@ -67,7 +67,7 @@ def serving_windows(trace: Trace, selection: Selection) -> pl.DataFrame:
         ],
         schema={"name_code": calls.schema["name_code"], **_SCHEMA},
     )
-    server = pl.lit(_server_of_code(trace), pl.String)
+    server = pl.lit(recorded_server(trace), pl.String)
     return (
         calls.join(names, on="name_code", how="left", maintain_order="left")
         .with_columns(server=pl.coalesce(server, "nested", "server"))
@@ -104,12 +104,17 @@ def _nested_servers(trace: Trace, ranges: Int64, above: Int64) -> dict[int, str]
 
 
 @per_trace
-def _server_of_code(trace: Trace) -> str | None:
+def recorded_server(trace: Trace) -> str | None:
     """The only server whose frames or operators the recording holds; None for none or several."""
     slices = trace.slices.filter(pl.col("category").is_in([*PYTHON_CATEGORIES, Category.OPERATOR]))
     names = (str(trace.strings[code]) for code in slices["name_code"].unique().to_list())
     servers = {server for name in names if (server := server_of_code(name)) is not None}
     return next(iter(servers)) if len(servers) == 1 else None
+
+
+def is_server(trace: Trace) -> bool:
+    """Whether the program is an inference server, as far as recorded."""
+    return recorded_server(trace) is not None or len(serving_ranges(trace)) > 0
 
 
 _FIGURES = {"total": "sum", "mean": "mean", "max": "max", "min": "min"}
