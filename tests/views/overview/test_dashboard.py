@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.helpers.traces import call, kernel, memcpy, op, step, trace
+from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from tests.views.overview.test_view import fact
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
 from torch_tb_profiler.views.overview.classes import NO_ELIGIBLE
-from torch_tb_profiler.views.overview.gpus import NO_GPU_WORK
+from torch_tb_profiler.views.overview.gpus import NO_GPU_WORK, OF_OTHER_RANKS
 from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.schema import View
 
@@ -105,6 +105,25 @@ def test_gpus_that_are_seen_and_not_used_count_for_the_mean() -> None:
     assert fact(view, "gpu_utilization_mean_pct").value == pytest.approx(25)
     assert fact(view, "gpu_utilization_used_mean_pct").value == pytest.approx(50)
     assert rows(view, "gpus", "gpu", "sm_count") == [(0, 80)]
+
+
+@pytest.mark.parametrize(
+    ("header", "events", "mean_pct"),
+    [
+        ({"distributedInfo": {"rank": 0, "world_size": 2}}, [], None),
+        ({"distributedInfo": {"rank": 0, "world_size": 1}}, [], 25),
+        ({}, [kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 30, 10, stream=9)], None),
+    ],
+)
+def test_a_rank_says_nothing_of_gpus_that_other_ranks_may_use(
+    header: dict[str, Any], events: list[Event], mean_pct: float | None
+) -> None:
+    recorded = trace([*EVENTS, *events], deviceProperties=PROPERTIES, **header)
+    view = overview(recorded, Selection())
+    mean = fact(view, "gpu_utilization_mean_pct")
+    assert mean.value == (None if mean_pct is None else pytest.approx(mean_pct))
+    assert mean.reason == (OF_OTHER_RANKS if mean_pct is None else None)
+    assert fact(view, "gpu_utilization_used_mean_pct").value == pytest.approx(50)
 
 
 def test_without_a_device_its_numbers_are_unknown_and_say_why() -> None:

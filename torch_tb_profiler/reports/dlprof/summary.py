@@ -74,9 +74,15 @@ def _performance(views: Views, facts: dict[str, Fact]) -> list[tuple[str, Scalar
     return [
         ("Wall Clock Time (ns)", _value(facts, "wall_clock_us")),
         ("Tensor Core Kernel Utilization (%)", _value(facts, "tensor_core_efficiency_pct")),
-        ("GPU Utilization (%)", _value(facts, "gpu_utilization_mean_pct")),
+        ("GPU Utilization (%)", _gpu_utilization(facts)),
         *((f"{title} (%)", shares.get(category)) for title, category in _RESOURCES),
     ]
+
+
+def _gpu_utilization(facts: dict[str, Fact]) -> Scalar:
+    """Of all visible GPUs; of one rank of a job, of those that it uses."""
+    visible = _value(facts, "gpu_utilization_mean_pct")
+    return _value(facts, "gpu_utilization_used_mean_pct") if visible is None else visible
 
 
 def _value(facts: dict[str, Fact], key: str) -> Scalar:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from torch_tb_profiler.analysis.communication.metadata import world_size
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.kernels.tensor_core_time import (
     BoundedShare,
@@ -31,6 +33,10 @@ from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 NO_GPU_WORK = "No GPU work was recorded: the program used no GPU, or devices were not profiled."
 NO_BLOCKS = "The profiler recorded no blocks per SM."
 NO_OCCUPANCY = "No kernel in this time has a recorded occupancy."
+OF_OTHER_RANKS = (
+    "The recording is of one rank of a job, and other ranks may use the other visible GPUs: see the "
+    "mean of the GPUs used here."
+)
 NO_STEP_TIME = "The selection contains no step time."
 
 UTILIZATION = Column(
@@ -221,16 +227,17 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
     reason = no_work if table.frame.is_empty() else NO_STEP_TIME
     known = not used.is_empty() and not used.null_count()
     total = float(used.sum()) if known else 0.0
+    of_others = known and visible > len(used) and _is_rank_of_job(trace, len(used))
     return (
         Fact(
             "gpu_utilization_mean_pct",
             "GPU utilization, mean",
-            total / visible if known else None,
+            total / visible if known and not of_others else None,
             "pct",
             None,
-            "Mean over the GPUs visible to the program; unused ones count as 0. In a "
-            "multi-process job other processes may use them.",
-            None if known else reason,
+            "Mean over the GPUs visible to the program; unused ones count as 0. Unknown for a rank "
+            "of a job, whose other ranks may use them.",
+            OF_OTHER_RANKS if of_others else None if known else reason,
         ),
         Fact(
             "gpu_utilization_used_mean_pct",
@@ -242,6 +249,13 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
             None if known else reason,
         ),
     )
+
+
+def _is_rank_of_job(trace: Trace, used: int) -> bool:
+    """Whether other processes of the job may use the devices that this one does not use: so it is
+    said, or the process has one device and communicates."""
+    ranks = world_size(trace)
+    return ranks > 1 if ranks is not None else used == 1 and len(records(trace).record) > 0
 
 
 def _of_compute(time: TensorCoreTime) -> str:

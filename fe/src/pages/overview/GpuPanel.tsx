@@ -14,9 +14,12 @@ interface Props {
 
 export function GpuPanel({ gpus, facts }: Props) {
   const fact = (key: string) => facts.find((each) => each.key === key);
-  const mean = fact("gpu_utilization_mean_pct");
+  const ofVisible = fact("gpu_utilization_mean_pct");
+  const mean = ofVisible?.value === null ? fact("gpu_utilization_used_mean_pct") : ofVisible;
   const visible = fact("gpu_count")?.value;
   const unused = typeof visible === "number" ? visible - gpus.row_count : 0;
+  // Of a rank of a job it is unknown: other ranks may use the other devices.
+  const counted = ofVisible?.value === null ? gpus.row_count : gpus.row_count + unused;
   const column = gpus.columns.find(({ key }) => key === "utilization_pct");
   const word = deviceWord(gpus);
   return (
@@ -49,8 +52,8 @@ export function GpuPanel({ gpus, facts }: Props) {
                 const reason = gpus.null_reasons["utilization_pct"];
                 return <Use key={gpu} name={`${word} ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} />;
               })}
-              {mean !== undefined && gpus.row_count + unused > 1 && (
-                <Use name={`Mean of ${gpus.row_count + unused}`} pct={asNumber(mean)} help={mean.help} reason={mean.reason ?? undefined} total />
+              {mean !== undefined && counted > 1 && (
+                <Use name={`Mean of ${counted}`} pct={asNumber(mean)} help={mean.help} reason={mean.reason ?? undefined} total />
               )}
             </tbody>
           </table>
