@@ -13,8 +13,8 @@ Grammar::
 
 ``operator`` is ``>``, ``>=``, ``<`` or ``<=``. A number with a sign, or with ``%``, is compared
 with the difference candidate − baseline, else with the candidate's value. Units: ``%``,
-``ns us ms s``, ``B KiB MiB GiB`` (KB, MB and GB are the same); without one the measure's own. A gate
-fails when a row satisfies it.
+``ns us ms s``, ``B KiB MiB GiB`` (KB, MB and GB are the same); without one the measure's own. A
+gate fails when a row satisfies it.
 """
 
 from __future__ import annotations

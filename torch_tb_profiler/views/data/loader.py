@@ -50,8 +50,8 @@ class LoaderWaits(Struct, frozen=True, eq=False):
     Attributes:
         calls_ns: How long each call of a loader took.
         steps: Names of the steps.
-        wait_ns: Per step the time in which any thread was in a loader while the host was in the step.
-            A step lasts until its device work ends, and meanwhile the host loads for the next one.
+        wait_ns: Per step the time in which any thread was in a loader while the host was in the
+            step. It lasts until its device work ends, and meanwhile the host loads for the next.
         step_ns: Per step its length on the host.
     """
 

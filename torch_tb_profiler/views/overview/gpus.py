@@ -34,8 +34,8 @@ NO_GPU_WORK = "No GPU work was recorded: the program used no GPU, or devices wer
 NO_BLOCKS = "The profiler recorded no blocks per SM."
 NO_OCCUPANCY = "No kernel in this time has a recorded occupancy."
 OF_OTHER_RANKS = (
-    "The recording is of one rank of a job, and other ranks may use the other visible GPUs: see the "
-    "mean of the GPUs used here."
+    "The recording is of one rank of a job, and other ranks may use the other visible GPUs: see "
+    "the mean of the GPUs used here."
 )
 NO_STEP_TIME = "The selection contains no step time."
 

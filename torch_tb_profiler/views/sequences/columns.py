@@ -24,9 +24,9 @@ SEQUENCES = TableSpec(
         _us(
             "saved_us",
             "Might Save",
-            "Device Gaps inside the sequence plus the part 1 − 2 / (length + 1) of its kernel time, "
-            "which goes to reading and writing intermediate results. After a matrix product the "
-            "time of the product itself is excluded.",
+            "Device Gaps inside the sequence plus the part 1 − 2 / (length + 1) of its kernel "
+            "time, which goes to reading and writing intermediate results. After a matrix product "
+            "the time of the product itself is excluded.",
             estimated=True,
             additive=True,
         ),
@@ -35,9 +35,9 @@ SEQUENCES = TableSpec(
         _us(
             "device_gap_us",
             "Device Gaps",
-            "Part of Gaps that the device makes: the next kernel was launched before the gap began, "
-            "and started within 0.2 ms. Fusing leaves other gaps, in which the host or an event is "
-            "waited for.",
+            "Part of Gaps that the device makes: the next kernel was launched before the gap "
+            "began, and started within 0.2 ms. Fusing leaves other gaps, in which the host or an "
+            "event is waited for.",
             additive=True,
         ),
         _us("mean_kernel_us", "Mean Kernel", "Mean duration of its kernels.", "kernel"),
