@@ -53,6 +53,9 @@ def test_inference_and_one_of_several_processes_need_no_more_than_one() -> None:
     events = [BACKWARD, *busy(500)]
     of = one_step(events, deviceProperties=devices, distributedInfo=job)
     assert detect(context(of)) is None
+    unsized = [*events, annotation("DistributedDataParallel.forward", 20, 9)]
+    of = one_step(unsized, deviceProperties=devices, distributedInfo={"backend": "nccl"})
+    assert detect(context(of)) is None
 
 
 @pytest.mark.parametrize(
@@ -62,8 +65,10 @@ def test_inference_and_one_of_several_processes_need_no_more_than_one() -> None:
         [BACKWARD, *busy(500), annotation("DistributedDataParallel.forward", 20, 9)],
         [BACKWARD, *busy(500), annotation("FSDP::pre_forward (0)", 20, 9)],
         [BACKWARD, *busy(500), op("torch.distributed.ddp.reducer::copy_bucket_to_grad", 20, 9)],
+        [BACKWARD, *busy(500), annotation("nccl:all_reduce", 20, 9)],
+        [BACKWARD, *busy(500), kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 600, 9)],
     ],
-    ids=["another GPU was chosen", "DDP", "FSDP", "reducer of DDP"],
+    ids=["another GPU was chosen", "DDP", "FSDP", "reducer of DDP", "range", "kernel"],
 )
 def test_a_rank_that_only_accumulates_leaves_the_others_to_other_ranks(events: list[Event]) -> None:
     devices = [device(number) for number in range(8)]

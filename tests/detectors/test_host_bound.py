@@ -38,3 +38,20 @@ def test_small_kernels_early_launches_and_unknown_ones_are_not() -> None:
     assert detect(context(one_step(scene(60, launched_early=True)))) is None
     unknown = [event for event in scene(60) if event["cat"] != "cuda_runtime"]
     assert detect(context(one_step(unknown))) is None
+
+
+def test_long_gaps_before_small_kernels_are_the_hosts_own_work() -> None:
+    """Images are prepared on the CPU for 5 ms, then a model of small kernels runs."""
+    events: list[Event] = []
+    for step in range(2):
+        at = 6000 * step
+        events += [op("aten::div", at + 50 * n, 48) for n in range(100)]
+        for number in range(20):
+            corr = 20 * step + number + 1
+            events += launched("k", at + 5020 + 8 * number, 5, corr)
+    whole = context(one_step(events, length=12_000))
+    advice = finding(detect(whole))
+    assert advice.variant == "long"
+    assert "No launch takes that long" in advice.text
+    assert "graph" not in advice.text
+    assert launch_bound(whole) is None

@@ -88,7 +88,7 @@ def test_the_optimizer_has_a_finding_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", [GEMM, HANDWRITTEN, "triton_poi_fused_add_mul_0", "my_kernel"])
 def test_products_and_fused_kernels_are_not(name: str) -> None:
-    events = scene((name, 60), (name, 60), (ELEMENTWISE, 50))
+    events = scene((name, 60), (name, 60), (ELEMENTWISE, 30))
     assert detect(context(one_step(events, length=320))) is None
 
 

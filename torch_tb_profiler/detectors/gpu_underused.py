@@ -9,6 +9,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.recording.kernel_kinds import communication_slices, kernel_kinds
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.gpu_balance import (
@@ -75,8 +76,11 @@ def _is_alone(context: Context) -> bool:
     usually needs no more than one."""
     trace = context.trace
     job = trace.meta.info.job
-    is_one = (job.world_size or 1) == 1 if job else not is_distributed(trace)
-    return is_one and is_training(trace) and len(records(trace).record) == 0
+    size = job.world_size if job else None
+    is_one = size == 1 if size is not None else not is_distributed(trace)
+    # A step without synchronization of gradients has no collective, but ranges or waits of one.
+    communicates = communication_slices(trace).any() or kernel_kinds(trace).is_communication.any()
+    return is_one and is_training(trace) and not communicates and not len(records(trace).record)
 
 
 def _unused(context: Context, busy_ns: Mapping[str, float], idle: list[str]) -> Finding:

@@ -9,7 +9,13 @@ from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.idle import gap_table, idle_table, idle_time, worst_gap
+from torch_tb_profiler.evidence.idle import (
+    gap_table,
+    idle_table,
+    idle_time,
+    is_in_long_gaps,
+    worst_gap,
+)
 from torch_tb_profiler.evidence.kernel_time import has_small_kernels, median_kernel_us
 from torch_tb_profiler.evidence.program import is_compiled
 from torch_tb_profiler.knowledge.advice import entry
@@ -21,13 +27,17 @@ EVIDENCE = idle_table(CODE)
 
 def detect(context: Context) -> Finding | None:
     """No device works because the host has not launched the next work yet, for more than the
-    threshold of the step, and the median kernel is small (else ``host_bound``).
+    threshold of the step, the median kernel is small, and most of that time is in short gaps (else
+    ``host_bound``).
 
     The gain is that idle time (cause *the host*, ``docs/metrics.md#idle-devices``).
     """
     small = has_small_kernels(context)
     idle = idle_time(context, IdleCause.HOST)
-    if not small or idle.share_pct <= entry(CODE).threshold:
+    known = entry(CODE)
+    if not small or idle.share_pct <= known.threshold:
+        return None
+    if is_in_long_gaps(context, idle.time, known.parameters["long_gap_us"]):
         return None
     return Finding(
         CODE,

@@ -72,6 +72,13 @@ def idle_time(context: Context, cause: IdleCause) -> IdleTime:
     return IdleTime(time, per_step_ns, context.share_pct(per_step_ns))
 
 
+def is_in_long_gaps(context: Context, time: Intervals, limit_us: float) -> bool:
+    """Whether most of some idle time is in gaps that hold at least ``limit_us`` of it: few long
+    gaps have another cause than many short ones."""
+    _, idle_ns = _per_gap(context, time)
+    return bool(2 * idle_ns[idle_ns >= limit_us * NS_PER_US].sum() > idle_ns.sum())
+
+
 def idle_finding(
     context: Context,
     spec: TableSpec,

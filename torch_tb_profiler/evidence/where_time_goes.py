@@ -234,6 +234,7 @@ def _shares(names: pl.DataFrame) -> str:
     by_name = ", ".join(
         f"{shorten(name)} {share:.0f} % ({calls:,}×)"
         for name, share, calls in names.head(NAMED).select("name", "share_pct", "calls").iter_rows()
+        if round(share) >= 1
     )
     unknown_pct = float(names.filter(pl.col("kind").is_null())["share_pct"].sum())
     unknown = f", not recognized {unknown_pct:.0f} %" if by_kind and unknown_pct >= 1 else ""

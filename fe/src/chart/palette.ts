@@ -43,6 +43,8 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   communication_of_others: "--cat-communication",
   kernel_to_kernel: "--cat-memcpy",
   launched_work_waits: "--mark-overlap",
+  python_code: "--mark-strong",
+  graph_capture: "--mark-weak",
   garbage_collection: "--cat-memset",
   nothing_launched: "--mark-wait",
   profiler: "--cat-other",

@@ -148,7 +148,8 @@ def test_a_server_that_waits_for_a_request() -> None:
         *launched(3, 6050, 6070, 40),
     ]
     assert of_gpu(events) == {
-        "launch_bound": [(0, 10), (100, 200), (4000, 6060)],
+        "launch_bound": [(0, 10), (6050, 6060)],
+        "python": [(100, 200), (4000, 6050)],
         "nothing_launched": [(200, 4000)],
         "kernel_to_kernel": [(6060, 6070)],
     }
@@ -265,7 +266,7 @@ def agree(recording: Trace) -> None:
         }
         for cause in ("profiler", "synchronization", "data_loading"):
             assert length[cause] == expected[cause], cause
-        host = ("launch_bound", "nothing_launched")
+        host = ("launch_bound", "python", "nothing_launched")
         assert sum(length[cause] for cause in host) == sum(expected[cause] for cause in host)
 
 

@@ -35,6 +35,7 @@ from torch_tb_profiler.analysis.idle.communication_of_others import (
 )
 from torch_tb_profiler.analysis.idle.gaps import Gaps, adjacent_work, busy, gaps, gaps_between
 from torch_tb_profiler.analysis.idle.garbage_collection import garbage_collection
+from torch_tb_profiler.analysis.idle.graph_captures import graph_captures
 from torch_tb_profiler.analysis.idle.host_threads import (
     PIECE_NS,
     HostThread,
@@ -212,6 +213,8 @@ def _host_causes(
         IdleCause.PROFILER: intersect(late, _profiler_overhead(trace)),
     }
     rest = subtract(late, parts[IdleCause.PROFILER])
+    parts[IdleCause.GRAPH_CAPTURE] = intersect(rest, graph_captures(trace))
+    rest = subtract(rest, parts[IdleCause.GRAPH_CAPTURE])
     by_thread = [
         _split_by_activity(intersect(_select(idle, rows), rest), threads[track])
         for track, rows in _gaps_by_thread(trace, idle).items()

@@ -26,25 +26,27 @@ class IdleCause(IntEnum):
     waits for something."""
     PROFILER = 2
     """The profiler's own overhead."""
-    BLOCKED = 3
+    GRAPH_CAPTURE = 3
+    """The host captures or instantiates a graph: nothing that it launches runs yet."""
+    BLOCKED = 4
     """The host is blocked in a synchronizing call, though no device works."""
-    AFTER_WAIT = 4
+    AFTER_WAIT = 5
     """The host launches again after a synchronizing call that had drained the queue."""
-    DATA_LOADING = 5
+    DATA_LOADING = 6
     """The host waits for the next batch, or loads it."""
-    LONG_CALL = 6
+    LONG_CALL = 7
     """The host is in one long runtime call."""
-    HOST = 7
+    HOST = 8
     """The host runs operators and launches."""
-    PYTHON = 8
+    PYTHON = 9
     """The host runs Python code without operators."""
-    UNRECORDED = 9
+    UNRECORDED = 10
     """The recording holds nothing of the host."""
-    COMMUNICATION_OF_OTHERS = 10
+    COMMUNICATION_OF_OTHERS = 11
     """The next work waits for another GPU, rank or stream."""
-    GARBAGE_COLLECTION = 11
+    GARBAGE_COLLECTION = 12
     """Python collects garbage."""
-    NOTHING_LAUNCHED = 12
+    NOTHING_LAUNCHED = 13
     """The host runs something, but no work of the GPU follows, or the host waits in Python."""
 
 
@@ -67,6 +69,7 @@ CAUSE_TITLES: Mapping[IdleCause, str] = MappingProxyType(
         IdleCause.KERNEL_TO_KERNEL: "between launched work",
         IdleCause.WAITING_WORK: "launched work that waits",
         IdleCause.PROFILER: "the profiler",
+        IdleCause.GRAPH_CAPTURE: "capture of graphs",
         IdleCause.BLOCKED: "blocked calls",
         IdleCause.AFTER_WAIT: "after waits",
         IdleCause.DATA_LOADING: "data loading",
@@ -83,12 +86,14 @@ CAUSE_TITLES: Mapping[IdleCause, str] = MappingProxyType(
 
 GPU_CAUSES: Mapping[str, tuple[IdleCause, ...]] = MappingProxyType(
     {
-        "launch_bound": (IdleCause.LONG_CALL, IdleCause.HOST, IdleCause.PYTHON),
+        "launch_bound": (IdleCause.LONG_CALL, IdleCause.HOST),
+        "python": (IdleCause.PYTHON,),
         "synchronization": (IdleCause.BLOCKED, IdleCause.AFTER_WAIT),
         "data_loading": (IdleCause.DATA_LOADING,),
         "communication_of_others": (IdleCause.COMMUNICATION_OF_OTHERS,),
         "kernel_to_kernel": (IdleCause.KERNEL_TO_KERNEL,),
         "waiting_work": (IdleCause.WAITING_WORK,),
+        "graph_capture": (IdleCause.GRAPH_CAPTURE,),
         "garbage_collection": (IdleCause.GARBAGE_COLLECTION,),
         "nothing_launched": (IdleCause.UNRECORDED, IdleCause.NOTHING_LAUNCHED),
         "profiler": (IdleCause.PROFILER,),
