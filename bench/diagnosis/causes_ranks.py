@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from bench.diagnosis import editing
@@ -120,18 +121,26 @@ def _order(rank: Rank) -> None:
 
 def uneven_work(recording: Recording, random: Random, amount: float) -> None:
     """In every step another rank has more to do."""
-    editors = [Editor(rank) for rank in recording]
-    by_rank = [places(rank) for rank in recording]
-    count = len(by_rank[0])
-    order = [number % len(recording) for number in range(count)]
+    order = [number % len(recording) for number in range(len(places(recording[0])))]
     random.shuffle(order)
-    for number, late in enumerate(order):
-        us = amount * random.uniform(0.8, 1.2)
+    _more_work(recording, lambda rank, step: amount if order[step] == rank else 0.0)
 
-        def write(writer: Writer, us: float = us) -> None:
-            for _ in range(20):
-                writer.slice("aten::index", us / 20)
 
-        editors[late].insert(by_rank[late][number][0], write)
-    for editor in editors:
+def even_work(recording: Recording, random: Random, amount: float) -> None:
+    """The same work, done by all ranks in equal parts."""
+    del random
+    _more_work(recording, lambda _rank, _step: amount / len(recording))
+
+
+def _more_work(recording: Recording, us_of: Callable[[int, int], float]) -> None:
+    for number, rank in enumerate(recording):
+        editor = Editor(rank)
+        for step, row in enumerate(places(rank)):
+            us = us_of(number, step)
+
+            def write(writer: Writer, us: float = us) -> None:
+                for _ in range(20 if us else 0):
+                    writer.slice("aten::index", us / 20)
+
+            editor.insert(row[0], write)
         editor.finish()

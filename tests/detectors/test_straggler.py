@@ -69,14 +69,16 @@ def test_the_timeline_shows_the_kernel_that_waited() -> None:
     assert (spot.worker, shown["dur_ns"]) == ("w0", 300e3)
 
 
-def test_what_others_compute_meanwhile_is_no_gain() -> None:
+@pytest.mark.parametrize(("until", "gain_us"), [(390, 50), (490, 10)])
+def test_what_others_compute_until_its_end_is_no_gain(until: int, gain_us: float) -> None:
+    """Without the delay the collective ends at 450. What computes until 490 ends no sooner."""
     contexts = run(300, 100, 150)
     for name, at in (("w0", 200), ("w2", 350)):
-        events = [annotation("gloo:all_reduce", at, 500 - at), kernel("gemm", at, 40)]
+        events = [annotation("gloo:all_reduce", at, 500 - at), kernel("gemm", at, until - at)]
         contexts[name] = context(one_step(events))
     advice = finding(detect_across_workers(contexts))
     assert advice.measured == pytest.approx(5.0)
-    assert advice.gain_us == pytest.approx(10)
+    assert advice.gain_us == pytest.approx(gain_us)
 
 
 @pytest.mark.parametrize(("second", "speaks"), [(150, True), (160, False), (210, False)])

@@ -40,8 +40,8 @@ def test_calls_that_take_longer_than_larger_ones_waited() -> None:
     ]
     assert advice.time is not None
     assert list(zip(advice.time.start_ns, advice.time.end_ns, strict=True)) == [
-        (0, 180_000),
-        (230_000, 310_000),
+        (20_000, 200_000),
+        (250_000, 330_000),
     ]
 
 

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.intervals import intersect, union
 from torch_tb_profiler.analysis.communication.arrivals import arrivals
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.steps.selected_collectives import selected_matching
-from torch_tb_profiler.evidence.collective_waits import longest_wait
+from torch_tb_profiler.evidence.collective_waits import exposed_arrivals, longest_wait
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.exposure import exposed_time
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
@@ -116,7 +114,5 @@ def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, 
     exposed_ns = 0.0
     for (number,), part in waits.partition_by("worker", as_dict=True).items():
         context = contexts[matching.workers[number]]
-        start = part["start_ns"].to_numpy()
-        delayed = union(start, start + part["delay_ns"].to_numpy())
-        exposed_ns += context.per_step_ns(intersect(delayed, exposed_time(context.trace)))
+        exposed_ns += context.per_step_ns(exposed_arrivals(context.trace, part, "delay_ns"))
     return exposed_ns

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.exposed_waits import exposed_waits
 from torch_tb_profiler.evidence.exposure import exposed_time
 from torch_tb_profiler.evidence.finding import Spot
 from torch_tb_profiler.knowledge import communication
@@ -82,18 +82,19 @@ def _has_one_group(trace: Trace) -> bool:
 
 @per_trace
 def waiting_time(trace: Trace) -> Intervals:
-    """The time in which calls waited at least while nothing computed."""
-    calls = timed_calls(trace).filter(pl.col("least_ns").is_not_null())
-    start = calls["from_ns"].to_numpy()
-    wait = (calls["dur_ns"] - calls["least_ns"]).to_numpy()
-    return intersect(union(start, start + np.maximum(wait, 0)), exposed_time(trace))
+    """The exposed communication that calls would not have if none had waited for other ranks."""
+    calls = timed_calls(trace)
+    wait = (calls["dur_ns"] - calls["least_ns"]).fill_null(0)
+    columns = calls.select("record", "from_ns", "end_ns").with_columns(wait)
+    return exposed_waits(trace, *(columns[key].to_numpy() for key in columns.columns))
 
 
 class MeanWaits(Struct, frozen=True):
     """Means over the workers, per step in ns.
 
     Attributes:
-        wait_ns: Time they waited in matched collectives for a later worker and computed nothing.
+        wait_ns: Exposed communication that they would not have without their waits in matched
+            collectives for a later worker.
         exposed_ns: Time they communicated and computed nothing.
         step_ns: Length of a step.
     """
@@ -115,12 +116,18 @@ def mean_waits(
         exposed_ns += context.per_step_ns(exposed)
         part = parts.get((number,))
         if part is not None:
-            start = part["start_ns"].to_numpy()
-            waiting = union(start, start + part["wait_ns"].to_numpy())
-            wait_ns += context.per_step_ns(intersect(waiting, exposed))
+            wait_ns += context.per_step_ns(exposed_arrivals(context.trace, part, "wait_ns"))
     count = len(matching.workers)
     step_ns = sum(context.step_ns for context in contexts.values())
     return MeanWaits(wait_ns / count, exposed_ns / count, step_ns / count)
+
+
+def exposed_arrivals(trace: Trace, arrived: pl.DataFrame, delay: str) -> Intervals:
+    """The exposed communication of a worker that it would not have without a delay of its matched
+    calls (a column of their arrivals: ``wait_ns`` or ``delay_ns``)."""
+    start = arrived["start_ns"].to_numpy()
+    end = start + arrived["duration_ns"].to_numpy()
+    return exposed_waits(trace, arrived["record"].to_numpy(), start, end, arrived[delay].to_numpy())
 
 
 def waiting_calls(arrived: pl.DataFrame, matching: Matching) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, union
+from torch_tb_profiler.analysis.communication.queues import CallQueues, call_queues
 from torch_tb_profiler.analysis.communication.records import RECORDS, Records, records
 from torch_tb_profiler.analysis.communication.roles import (
     TIMED_ROLES,
@@ -61,6 +62,7 @@ _SIDE = ("recorded_collectives", "links")
 _WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` in a summary."""
 _ARRAYS = {
+    "call_track", "call_ready_ns",
     "record", "range_start_ns", "range_end_ns", "busy_start_ns", "busy_end_ns",
     *(f"work_{name}" for name in _WORK),
 }  # fmt: skip
@@ -73,6 +75,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         OSError: the folder cannot be written.
     """
     calls, busy, work = records(trace), computation(trace), _compute_work(trace)
+    queues = call_queues(trace)
     frames = {
         "steps": trace.steps,
         "devices": trace.devices,
@@ -82,6 +85,8 @@ def save_summary(trace: Trace, folder: Path) -> None:
     }
     arrays = {
         "record": calls.record,
+        "call_track": queues.track,
+        "call_ready_ns": queues.ready_ns,
         "range_start_ns": calls.start_ns,
         "range_end_ns": calls.end_ns,
         "busy_start_ns": busy.start_ns,
@@ -154,6 +159,7 @@ def _small_trace(
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
     kernel_kinds.provide(trace, kinds)
     records.provide(trace, calls)
+    call_queues.provide(trace, CallQueues(arrays["call_track"], arrays["call_ready_ns"]))
     kernel_durations.provide(trace, frames["paces"])
     clocks.provide(trace, frames["clocks"])
     role_intervals.provide(trace, tuple(intervals[role] for role in TIMED_ROLES))
