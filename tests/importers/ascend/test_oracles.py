@@ -176,6 +176,16 @@ def test_collectives_last_as_long_as_communication_json_says(
         assert computed[name] == pytest.approx(elapse_us, abs=0.1), name
     (row,) = trace.view("distributed").tables["collectives"].rows(named=True)
     assert (row["name"], row["calls"], row["total_bytes"]) == ("all_reduce", 4, 244_403_360)
+    # Read from the files: of 105.99, 100.38 and 102.11 ms data moved in 3.68, 3.86 and 3.99.
+    transit_us = float(recorded["transit_us"].sum())
+    assert any(abs(us - transit_us) < 0.01 for us in (3683.3535, 3859.677, 3985.65959))
+    assert row["transfer_us"] == pytest.approx(transit_us, abs=0.01)
+    waits = trace.view("distributed").tables["wait"]
+    (whole,) = waits.filter(step="50").rows(named=True)
+    assert whole["transfer_us"] == pytest.approx(transit_us, abs=0.01)
+    assert whole["wait_us"] == pytest.approx(
+        float(recorded["elapse_us"].sum()) - transit_us, abs=0.5
+    )
     file = folder / "communication.json"
     if file.exists():
         document = json.loads(file.read_text(encoding="utf-8"))["step50"]["collective"]

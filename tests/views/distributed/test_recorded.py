@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.helpers.recorded import recorded, side_table
-from tests.helpers.traces import op, step
+from tests.helpers.traces import call, kernel, op, step
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.trace.model import Trace
@@ -57,6 +57,41 @@ def test_rows_of_every_worker(summarised: bool, tmp_path: Path) -> None:
     )
     second = distributed(traces, Selection(steps="2")).tables["recorded_collectives"].frame
     assert second["worker"].to_list() == ["rank0"]
+
+
+def communicating(*moved: tuple[float, float, float]) -> Trace:
+    """Collectives of 40 µs at 100, 200 and 300 µs; a file states starts, lengths and how long data
+    moved, in µs."""
+    kernels = [
+        event
+        for number in range(1, 4)
+        for event in (
+            call("AscendCL@aclrtLaunch", 10 * number, 5, corr=number),
+            kernel("hcom_allReduce__1_0", 100 * number, 40, corr=number),
+        )
+    ]
+    calls = [
+        {
+            "step": "1",
+            "name": "hcom_allReduce__1_0",
+            "start_us": start,
+            "elapse_us": elapse,
+            "transit_us": transit,
+        }
+        for start, elapse, transit in moved
+    ]
+    side = [side_table("recorded_collectives", "communication.json", calls)] if calls else []
+    return recorded([step(1, 0, 1000), *kernels], side=side)
+
+
+def test_data_moved_as_long_as_the_file_states() -> None:
+    """Of one worker alone nothing else is known of transfers. The file has another clock; what it
+    states of the third call is of another one, by its length."""
+    trace = communicating((5100, 40, 3), (5200.4, 40.3, 60), (5300, 44, 7))
+    frame = distributed({"w": trace}, Selection()).tables["wait"].frame
+    assert frame.filter(step="1").select("transfer_us", "wait_us").rows() == [(3 + 40, 37)]
+    alone = distributed({"w": communicating()}, Selection()).tables["wait"].frame
+    assert alone["transfer_us"].to_list() == [None, None]
 
 
 def test_of_many_rows_the_longest_come_first() -> None:

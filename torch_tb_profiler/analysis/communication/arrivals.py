@@ -19,7 +19,7 @@ def arrivals(matching: Matching) -> pl.DataFrame:
     peer_to_peer = pl.col("collective").is_in(communication.peer_to_peer_names())
     between_two = matching.calls.filter(peer_to_peer).select("worker", "record")
     times = (
-        matching.ranges.filter(pl.col("transfer_ns").is_not_null())
+        matching.ranges.filter(pl.col("transfer_ns").is_not_null() & pl.col("match").is_not_null())
         .join(between_two, on=["worker", "record"], how="anti")
         .group_by("worker", "record", "match")
         .agg(

@@ -7,7 +7,8 @@ differ in count). Point-to-point calls match by their two ranks
 
 A collective ends for all its members together, when the last has arrived and the data has moved.
 So the shortest of the matched ranges is the transfer, and a worker waited for as long as its range
-exceeds that (``docs/views-distributed.md#definitions``).
+exceeds that (``docs/views-distributed.md#definitions``). Where a file of the recording states how
+long data moved, that is the transfer.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from torch_tb_profiler.analysis.communication.records import (
     Records,
     records,
 )
+from torch_tb_profiler.analysis.communication.stated_transfers import stated_transfers
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
@@ -53,7 +55,8 @@ class Matching(Struct, frozen=True, eq=False):
             worker has it), ``members`` (workers in the match), ``size_bytes`` and
             ``unmatched_reason``.
         ranges: One row per range: ``worker``, ``record``, ``start_ns``, ``end_ns``, ``match``,
-            ``transfer_ns`` (null when unmatched, or when no other range is in a recording).
+            ``transfer_ns`` (null when unmatched, or when no other range is in a recording, unless a
+            file states it), ``is_stated``.
     """
 
     workers: list[str]
@@ -96,7 +99,8 @@ def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matchin
     calls = _add_matches(_add_keys(_fill_only_group(calls, participants), same_steps))
     calls = _add_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
     ranges = _ranges(list(parts.values()))
-    return Matching(list(parts), calls, _add_transfers(ranges, calls))
+    ranges = _with_stated(_add_transfers(ranges, calls), list(traces.values()))
+    return Matching(list(parts), calls, ranges)
 
 
 def _joined(traces: list[Trace], frames: list[pl.DataFrame]) -> pl.DataFrame:
@@ -250,6 +254,22 @@ def _ranges(parts: list[Records]) -> pl.DataFrame:
             "end_ns": np.concatenate([part.end_ns for part in parts]),
         },
         schema=dict.fromkeys(("worker", "record", "start_ns", "end_ns"), pl.Int64),
+    )
+
+
+def _with_stated(ranges: pl.DataFrame, traces: list[Trace]) -> pl.DataFrame:
+    """Transfers as files of the recordings state them, where they do; and ``is_stated``."""
+    stated = np.full(ranges.height, -1, np.int64)
+    worker = ranges["worker"].to_numpy()
+    start_ns, end_ns = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
+    for number, trace in enumerate(traces):
+        if "recorded_collectives" in trace.side:
+            rows = np.flatnonzero(worker == number)
+            stated[rows] = stated_transfers(trace, start_ns[rows], end_ns[rows])
+    return (
+        ranges.with_columns(stated=stated, is_stated=stated >= 0)
+        .with_columns(transfer_ns=pl.when("is_stated").then("stated").otherwise("transfer_ns"))
+        .drop("stated")
     )
 
 

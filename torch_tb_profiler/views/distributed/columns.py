@@ -61,8 +61,9 @@ WAIT = TableSpec(
             "Transfer",
             "number",
             "us",
-            "Time in which data moved: the shortest duration of each collective among its "
-            "workers, because the worker that arrives last does not wait.",
+            "Time in which data moved: as a file of the recording states it, else the shortest "
+            "duration of each collective among its workers, because the worker that arrives last "
+            "does not wait.",
             estimated=True,
             family="time",
         ),
@@ -71,7 +72,8 @@ WAIT = TableSpec(
             "Wait",
             "number",
             "us",
-            "Rest of the collectives' time: waiting for workers that arrived later.",
+            "Rest of the collectives' time: waiting for workers that arrived later, and where a "
+            "file states transfers, what else moved no data.",
             estimated=True,
             family="time",
         ),

@@ -146,7 +146,9 @@ def _matching_notes(workers: int, matching: Matching) -> list[Note]:
                 {"count": unmatched.height, "reasons": reasons},
             )
         )
-    short = matching.calls.filter(pl.col("match").is_not_null()).filter(
+    stated = matching.ranges.filter("is_stated").select("worker", "record").unique()
+    estimated = matching.calls.join(stated, on=["worker", "record"], how="anti")
+    short = estimated.filter(pl.col("match").is_not_null()).filter(
         pl.col("members") < pl.when(pl.col("pair").is_null()).then("group_size").otherwise(2)
     )
     if short.height:
