@@ -17,6 +17,7 @@ PATTERNS = (
     "torch_versions/*/*.json.gz",
     "fixtures/*/rank*.json.gz",
     "fixtures/*/*trace.json.gz",
+    "inference/*.json.gz",
     "ascend_*/*.json",
     "ascend_torch_npu/*/level1/rank0_ascend_pt",
     "paddle_*/*.paddle_trace.json.gz",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detectors.scenes import context, finding, launched, one_step
-from tests.helpers.traces import kernel, op
+from tests.helpers.traces import call, kernel, op
 from torch_tb_profiler.detectors.low_gpu_utilization import detect
 
 
@@ -50,3 +50,15 @@ def test_devices_that_take_turns_have_a_text() -> None:
 
 def test_kernels_that_last_no_time_say_nothing() -> None:
     assert detect(context(one_step(launched("k", 100, 0, 1)))) is None
+
+
+def test_after_graphs_whose_kernels_may_be_missing_it_does_not_call_gpus_idle() -> None:
+    """The finding on that time says that the GPU may work: one story."""
+    events = [
+        call("cudaGraphLaunch", 0, 10, corr=1),
+        call("cudaDeviceSynchronize", 20, 980),
+        kernel("k", 950, 10, corr=1),
+    ]
+    text = finding(detect(context(one_step(events)))).note().text
+    assert "That is the least" in text
+    assert "dle" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, IdleCause
 from torch_tb_profiler.analysis.idle.gaps import all_idle, busy
@@ -11,7 +12,7 @@ from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.evidence.context import Context, gpu_list
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.idle import worst_gap
+from torch_tb_profiler.evidence.idle import perhaps_busy, worst_gap
 from torch_tb_profiler.evidence.tables import GPU, build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -54,6 +55,7 @@ def detect(context: Context) -> Finding | None:
     idle_pct = context.share_pct(context.per_step_ns(idle))
     least = min(float(row["utilization_pct"]) for row in rows)
     others_pct = 100 - least - idle_pct
+    is_doubtful = 2 * total(perhaps_busy(context)) > total(idle)
     return Finding(
         CODE,
         least,
@@ -71,7 +73,7 @@ def detect(context: Context) -> Finding | None:
             "sort": "utilization_pct",
         },
         architecture=context.architecture_name,
-        variant="default" if idle_pct > others_pct else "others",
+        variant="graphs" if is_doubtful else "default" if idle_pct > others_pct else "others",
         time=idle,
         spot=worst_gap(context, idle),
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.forests import gather
-from torch_tb_profiler.analysis.algebra.intervals import Intervals
+from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.idle.attribution import WAITING_NS
 from torch_tb_profiler.analysis.idle.causes import IdleCause
-from torch_tb_profiler.analysis.idle.gaps import gaps
-from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.idle import gap_table, idle_table, idle_time, worst_gap
+from torch_tb_profiler.evidence.idle import (
+    behind_graphs,
+    gap_table,
+    idle_table,
+    idle_time,
+    worst_gap,
+)
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -36,6 +39,7 @@ def detect(context: Context) -> Finding | None:
         return None
     length_ns = idle.time.end_ns - idle.time.start_ns
     longest = int(length_ns.argmax())
+    behind = behind_graphs(context, idle.time)
     call = _host_call(context, int(idle.time.start_ns[longest]), int(idle.time.end_ns[longest]))
     return Finding(
         CODE,
@@ -50,20 +54,11 @@ def detect(context: Context) -> Finding | None:
         evidence=gap_table(context, idle.time, EVIDENCE),
         source={"view": "idle", "table": "gaps"},
         architecture=context.architecture_name,
-        variant="graphs" if _follows_graphs(context, idle.time) else "default",
+        variant="graphs" if 2 * total(behind) > total(idle.time) else "default",
         time=idle.time,
         spot=worst_gap(context, idle.time),
         at_stake_us=idle.per_step_ns / NS_PER_US,
     )
-
-
-def _follows_graphs(context: Context, time: Intervals) -> bool:
-    """Whether most of some idle time ends with the work of graphs."""
-    every = gaps(context.trace)
-    gap = np.searchsorted(every.start_ns, time.start_ns, "right") - 1
-    is_graph = gather(launches_graphs(context.trace).astype(np.int64), every.launch[gap]) == 1
-    length_ns = time.end_ns - time.start_ns
-    return bool(2 * length_ns[is_graph].sum() > length_ns.sum())
 
 
 def _host_call(context: Context, start_ns: int, end_ns: int) -> str | None:

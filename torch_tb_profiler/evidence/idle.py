@@ -9,10 +9,11 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, subtract, union_all
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.gaps import gaps
+from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.host_marks import separately_reported
@@ -77,6 +78,26 @@ def is_in_long_gaps(context: Context, time: Intervals, limit_us: float) -> bool:
     gaps have another cause than many short ones."""
     _, idle_ns = _per_gap(context, time)
     return bool(2 * idle_ns[idle_ns >= limit_us * NS_PER_US].sum() > idle_ns.sum())
+
+
+def perhaps_busy(context: Context) -> Intervals:
+    """Idle time in which graphs may run whose kernels are not recorded: behind their launches, and
+    where the host waits for them."""
+    causes, is_graph = idle_causes(context.trace).intervals, launches_graphs(context.trace)
+    if not is_graph.any():
+        return empty()
+    blocked = context.within_steps(causes[IdleCause.BLOCKED])
+    return union_all(
+        behind_graphs(context, context.within_steps(causes[IdleCause.WAITING_WORK])), blocked
+    )
+
+
+def behind_graphs(context: Context, time: Intervals) -> Intervals:
+    """The part of some idle time in gaps that end with the work of a graph."""
+    every = gaps(context.trace)
+    gap = np.searchsorted(every.start_ns, time.start_ns, "right") - 1
+    is_graph = gather(launches_graphs(context.trace).astype(np.int64), every.launch[gap]) == 1
+    return Intervals(time.start_ns[is_graph], time.end_ns[is_graph])
 
 
 def idle_finding(
