@@ -23,6 +23,7 @@ from torch_tb_profiler.analysis.selection import Selection, SelectionError, chos
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.backward_note import backward_note
 from torch_tb_profiler.views.flame_bars import flame_table
 from torch_tb_profiler.views.groups import PARAMETERS
 from torch_tb_profiler.views.groups.columns import FLAME, FOLDED, GROUPS, HIERARCHIES
@@ -76,7 +77,11 @@ def groups(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
             "hierarchies": _hierarchies(available, choice),
         },
         facts=_facts(node_measures, choice),
-        notes=(*quality_notes(trace, MODULE_ISSUES), *_notes(node_measures, len(shown))),
+        notes=(
+            *quality_notes(trace, MODULE_ISSUES),
+            *_notes(node_measures, len(shown)),
+            *(backward_note(trace, selection) if choice.kind == "ranges" else ()),
+        ),
     )
 
 

@@ -30,6 +30,7 @@ from torch_tb_profiler.analysis.steps.phases.times import (
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views import summed_rows
+from torch_tb_profiler.views.backward_note import backward_note
 from torch_tb_profiler.views.phases import PARAMETERS
 from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
 from torch_tb_profiler.views.phases.recorded_steps import (
@@ -85,7 +86,11 @@ def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
         tables.append(serving_table(trace, selection))
     recorded = recorded_step_tables(trace, whole, parts)
     tables += recorded
-    notes = (*quality_notes(trace), *_notes(trace, selection, work))
+    notes = (
+        *quality_notes(trace),
+        *_notes(trace, selection, work),
+        *backward_note(trace, selection),
+    )
     return View(
         tables={table.spec.name: table for table in tables},
         series={"step_parts": step_trace_series(step_table)} | recorded_series(recorded),
