@@ -37,14 +37,13 @@ def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     groups = _summed(calls)
     ranges = matching.ranges.join(calls.select(*_RECORD_KEY, "row"), on=list(_RECORD_KEY))
     total_ns, _ = covered_with_transfer(ranges, ranges["row"], groups.height)
-    matched = ranges.filter(pl.col("transfer_ns").is_not_null())
-    _, transfer_ns = covered_with_transfer(matched, matched["row"], groups.height)
+    known = ranges.filter(pl.col("transfer_ns").is_not_null())
+    _, transfer_ns = covered_with_transfer(known, known["row"], groups.height)
     timed = pl.col("untimed_calls") < pl.col("calls")
     frame = groups.with_columns(
         worker=worker_names(matching),
         total_ns=pl.when(timed).then(pl.Series(total_ns)),
-        transfer_ns=pl.when(pl.col("matched_calls") > 0).then(pl.Series(transfer_ns)),
-        unmatched_calls=pl.col("calls") - pl.col("matched_calls"),
+        transfer_ns=pl.when(pl.col("known_calls") > 0).then(pl.Series(transfer_ns)),
         **_bandwidths(groups),
     )
     frame = frame.with_columns(
@@ -52,7 +51,7 @@ def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
         mean_us=microseconds(frame["total_ns"], frame["calls"]),
         mean_call_us=microseconds(frame["call_ns"], frame["calls"] - frame["untimed_calls"]),
         transfer_us=microseconds(frame["transfer_ns"]),
-        mean_transfer_us=microseconds(frame["transfer_ns"], frame["matched_calls"]),
+        mean_transfer_us=microseconds(frame["transfer_ns"], frame["known_calls"]),
     )
     frame = frame.with_columns(**dict.fromkeys((SHORT, DEMANGLED), pl.lit(None, pl.String)))
     schema = schema_before(COLLECTIVES)
@@ -81,7 +80,8 @@ def _summed(calls: pl.DataFrame) -> pl.DataFrame:
             .alias("group_size"),
             pl.col("duration_ns").sum().alias("call_ns"),
             pl.col("duration_ns").null_count().cast(pl.Int64).alias("untimed_calls"),
-            pl.col("transfer_known").sum().cast(pl.Int64).alias("matched_calls"),
+            pl.col("transfer_known").sum().cast(pl.Int64).alias("known_calls"),
+            pl.col("match").is_null().sum().cast(pl.Int64).alias("unmatched_calls"),
             *_bandwidth_parts(),
         )
         .sort("row")

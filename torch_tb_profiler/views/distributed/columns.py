@@ -194,7 +194,7 @@ COLLECTIVES = TableSpec(
             "integer",
             "count",
             "Calls without a counterpart on another worker of the run, so their transfer time is "
-            "unknown.",
+            "unknown unless a file states it.",
             additive=True,
         ),
         *share_columns("Total Time", "the sum of the Total Times of all rows"),
