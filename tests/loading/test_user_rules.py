@@ -13,7 +13,7 @@ from tests.helpers.discovered import file_as_span
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recording.user_rules import user_rules
-from torch_tb_profiler.knowledge.user_rules import NO_RULES, RulesError, parse_user_rules
+from torch_tb_profiler.knowledge.user_rules import NO_RULES, RulesError, UserRules, parse_user_rules
 from torch_tb_profiler.loading import user_rules as module
 from torch_tb_profiler.loading.ingest.job import Job, ingest_file, read_summary
 from torch_tb_profiler.loading.opening.parsing import Parser
@@ -54,8 +54,8 @@ def test_the_option_comes_before_the_environment_and_that_before_the_folder(
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv(module.RULES_VARIABLE, raising=False)
-    assert find_rules().read() == NO_RULES
     folder = tmp_path / "config" / "torch-tb-profiler"
+    assert find_rules().read() == UserRules(f"{folder}/rules.toml")
     folder.mkdir(parents=True)
     for name, path in {
         "folder": folder / "rules.toml",

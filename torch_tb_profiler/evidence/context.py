@@ -12,6 +12,7 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
+from torch_tb_profiler.analysis.communication.certainty import may_communicate
 from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.step_savings import estimate_saved_ns
@@ -126,19 +127,22 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def work(self) -> pl.DataFrame:
         """The rows of ``device_work`` that start in the steps, with ``is_kernel``,
-        ``is_communication`` and ``tensor_core`` (a verdict of ``analysis.algebra.codes``)."""
+        ``is_communication``, ``may_communicate`` (it is unknown) and ``tensor_core`` (a verdict of
+        ``analysis.algebra.codes``)."""
         work, kinds = self.trace.device_work, kernel_kinds(self.trace)
         return work.select(
             *WORK_COLUMNS,
             is_kernel=pl.Series(kinds.is_kernel),
             is_communication=pl.Series(kinds.is_communication),
+            may_communicate=pl.Series(may_communicate(self.trace)),
             tensor_core=pl.Series(kinds.tensor_core),
         ).filter(pl.Series(self.inside(work["start_ns"].to_numpy())))
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
-        """The kernels of :attr:`work` without communication."""
-        return self.work.filter(pl.col("is_kernel") & ~pl.col("is_communication"))
+        """The kernels of :attr:`work` that surely do not communicate."""
+        computes = ~pl.col("is_communication") & ~pl.col("may_communicate")
+        return self.work.filter(pl.col("is_kernel") & computes)
 
     @cached_property
     def compute_intervals(self) -> dict[int, Intervals]:

@@ -46,6 +46,8 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
         host_backends: Backends whose host events last as long as the transfer.
         wrappers: Regular expression of the whole names of host events around a collective.
         local_namespaces: Namespaces of operators that work on one device.
+        max_unrecognized_pct: Times of communication are said to be lower bounds from this share of
+            the kernel time on in kernels that nothing recognizes.
         collectives: The kinds, in order.
     """
 
@@ -53,6 +55,7 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     host_backends: tuple[str, ...]
     wrappers: str
     local_namespaces: tuple[str, ...]
+    max_unrecognized_pct: float
     collectives: tuple[Collective, ...]
 
 

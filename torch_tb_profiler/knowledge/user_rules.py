@@ -74,7 +74,7 @@ class UserRules(msgspec.Struct, frozen=True):
     """The rules of one file.
 
     Attributes:
-        source: The file as people know it; empty where there is none.
+        source: The file as people know it, which need not exist; empty where no file is known.
         rules: Its rules, in order.
         problem: Why its rules are not used; None where they are.
     """
@@ -91,7 +91,7 @@ class UserRules(msgspec.Struct, frozen=True):
     @property
     def version(self) -> str:
         """Differs where a view may say something else; empty without a file."""
-        return "" if self == NO_RULES else _digest(self)
+        return _digest(self) if self.rules or self.problem else ""
 
 
 NO_RULES = UserRules()
@@ -142,6 +142,29 @@ def kind_by_user(rules: UserRules, name: str) -> KernelKind | None:
         if is_hit:
             return kind
     return None
+
+
+def rule_text(match: str, category: str = "") -> str:
+    """A rule to copy into a file, as TOML.
+
+    Args:
+        match: What the names contain.
+        category: Their category where it is known: then the use of matrix units is left to fill in;
+            otherwise the category is.
+    """
+    more = "\ntensor-core =    # true or false" if category else ""
+    return f'[[kernel]]\nmatch = {_toml_text(match)}\ncategory = "{category}"{more}\n'
+
+
+def _toml_text(text: str) -> str:
+    """A TOML string; as it stands where it needs no escapes."""
+    if text.isprintable() and "'" not in text:
+        return f"'{text}'"
+    escaped = "".join(
+        f"\\{char}" if char in '"\\' else char if char.isprintable() else f"\\U{ord(char):08X}"
+        for char in text
+    )
+    return f'"{escaped}"'
 
 
 @lru_cache(maxsize=8)

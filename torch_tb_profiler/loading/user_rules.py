@@ -76,7 +76,7 @@ class RulesSource:
         source = _shown(self._path)
         try:
             if not self._path.exists() and self._is_optional:
-                return NO_RULES
+                return UserRules(source)
             if not self._path.is_file():
                 cause = "is no file" if self._path.exists() else "does not exist"
                 raise RulesError(

@@ -682,7 +682,7 @@ export const VIEWS = {
     tables: {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
-      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count"],
+      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count", "compute_utilization_min_pct", "compute_utilization_max_pct"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct", "gpu_time_us", "direction", "type", "tensor_core_eligible", "tensor_core_used"],
       "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name", "cumulative_pct"],
       "resources": ["category", "duration_us", "pct", "tensor_core_unknown_us"],
@@ -771,10 +771,11 @@ export const VIEWS = {
     groupBys: ["name", "name+operator+launch"],
     parameters: ["operator_id"],
     tables: {
-      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "gaps_before_us"],
+      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "recognized_by", "gaps_before_us"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
       "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
       "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
+      "unrecognized": ["name", "unknown", "calls", "total_us", "kernel_time_pct", "launched_by", "rule", "short_name", "demangled_name"],
     },
   },
   "idle": {
@@ -1004,6 +1005,8 @@ export interface OverviewGpusRow {
   compute_tensor_core_time_min_pct: number | null;
   compute_tensor_core_time_max_pct: number | null;
   sm_count: number | null;
+  compute_utilization_min_pct: number | null;
+  compute_utilization_max_pct: number | null;
 }
 
 export interface OverviewTopOperatorsRow {
@@ -1522,6 +1525,7 @@ export interface KernelsKernelsRow {
   data_types: string | null;
   occupancy_limit: string | null;
   kernel_class: string | null;
+  recognized_by: string | null;
   gaps_before_us: number | null;
 }
 
@@ -1561,6 +1565,18 @@ export interface KernelsCopiesRow {
   rate_gb_per_s: number | null;
   api_call: string | null;
   total_pct: number | null;
+}
+
+export interface KernelsUnrecognizedRow {
+  name: string | null;
+  unknown: string | null;
+  calls: number | null;
+  total_us: number | null;
+  kernel_time_pct: number | null;
+  launched_by: string | null;
+  rule: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface IdleCausesRow {
@@ -2782,6 +2798,7 @@ export interface Rows {
     "tensor_core_time": KernelsTensorCoreTimeRow;
     "api_calls": KernelsApiCallsRow;
     "copies": KernelsCopiesRow;
+    "unrecognized": KernelsUnrecognizedRow;
   };
   "idle": {
     "causes": IdleCausesRow;

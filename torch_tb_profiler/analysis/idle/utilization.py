@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     total_within,
     union,
 )
+from torch_tb_profiler.analysis.communication.certainty import may_communicate
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -32,6 +33,7 @@ class GpuProfile(Struct, frozen=True, eq=False):
     Attributes:
         busy: When at least one kernel ran.
         computing: When at least one kernel other than communication ran.
+        surely_computing: The part of it without kernels that may or may not communicate.
         filled: Blocks per SM of the running kernels, at most 1; None when no kernel records it.
         occupied: Est. achieved occupancy in % summed over the running kernels; None when no kernel
             records it.
@@ -40,6 +42,7 @@ class GpuProfile(Struct, frozen=True, eq=False):
 
     busy: Intervals
     computing: Intervals
+    surely_computing: Intervals
     filled: WeightProfile | None
     occupied: WeightProfile | None
     occupied_count: WeightProfile
@@ -56,11 +59,15 @@ def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     blocks = np.minimum(_measured(work["blocks_per_sm"]), FULL_BLOCKS)
     blocks[blocks == 0] = np.nan
     occupancy = _measured(work["est_achieved_occupancy_pct"])
+    doubtful = may_communicate(trace)
     profiles = {}
     for gpu in np.unique(device[device >= 0]).tolist():
         rows = np.flatnonzero(kinds.is_kernel & (device == gpu))
         computes = ~kinds.is_communication[rows]
-        profiles[gpu] = _profile(start[rows], end[rows], computes, blocks[rows], occupancy[rows])
+        sure = computes & ~doubtful[rows]
+        profiles[gpu] = _profile(
+            start[rows], end[rows], (computes, sure), blocks[rows], occupancy[rows]
+        )
     return profiles
 
 
@@ -71,14 +78,19 @@ def _measured(column: pl.Series) -> Float64:
 
 
 def _profile(
-    start: Int64, end: Int64, computes: Bools, blocks: Float64, occupancy: Float64
+    start: Int64,
+    end: Int64,
+    computes: tuple[Bools, Bools],
+    blocks: Float64,
+    occupancy: Float64,
 ) -> GpuProfile:
     sized = ~np.isnan(blocks)
     estimated = ~np.isnan(occupancy)
     ones = np.ones(int(estimated.sum()))
     return GpuProfile(
         busy=union(start, end),
-        computing=union(start[computes], end[computes]),
+        computing=union(start[computes[0]], end[computes[0]]),
+        surely_computing=union(start[computes[1]], end[computes[1]]),
         filled=WeightProfile(start[sized], end[sized], blocks[sized], cap=1.0)
         if sized.any()
         else None,
@@ -94,13 +106,16 @@ class GpuUse(Struct, frozen=True):
 
     Attributes:
         utilization_pct: Share of the time in which at least one kernel ran.
-        compute_utilization_pct: Share of it in which one other than communication ran.
+        compute_utilization_pct: Share of it in which one other than communication ran; at most, as
+            kernels that may communicate count.
+        compute_utilization_min_pct: The same at least: they do not.
         est_sm_efficiency_pct: Mean over time of blocks per SM of the running kernels, at most 1.
         est_achieved_occupancy_pct: Occupancy of the kernels, weighted by their time.
     """
 
     utilization_pct: float | None
     compute_utilization_pct: float | None
+    compute_utilization_min_pct: float | None
     est_sm_efficiency_pct: float | None
     est_achieved_occupancy_pct: float | None
 
@@ -109,10 +124,10 @@ def gpu_use(profile: GpuProfile, start_ns: Int64, end_ns: Int64) -> GpuUse:
     """The use of a GPU in the disjoint windows ``[start_ns[i], end_ns[i])``."""
     window = int((end_ns - start_ns).sum())
     if window <= 0:
-        return GpuUse(None, None, None, None)
-    busy, computing = (
+        return GpuUse(None, None, None, None, None)
+    busy, computing, surely_computing = (
         int(total_within(when, start_ns, end_ns).sum()) / window * 100
-        for when in (profile.busy, profile.computing)
+        for when in (profile.busy, profile.computing, profile.surely_computing)
     )
     filled = occupancy = None
     if profile.filled is not None:
@@ -121,4 +136,4 @@ def gpu_use(profile: GpuProfile, start_ns: Int64, end_ns: Int64) -> GpuUse:
         weight = profile.occupied_count.integral_within(start_ns, end_ns)
         if weight > 0:
             occupancy = profile.occupied.integral_within(start_ns, end_ns) / weight
-    return GpuUse(busy, computing, filled, occupancy)
+    return GpuUse(busy, computing, surely_computing, filled, occupancy)

@@ -11,7 +11,11 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.identity import operator_identity
-from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, kernel_kinds
+from torch_tb_profiler.analysis.recording.kernel_kinds import (
+    eligible_slices,
+    kernel_kinds,
+    unknown_classes,
+)
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.columns import Bools
@@ -30,14 +34,16 @@ _MAX_QUOTED = 40
 def kernel_calls(trace: Trace) -> pl.DataFrame:
     """One row per kernel, in order of slice id, with its operator and verdicts.
 
-    Columns: name_code, operator_code (name of the owner), eligible (of the owner, null without
-    one), tensor_core, is_communication, dur_ns, blocks_per_sm and est_achieved_occupancy_pct (null
-    when absent), and :data:`LAUNCH_KEYS`.
+    Columns: name_code, operator_code (name of the owner), around_code (name of the innermost
+    operator or range around the launch), eligible (of the owner, null without one), tensor_core,
+    is_communication, recognized_by, unknown_class, dur_ns, blocks_per_sm and
+    est_achieved_occupancy_pct (null when absent), and :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
     work = trace.device_work.filter(pl.Series(kinds.is_kernel))
     owner = indices(work["owner"])
     owned = pl.Series(owner >= 0)
+    node = indices(work["node"])
     names = trace.slices["name_code"].to_numpy()
     eligible = eligible_slices(trace)
     calls: pl.DataFrame = work.select(
@@ -47,6 +53,9 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         *LAUNCH_MEASURES,
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
+        recognized_by=pl.Series(kinds.recognized_by[kinds.is_kernel]),
+        unknown_class=pl.Series(unknown_classes(trace)[kinds.is_kernel]),
+        around_code=pl.when(pl.Series(node >= 0)).then(pl.Series(names[node])),
         operator_code=pl.when(owned).then(pl.Series(names[owner])),
         eligible=pl.when(owned).then(pl.Series(eligible[owner])),
     )

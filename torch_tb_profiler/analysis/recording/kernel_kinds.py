@@ -138,6 +138,19 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
     return KernelKinds(is_kernel, is_communication, tensor_core, recognized_by)
 
 
+@per_trace
+def unknown_classes(trace: Trace) -> Bools:
+    """Per row of device work whether it is a kernel whose kind of work nothing tells: its name
+    says nothing, or only who made it, and it does not communicate."""
+    kinds = kernel_kinds(trace)
+    names = trace.device_work["name_code"].to_numpy()
+    unknown = kernel_name_kinds(trace).verdicts(
+        names, lambda kind: kind.kind == kernels.OTHER and not kind.by_user
+    )
+    mask: Bools = kinds.is_kernel & ~kinds.is_communication & (unknown == codes.YES)
+    return mask
+
+
 def _is_local(trace: Trace, node: Int64) -> Bools:
     """Per node (-1 for none) whether it is an operator that works on one device."""
     known = np.flatnonzero(node >= 0)

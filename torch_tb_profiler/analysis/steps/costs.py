@@ -9,6 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra.intervals import total_within
 from torch_tb_profiler.analysis.communication.calls import host_calls
+from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.roles import (
     TIMED_ROLES,
     Role,
@@ -71,6 +72,9 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
             unknown |= dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
     elif not present[Category.RUNTIME]:
         unknown[Role.RUNTIME] = NO_CALLS
+    reason = communication_certainty(trace).null_reason
+    if reason is not None:
+        unknown[Role.COMMUNICATION] = reason
     if len(host_calls(trace)) and not len(role_intervals(trace)[Role.COMMUNICATION].start_ns):
         unknown[Role.COMMUNICATION] = NO_TRANSFERS
     if present.any() and not present[list(_HOST_CATEGORIES)].any():

@@ -21,6 +21,10 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, union
+from torch_tb_profiler.analysis.communication.certainty import (
+    CommunicationCertainty,
+    communication_certainty,
+)
 from torch_tb_profiler.analysis.communication.queues import CallQueues, call_queues
 from torch_tb_profiler.analysis.communication.records import RECORDS, Records, records
 from torch_tb_profiler.analysis.communication.roles import (
@@ -105,6 +109,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "version": SUMMARY_VERSION,
         "meta": msgspec.to_builtins(replace(trace.meta, info=info)),
         "quality": trace.quality.counts,
+        "certainty": msgspec.to_builtins(communication_certainty(trace)),
         "frames": {name: _packed(frames[name]) for name in _FRAMES},
         "tables": {name: described(frames[name]) for name in _FRAMES},
         "side": {table.name: [table.source, _packed(table.frame)] for table in side},
@@ -157,6 +162,8 @@ def _small_trace(
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or the host's work without any: a summary need not distinguish them.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
+    certainty = msgspec.convert(summary["certainty"], CommunicationCertainty)
+    communication_certainty.provide(trace, certainty)
     kernel_kinds.provide(trace, kinds)
     records.provide(trace, calls)
     call_queues.provide(trace, CallQueues(arrays["call_track"], arrays["call_ready_ns"]))

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.knowledge.user_rules import UserRules
 from torch_tb_profiler.trace.model import Trace
 
 STRING_OVERHEAD_BYTES = 57
@@ -64,7 +65,7 @@ def _measured(trace: Trace) -> tuple[int, int]:
 _LEAVES = (str, bytes, int, float, pl.Series, pl.DataFrame)
 """Values that hold nothing besides what is counted for them."""
 
-_SHARED = (Trace, type, ModuleType, FunctionType)
+_SHARED = (Trace, UserRules, type, ModuleType, FunctionType)
 """Values that others hold too, or that are counted separately."""
 
 

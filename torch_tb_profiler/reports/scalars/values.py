@@ -13,7 +13,7 @@ import polars as pl
 from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.algebra.intervals import subtract, total_within
-from torch_tb_profiler.analysis.communication.calls import host_calls
+from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.roles import (
     Role,
     computation,
@@ -140,8 +140,8 @@ class ScalarSeries(Struct):
         unknown = unknown_roles(trace)
         communication = role_intervals(trace)[Role.COMMUNICATION]
         if Role.COMMUNICATION in unknown or not len(communication.start_ns):
-            is_called = len(host_calls(trace)) > 0
-            reason = unknown.get(Role.COMMUNICATION) if is_called else None
+            is_expected = communication_certainty(trace).is_distributed
+            reason = unknown.get(Role.COMMUNICATION) if is_expected else None
             self.missing.setdefault(EXPOSED, reason or NO_COMMUNICATION)
         else:
             exposed = subtract(communication, computation(trace))

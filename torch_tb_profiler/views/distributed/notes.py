@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, listed, quality_notes_of_several
+from torch_tb_profiler.views.recognition import communication_notes_of_several
 from torch_tb_profiler.views.schema import Note
 
 _AMONG_WORKERS = ("transfer_us", "wait_us", "arrived_last", "arrived_last_pct", "delay_us")
@@ -34,6 +35,7 @@ def distributed_notes(
     return (
         *_rank_notes(len(traces), ranks),
         *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+        *communication_notes_of_several(traces),
         *_step_notes(list(traces), windows),
         *_time_notes(matching),
         *_matching_notes(len(traces), matching),

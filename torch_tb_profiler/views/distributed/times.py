@@ -9,6 +9,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.steps.overlap import overlap_ns
@@ -27,7 +28,7 @@ NO_TRANSFER = (
 )
 NEVER_TIMED = (
     "The device work of this worker's collectives was not recorded: the host only enqueues it, "
-    "so when it ran is unknown."
+    "so when it ran is unknown. Or none of its kernels is recognized as communication."
 )
 OVERLAP_TIMES = [column.key for column in OVERLAP.columns if column.unit == "us"]
 
@@ -57,7 +58,7 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
     ]
     compute, both, communicate, total = np.concatenate(parts, axis=1)
     known = np.repeat(
-        [not untimed(traces[worker]) for worker in chosen], [len(w.names) for w in windows]
+        [_is_timed(traces[worker]) for worker in chosen], [len(w.names) for w in windows]
     )
     rows = pl.DataFrame(
         {
@@ -81,6 +82,10 @@ def untimed(trace: Trace) -> bool:
     """Whether a worker communicates, but the recording has the time of no call."""
     calls = records(trace)
     return bool(calls.frame.height) and not len(calls.record)
+
+
+def _is_timed(trace: Trace) -> bool:
+    return not untimed(trace) and communication_certainty(trace).null_reason is None
 
 
 def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:

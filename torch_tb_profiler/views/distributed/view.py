@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
 from torch_tb_profiler.analysis.communication.records import records
@@ -106,7 +107,8 @@ RECORDED = (RECORDED_COLLECTIVES.name, LINKS.name)
 def _missing(trace: Trace) -> str | None:
     if records(trace).frame.height or any(name in trace.side for name in RECORDED):
         return None
-    return missing_reason(trace, "communication", NOTHING)
+    unknown = communication_certainty(trace).null_reason
+    return unknown or missing_reason(trace, "communication", NOTHING)
 
 
 SPEC = ViewSpec(

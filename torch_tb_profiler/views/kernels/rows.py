@@ -43,6 +43,7 @@ def _groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return calls.group_by(keys, maintain_order=True).agg(
         pl.col("tensor_core").first(),
         pl.col("is_communication").any().alias("communication"),
+        pl.col("recognized_by").max(),
         pl.col("eligible").max(),
         pl.len().cast(pl.Int64).alias("calls"),
         duration.sum().alias("total_ns"),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
+from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy, kernel_name_kinds
 from torch_tb_profiler.analysis.recording.missing_reasons import AnyCapability
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text, verdict
@@ -41,6 +41,19 @@ NO_LIMIT = (
 NOT_RECORDED = "The profiler did not record this for these kernels."
 
 
+NOT_RECOGNIZED = (
+    "Neither its name nor what launched it tells what it does, and no rule of yours names it."
+)
+_SOURCES = {
+    RecognizedBy.USER_RULE: "your rule",
+    RecognizedBy.COLLECTIVE: "recorded collective",
+    RecognizedBy.RANGE: "launching range",
+    RecognizedBy.NAME: "name",
+    RecognizedBy.OPERATOR: "operator",
+    RecognizedBy.NOTHING: None,
+}
+
+
 def _unless_recorded(what: AnyCapability) -> Callable[[Trace], str]:
     """Why the recording lacks ``what``, or that the profiler did not record it of some kernels."""
     return lambda trace: missing_reason(trace, what, NOT_RECORDED)
@@ -55,6 +68,12 @@ def _classes(rows: Rows) -> pl.Series:
     known = kernel_name_kinds(rows.trace)
     kinds = [known.kinds[known.index[code]].kind for code in rows["name_code"].to_list()]
     return pl.Series(kinds, dtype=pl.String)
+
+
+def _sources(rows: Rows) -> pl.Series:
+    """The strongest source of what is known of each kernel."""
+    texts = [_SOURCES[RecognizedBy(source)] for source in rows["recognized_by"].to_list()]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def _of_call(key: str, title: str, help_text: str, null_reason: str | None = None) -> Column:
@@ -255,6 +274,18 @@ KERNELS = TableSpec(
             "Kind of work, inferred from its name; other if unknown.",
             hidden=True,
             value=_classes,
+        ),
+        Column(
+            "recognized_by",
+            "Recognized by",
+            "string",
+            None,
+            "Strongest source of what it does and whether it communicates: your rule, the recorded "
+            "collective, the range that launched it, or its name; operator if that only tells that "
+            "it does not communicate.",
+            hidden=True,
+            value=_sources,
+            null_reason=NOT_RECOGNIZED,
         ),
         Column(
             "gaps_before_us",

@@ -25,10 +25,11 @@ from torch_tb_profiler.views.kernels.tensor_cores import (
     tensor_core_facts,
     tensor_core_table,
 )
+from torch_tb_profiler.views.kernels.unrecognized import UNRECOGNIZED, unrecognized_table
 from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
-from torch_tb_profiler.views.rules_source import rules_facts
-from torch_tb_profiler.views.schema import Fact, View
+from torch_tb_profiler.views.recognition import recognition_facts, rules_fact
+from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -53,15 +54,17 @@ def _kernels(
     if operator_id is not None:
         chosen = launched_by_operator(trace, selection, operator_id)
         calls, details = calls.filter(chosen), details.filter(chosen)
+    unrecognized = unrecognized_table(trace, calls)
     tables = (
         kernels_table(trace, calls.hstack(details), group_by),
         tensor_core_table(calls),
         api_calls_table(trace, selection),
         copies_table(trace, selection),
+        unrecognized,
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=(*_facts(calls), *rules_facts(trace)),
+        facts=(*_facts(calls), *recognition_facts(calls), *_rules_facts(trace, unrecognized)),
         notes=quality_notes(trace, LINK_ISSUES),
     )
 
@@ -104,6 +107,12 @@ def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
     )
 
 
+def _rules_facts(trace: Trace, unrecognized: Table) -> tuple[Fact, ...]:
+    """The file of the user's rules where it says something, or could."""
+    fact = rules_fact(trace)
+    return (fact,) if fact.value is not None or unrecognized.frame.height else ()
+
+
 NO_WORK = (
     "The recording contains no kernels, copies or device API calls: the program used no device, "
     "or devices were not profiled."
@@ -123,7 +132,7 @@ SPEC = ViewSpec(
     "launched them?",
     scope="trace",
     parameters=PARAMETERS,
-    tables=(KERNELS, TENSOR_CORE_TIME, API_CALLS, COPIES),
+    tables=(KERNELS, TENSOR_CORE_TIME, API_CALLS, COPIES, UNRECOGNIZED),
     function=kernels,
     group_bys=GROUP_BYS,
     missing=_missing,

@@ -8,7 +8,7 @@ from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.rules_source import RULES, rules_text
+from torch_tb_profiler.views.recognition import RULES, rules_text
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 from torch_tb_profiler.views.versions import cuda_version, hip_version
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
@@ -17,6 +18,7 @@ from torch_tb_profiler.analysis.kernels.tensor_core_time import (
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.analysis.steps.windows import StepWindows
+from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.device_properties import (
@@ -70,7 +72,8 @@ COMPUTE_UTILIZATION = Column(
     "number",
     "pct",
     "Share of step time in which at least one kernel other than communication ran. A "
-    "communication kernel that waits for other ranks keeps the GPU busy without computing.",
+    "communication kernel that waits for other ranks keeps the GPU busy without computing. Empty "
+    "where several ranks took part and too many kernels are not recognized; see the bounds then.",
 )
 TENSOR_CORE_TIME = Column(
     "tensor_core_time_pct",
@@ -111,6 +114,24 @@ def _bounds(share: Column) -> tuple[Column, Column]:
 
 SHARES = (TENSOR_CORE_TIME, COMPUTE_TENSOR_CORE_TIME)
 
+COMPUTE_BOUNDS = (
+    Column(
+        "compute_utilization_min_pct",
+        f"{COMPUTE_UTILIZATION.title}, at least",
+        "number",
+        "pct",
+        "The share if every kernel that is not recognized communicated, in a recording of several "
+        "ranks.",
+    ),
+    Column(
+        "compute_utilization_max_pct",
+        f"{COMPUTE_UTILIZATION.title}, at most",
+        "number",
+        "pct",
+        "The share if no kernel that is not recognized communicated.",
+    ),
+)
+
 GPUS = TableSpec(
     "gpus",
     "GPUs",
@@ -128,6 +149,7 @@ GPUS = TableSpec(
         COMPUTE_TENSOR_CORE_TIME,
         *(bound for share in SHARES for bound in _bounds(share)),
         SM_COUNT,
+        *COMPUTE_BOUNDS,
     ),
     sort="gpu",
     when_empty=NO_GPU_WORK,
@@ -139,9 +161,13 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
     shares = _shares(trace, selection)
     declared = {row["device"]: row for row in trace.devices.iter_rows(named=True)}
     rows: list[tuple[object, ...]] = []
+    compute_reasons: list[str] = []
     for gpu, profile in sorted(gpu_profiles(trace).items()):
         device = declared.get(gpu, {})
         use = gpu_use(profile, windows.start_ns, windows.end_ns)
+        least, most = use.compute_utilization_min_pct, use.compute_utilization_pct
+        reason = _unknown_compute(trace, least, most)
+        compute_reasons += [] if reason is None else [reason]
         whole, compute = shares[gpu]
         rows.append(
             (
@@ -153,10 +179,12 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
                 use.est_sm_efficiency_pct,
                 use.est_achieved_occupancy_pct,
                 whole.pct,
-                use.compute_utilization_pct,
+                most if reason is None else None,
                 compute.pct,
                 *(bound for share in shares[gpu] for bound in (share.least_pct, share.most_pct)),
                 device.get("sm_count"),
+                least,
+                most,
             )
         )
     frame = pl.DataFrame(rows, schema=GPUS.polars_schema(), orient="row")
@@ -164,7 +192,8 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
     described = (declared.get(gpu, {}) for gpu in gpu_profiles(trace))
     reasons = property_reasons(described, (*ALWAYS, SM_COUNT.key)) | {
         UTILIZATION.key: NO_STEP_TIME,
-        COMPUTE_UTILIZATION.key: NO_STEP_TIME,
+        COMPUTE_UTILIZATION.key: next(iter(compute_reasons), NO_STEP_TIME),
+        **{bound.key: NO_STEP_TIME for bound in COMPUTE_BOUNDS},
         SM_EFFICIENCY.key: NO_STEP_TIME,
         OCCUPANCY.key: NO_STEP_TIME,
         **_share_reasons(shares.values()),
@@ -173,6 +202,19 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
         reasons[SM_EFFICIENCY.key] = missing_reason(trace, "blocks_per_sm", NO_BLOCKS)
         reasons[OCCUPANCY.key] = missing_reason(trace, "occupancy", NO_OCCUPANCY)
     return Table(GPUS, frame, needed(frame, reasons))
+
+
+def _unknown_compute(trace: Trace, least: float | None, most: float | None) -> str | None:
+    """Why :data:`COMPUTE_UTILIZATION` is null between these bounds; None where it is ``most``."""
+    if least is None or most is None:
+        return NO_STEP_TIME
+    reason = communication_certainty(trace).null_reason
+    if reason is not None or most - least <= kernel_file().max_unknown_pct:
+        return reason
+    return (
+        "Too much of the time is in kernels that are not recognized and may communicate: the share "
+        f"lies between {least:.1f} % and {most:.1f} %."
+    )
 
 
 def _shares(trace: Trace, selection: Selection) -> dict[int, tuple[BoundedShare, BoundedShare]]:
@@ -197,7 +239,13 @@ def _share_reasons(shares: Iterable[tuple[BoundedShare, BoundedShare]]) -> dict[
 
 def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, ...]:
     """The measures of each GPU as facts, in the words of the table's columns."""
-    shares = _shares(trace, selection)
+    shares, compute = _shares(trace, selection), [bound.key for bound in COMPUTE_BOUNDS]
+    reasons = {
+        row["gpu"]: table.null_reasons
+        | _share_reasons([shares[row["gpu"]]])
+        | {COMPUTE_UTILIZATION.key: _unknown_compute(trace, *(row[key] for key in compute)) or ""}
+        for row in table.frame.iter_rows(named=True)
+    }
     return tuple(
         Fact(
             key=f"gpu_{column.key}" if column in _UTILIZATIONS else column.key,
@@ -206,9 +254,7 @@ def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, .
             unit=column.unit,
             scope=f"GPU {row['gpu']}",
             help=column.help,
-            reason=None
-            if row[column.key] is not None
-            else (table.null_reasons | _share_reasons([shares[row["gpu"]]]))[column.key],
+            reason=None if row[column.key] is not None else reasons[row["gpu"]][column.key],
         )
         for row in table.frame.iter_rows(named=True)
         for column in (*_UTILIZATIONS, SM_EFFICIENCY, OCCUPANCY, *SHARES)

@@ -9,6 +9,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
+from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_reason, unknown_roles
 from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
@@ -54,6 +55,7 @@ from torch_tb_profiler.views.overview.top import (
     top_operators,
 )
 from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
+from torch_tb_profiler.views.recognition import communication_notes, recognition_facts
 from torch_tb_profiler.views.sample_advice import urgent
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -187,11 +189,17 @@ def overview(trace: Trace, selection: Selection) -> View:
             efficiency,
             *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
+            *recognition_facts(selected_kernel_calls(trace, selection)),
             *_count_facts(trace),
             *environment_facts(trace),
             *settings_facts(trace),
         ),
-        notes=(*notes, *gpu_notes(trace, selection), *urgent(trace, selection)),
+        notes=(
+            *notes,
+            *communication_notes(trace),
+            *gpu_notes(trace, selection),
+            *urgent(trace, selection),
+        ),
     )
 
 

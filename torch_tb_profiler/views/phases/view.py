@@ -48,6 +48,7 @@ from torch_tb_profiler.views.phases.step_trace import (
 )
 from torch_tb_profiler.views.phases.summaries import EVENT_TYPES, MEMORY_OPERATIONS, USER_RANGES
 from torch_tb_profiler.views.quality_notes import quality_notes
+from torch_tb_profiler.views.recognition import communication_notes
 from torch_tb_profiler.views.recorded import recorded_frame
 from torch_tb_profiler.views.schema import Fact, Note, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -88,6 +89,7 @@ def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
     tables += recorded
     notes = (
         *quality_notes(trace),
+        *communication_notes(trace),
         *_notes(trace, selection, work),
         *backward_note(trace, selection),
     )

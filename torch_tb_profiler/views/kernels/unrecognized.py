@@ -1,0 +1,142 @@
+"""The kernels whose class or Tensor Core use nothing tells, each with a rule to fill in.
+
+Definitions: ``docs/metrics.md#what-is-not-recognized``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
+from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
+from torch_tb_profiler.knowledge.demangling import demangled
+from torch_tb_profiler.knowledge.user_rules import rule_text
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.filling import Rows, fill, microseconds, text
+from torch_tb_profiler.views.name_columns import OTHER_NAMES
+from torch_tb_profiler.views.null_reasons import missing_reason
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+NO_LAUNCHER = "Its launch was not recorded, or is outside all operators and ranges of its thread."
+CLASS, TENSOR_CORES = "class", "Tensor Core use"
+
+
+def _rules(rows: Rows) -> pl.Series:
+    """Per row the rule to copy."""
+    known = kernel_name_kinds(rows.trace)
+    texts = []
+    for code, unknown in zip(rows["name_code"].to_list(), rows["unknown_class"], strict=True):
+        category = "" if unknown else known.kinds[known.index[code]].kind
+        texts.append(rule_text(_match(rows.trace, code), category))
+    return pl.Series(texts, dtype=pl.String)
+
+
+def _match(trace: Trace, code: int) -> str:
+    """The demangled name, without its list of parameters."""
+    name = demangled(str(trace.strings[code]))
+    depth = 0
+    if not name.endswith(")"):
+        return name
+    for position in range(len(name) - 1, -1, -1):
+        depth += (name[position] == ")") - (name[position] == "(")
+        if depth == 0:
+            return name[:position] or name
+    return name
+
+
+UNRECOGNIZED = TableSpec(
+    "unrecognized",
+    "Unrecognized kernels",
+    "One row per kernel whose class or Tensor Core use neither its name nor what launched it "
+    "tells. Copy its rule into your file of rules and fill in what is missing: it then holds in "
+    "every view.",
+    (
+        Column("name", "Name", "string", None, "Name of the kernel.", value=text("name_code")),
+        Column("unknown", "Unknown", "string", None, "What nothing tells of it."),
+        Column("calls", "Calls", "integer", "count", "Number of executions.", additive=True),
+        Column(
+            "total_us",
+            "Total",
+            "number",
+            "us",
+            "Summed duration.",
+            additive=True,
+            value=microseconds("total_ns"),
+        ),
+        Column(
+            "kernel_time_pct",
+            "Share of Kernel Time",
+            "number",
+            "pct",
+            "Total as share of the kernel time of the selection.",
+            additive=True,
+            null_reason=NO_KERNEL_TIME,
+        ),
+        Column(
+            "launched_by",
+            "Launched by",
+            "string",
+            None,
+            "Innermost operator or range around its launches; of several the one with most time.",
+            value=text("around_code"),
+            null_reason=lambda trace: missing_reason(trace, "launches", NO_LAUNCHER),
+        ),
+        Column(
+            "rule",
+            "Rule",
+            "string",
+            None,
+            "A rule for it in TOML, to be filled in.",
+            hidden=True,
+            value=_rules,
+        ),
+        *OTHER_NAMES,
+    ),
+    sort="-total_us,name",
+    is_summary=True,
+    when_empty="All kernels of the selection are recognized.",
+)
+
+
+def unrecognized_table(trace: Trace, calls: pl.DataFrame) -> Table:
+    """The rows of :data:`UNRECOGNIZED`.
+
+    Args:
+        trace: The trace.
+        calls: The selected rows of ``kernel_calls``.
+    """
+    whole_ns = int(calls["dur_ns"].sum())
+    asks = pl.col("unknown_class")
+    if device_kind(trace) is None:  # other devices have other units
+        asks |= pl.col("tensor_core") == codes.UNKNOWN
+    chosen = calls.filter(asks)
+    by_launcher = (
+        chosen.group_by("name_code", "around_code", maintain_order=True)
+        .agg(pl.col("dur_ns").sum())
+        .sort("dur_ns", descending=True, maintain_order=True)
+        .group_by("name_code", maintain_order=True)
+        .agg(pl.col("around_code").first())
+    )
+    groups = (
+        chosen.group_by("name_code", maintain_order=True)
+        .agg(
+            pl.col("unknown_class").any(),
+            (pl.col("tensor_core") == codes.UNKNOWN).any().alias("unknown_use"),
+            pl.len().cast(pl.Int64).alias("calls"),
+            pl.col("dur_ns").sum().alias("total_ns"),
+        )
+        .join(by_launcher, on="name_code", how="left", maintain_order="left")
+        .with_columns(
+            unknown=pl.concat_str(
+                pl.when("unknown_class").then(pl.lit(CLASS)),
+                pl.when("unknown_use").then(pl.lit(TENSOR_CORES)),
+                separator=", ",
+                ignore_nulls=True,
+            ),
+            kernel_time_pct=pl.when(whole_ns > 0).then(pl.col("total_ns") / max(whole_ns, 1) * 100),
+        )
+    )
+    return in_default_order(fill(UNRECOGNIZED, Rows(trace, groups)))
