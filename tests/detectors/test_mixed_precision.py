@@ -22,6 +22,7 @@ from torch_tb_profiler.detectors.mixed_precision import detect
 from torch_tb_profiler.trace.model import Trace
 
 TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_stage3_warpsize2x2x1"
+A100 = device(name="NVIDIA A100-SXM4-80GB", capability="8.0")
 SQUARE = [[1024, 1024], [1024, 1024]]
 
 
@@ -53,6 +54,25 @@ def test_a_third_of_the_time_of_products_in_tf32_is_saved() -> None:
     assert advice.gain_us == pytest.approx(100)
     assert "bfloat16" in advice.text
     assert [row["kernel"] for row in advice.rows] == [TF32]
+
+
+@pytest.mark.parametrize(("busy_us", "gain_us"), [(360, 40), (240, 100)])
+def test_a_gain_that_the_host_limits_says_so(busy_us: float, gain_us: float) -> None:
+    """100 of 300 µs of products could be saved in a step of 400 µs, of which the host works 360:
+    it cannot become shorter than that."""
+    types: dict[str, Any] = {"Input type": ["float", "float"]}
+    events: list[Event] = [
+        op("aten::mm", 0, 3, ext=1, shape=SQUARE, **types),
+        *launched(TF32, 100, 300, 1, launch_at=1),
+        op("aten::item", 10, busy_us - 13),
+    ]
+    built = one_step(awaited(events, busy_us), length=400, deviceProperties=[A100])
+    advice = finding(detect(context(built)))
+    assert advice.gain_us == pytest.approx(gain_us, abs=5)
+    assert ("because the host needs" in advice.text) == (gain_us < 50)
+    if gain_us < 50:
+        assert "The kernels would take 100.0 µs less per step" in advice.text
+        assert "of its 400.0 µs to run operators" in advice.text
 
 
 @pytest.mark.parametrize(("dur", "speaks"), [(100, False), (110, True)])

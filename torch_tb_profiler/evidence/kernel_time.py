@@ -11,6 +11,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, total, union
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.sources import filter_clause
@@ -26,10 +27,17 @@ from torch_tb_profiler.evidence.tables import (
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 NO_GAIN_YET = "no_gain_yet"
 """Variant of the sentence that is added if the step would not become shorter."""
+
+HOST_LIMITS = "host_limits"
+"""Variant of the sentence that is added if the host keeps most of the saved time from the step."""
+
+_LITTLE = 0.5
+"""A gain below this share of the saved time needs a reason."""
 
 
 class KernelGain(NamedTuple):
@@ -38,7 +46,8 @@ class KernelGain(NamedTuple):
     Attributes:
         gain_us: By how much the step could be shorter; None for nothing, or if it is unknown.
         at_stake_us: The time the kernels would save themselves, if the gain is unknown.
-        no_gain_yet: The last sentence of the text if the step would not become shorter, else empty.
+        no_gain_yet: The last sentence of the text if the step would not become shorter, or by much
+            less than the kernels because of the host, else empty.
     """
 
     gain_us: float | None
@@ -56,9 +65,26 @@ def estimate_gain(
     gain_us = context.device_gain_us(kernels, saved)
     if gain_us is None:
         return KernelGain(None, context.per_step(float(saved.sum())) / NS_PER_US, "")
+    limit = _host_limit(context, code, context.per_step(float(saved.sum())), gain_us)
     if gain_us <= 0:
-        return KernelGain(None, None, entry(code).texts[NO_GAIN_YET])
-    return KernelGain(gain_us, None, "")
+        return KernelGain(None, None, limit or entry(code).texts[NO_GAIN_YET])
+    return KernelGain(gain_us, None, limit)
+
+
+def _host_limit(context: Context, code: str, saved_ns: float, gain_us: float) -> str:
+    """That a step without this time would be shorter than its host needs; empty if it would not,
+    the gain is most of it, or the finding has no such sentence."""
+    text = entry(code).texts.get(HOST_LIMITS)
+    host_ns = context.per_step_ns(host_activity(context.trace))
+    if text is None or gain_us * NS_PER_US >= _LITTLE * saved_ns:
+        return ""
+    if context.step_ns - host_ns >= saved_ns:
+        return ""
+    return text.format(
+        saved=duration_text(saved_ns / NS_PER_US),
+        host=duration_text(host_ns / NS_PER_US),
+        step=duration_text(context.step_ns / NS_PER_US),
+    )
 
 
 def kernel_intervals(context: Context, kernels: pl.DataFrame) -> Intervals:
