@@ -22,13 +22,12 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.evidence import damage
+from torch_tb_profiler.evidence import damage, recorded_time, where_time_goes
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.needs import unmet_need
 from torch_tb_profiler.evidence.ranking import is_superseded, rank_findings
 from torch_tb_profiler.evidence.report import NO_STEP_TIME, AdviceReport, checks_table
-from torch_tb_profiler.evidence.where_time_goes import CODE, EVIDENCE, where_time_goes
 from torch_tb_profiler.knowledge.advice import TRACE, WORKERS, entries, entry
 from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER
 from torch_tb_profiler.once import once
@@ -106,7 +105,8 @@ def evidence_tables() -> dict[str, TableSpec]:
     return {
         **{code: detector(code).EVIDENCE for code in detector_codes()},
         **dict.fromkeys(damage.CODES, damage.EVIDENCE),
-        CODE: EVIDENCE,
+        where_time_goes.CODE: where_time_goes.EVIDENCE,
+        recorded_time.CODE: recorded_time.EVIDENCE,
     }
 
 
@@ -130,7 +130,9 @@ def _report_of_whole(trace: Trace) -> AdviceReport:
 def _report(trace: Trace, selection: Selection) -> AdviceReport:
     context, checks = Context(trace, selection), codes_of_scope(TRACE)
     if context.step_ns <= 0:
-        return AdviceReport((), checks_table(checks, (), lambda _: NO_STEP_TIME, context.vendor))
+        recorded = recorded_time.recorded_time(trace) if trace.slices.is_empty() else None
+        checked = checks_table(checks, (), lambda _: NO_STEP_TIME, context.vendor)
+        return AdviceReport(() if recorded is None else (recorded,), checked)
     missing = {code: unmet_need(context, entry(code).needs) for code in checks}
     findings = _findings(
         [code for code in checks if missing[code] is None],
@@ -139,7 +141,7 @@ def _report(trace: Trace, selection: Selection) -> AdviceReport:
     )
     notes = rank_findings([_in_terms_of(finding, context) for finding in findings], context.step_ns)
     if all(entry(finding.code).is_remark for finding in findings):
-        first = where_time_goes(context)
+        first = where_time_goes.where_time_goes(context)
         notes = notes if first is None else (first, *notes)
     return AdviceReport(
         notes, checks_table(checks, notes, lambda known: missing[known.code], context.vendor)

@@ -322,11 +322,14 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
     )
 
 
+TIMES = ("recorded_steps", "recorded_step_trace", "recorded_operators")
+"""Side tables that say where time goes without any event."""
+
 NO_EVENTS = "The recording contains no events: the profiler stopped before anything ran."
 
 
 def _missing(trace: Trace) -> str | None:
-    if trace.slices.height:
+    if trace.slices.height or any(name in trace.side for name in TIMES):
         return None
     if trace.side:
         contents = ", ".join(SIDE_TITLES[name] for name in trace.side)
