@@ -13,6 +13,7 @@ from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, subtr
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.analysis.idle.gaps import gaps
+from torch_tb_profiler.analysis.idle.lead_in import lead_in
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
@@ -66,9 +67,13 @@ class IdleTime(Struct, frozen=True, eq=False):
 
 def idle_time(context: Context, cause: IdleCause) -> IdleTime:
     """The idle time of a cause in the steps, without the time of compilation and garbage
-    collection, which have separate findings."""
+    collection, which have separate findings; and of the host's own work without that before the
+    first device work, if the host is ahead later."""
     intervals = idle_causes(context.trace).intervals[cause]
-    time = context.within_steps(subtract(intervals, separately_reported(context.trace)))
+    left_out = separately_reported(context.trace)
+    if cause in (IdleCause.HOST, IdleCause.PYTHON):
+        left_out = union_all(left_out, lead_in(context.trace))
+    time = context.within_steps(subtract(intervals, left_out))
     per_step_ns = context.per_step_ns(time)
     return IdleTime(time, per_step_ns, context.share_pct(per_step_ns))
 
