@@ -12,11 +12,13 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import total, union
+from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.operators.by_name import operators_by_name
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
+from torch_tb_profiler.analysis.steps.costs import unknown_roles
 from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.evidence.context import Context
@@ -72,11 +74,14 @@ _PLAIN = {
 
 
 def where_time_goes(context: Context) -> Note | None:
-    """The note; None where nothing in the selection has a duration.
+    """The note; None where nothing in the selection has a duration, or the recording is of memory
+    and not of execution.
 
     Raises:
         SelectionError: the selection makes no sense for the trace.
     """
+    if Role.OTHER in unknown_roles(context.trace):
+        return None
     has_work = not context.work.is_empty() and no_device_time(context.trace) is None
     for names, intro, source in (
         (_device_names(context) if has_work else None, _device_sentence, KERNELS),

@@ -42,9 +42,10 @@ class ViewEntryPayload(msgspec.Struct, frozen=True):
 
 
 class ViewsAnswer(Answer, kw_only=True):
-    """``/views``: the views of a trace."""
+    """``/views``: the views of a trace, and the name of the one to show first."""
 
     views: list[ViewEntryPayload]
+    first_view: str
 
 
 class TreePayload(msgspec.Struct, frozen=True):

@@ -65,6 +65,8 @@ class ViewSpec(Struct, frozen=True):
             ranges ignore it.
         has_findings: Whether the findings of the detectors are among its notes: for a ``trace``
             view those of the trace, for a ``run`` view those of comparing its workers.
+        is_first: For a trace, whether it is the view to show first, as the trace is about nothing
+            else; the first view of all where none is.
         sorts_every_table: True when an order that names no table is for every table that has its
             columns; otherwise it is for the first table.
         sort_names: Orders with a name of their own, by name, in the grammar of ``sort``.
@@ -84,5 +86,6 @@ class ViewSpec(Struct, frozen=True):
     on_pages: bool = True
     by_phase: bool = False
     has_findings: bool = False
+    is_first: Callable[[Trace], bool] = lambda _trace: False
     sorts_every_table: bool = False
     sort_names: Mapping[str, str] = field(default_factory=dict)

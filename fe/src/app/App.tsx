@@ -15,9 +15,7 @@ import { Outages } from "./Outages";
 import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
 import { TopBar } from "./TopBar";
-import { useViews, viewList } from "./views";
-
-const FIRST_VIEW = "overview";
+import { firstView, useViews, viewList } from "./views";
 
 export function App() {
   const params = useParams();
@@ -31,7 +29,7 @@ export function App() {
   useRunInAddress(knownRuns, target, views);
   const [isChoosing, setChoosing] = useState(false);
   const list = useMemo(() => viewList(views), [views]);
-  const name = params["view"] ?? FIRST_VIEW;
+  const name = params["view"] ?? firstView(views);
   const info = list.find((view) => view.name === name) ?? null;
 
   return (

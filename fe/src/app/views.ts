@@ -37,6 +37,12 @@ export function viewList(views: Resource<Views>): readonly ViewInfo[] {
   return withTimeline(receivedViews(views), isKnown(views));
 }
 
+/** The view to show where the address names none: what the trace is about. */
+export function firstView(views: Resource<Views>): string {
+  if (views.state === "ready") return views.data.first_view;
+  return (views.state === "loading" ? views.last?.first_view : undefined) ?? "overview";
+}
+
 function isKnown(views: Resource<Views>): boolean {
   return views.state === "ready" || (views.state === "loading" && views.last !== null);
 }

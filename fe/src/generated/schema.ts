@@ -139,10 +139,11 @@ export interface ViewEntryPayload {
   group_bys: string[];
 }
 
-/** `/views`: the views of a trace. */
+/** `/views`: the views of a trace, and the name of the one to show first. */
 export interface ViewsAnswer {
   schema_version: number;
   views: ViewEntryPayload[];
+  first_view: string;
 }
 
 /** Which trace a pair view compares with. */

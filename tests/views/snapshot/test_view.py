@@ -10,8 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.helpers.snapshots import START_US, simulated, trace_of
+from tests.helpers.traces import op
+from tests.helpers.traces import trace as built
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.evidence.where_time_goes import where_time_goes
+from torch_tb_profiler.loading.queries.views import first_view
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.snapshot.view import SPEC, snapshot
 
@@ -69,6 +75,22 @@ def test_devices_and_segments_by_hand() -> None:
     blocks = view.tables["blocks"].frame
     assert blocks["offset_bytes"].to_list() == [2 * KIB, 4 * KIB, 0, 0, 3 * KIB]
     assert "peak_us" in view.tables["devices"].null_reasons
+
+
+def test_a_snapshot_says_nothing_of_what_ran() -> None:
+    """Its ranges are annotations of memory events: no time of the host."""
+    annotations = [
+        {"name": "Optimizer.step#AdamW.step", "stage": stage, "device": 0, "time_us": START_US + at}
+        for stage, at in (("START", 0), ("END", 100))
+    ]
+    trace = trace_of(pickle.dumps(by_hand() | {"external_annotations": annotations}, 4))
+    assert first_view(trace) == "snapshot"
+    tables = overview(trace, Selection()).tables
+    for name in ("average_step", "resources"):
+        assert tables[name].frame["duration_us"].null_count() == tables[name].frame.height > 0
+        assert "memory" in tables[name].null_reasons["duration_us"]
+    assert where_time_goes(Context(trace, Selection())) is None
+    assert first_view(built([op("aten::mm", 0, 9)])) == "overview"
 
 
 def test_who_holds_memory_is_the_program() -> None:

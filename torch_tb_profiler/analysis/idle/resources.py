@@ -145,4 +145,6 @@ def unknown_resources(trace: Trace) -> dict[Resource, str]:
     unknown = dict.fromkeys(OF_DEVICE, roles[Role.KERNEL]) if Role.KERNEL in roles else {}
     if all(role in roles for role in _HOST_ROLES):
         unknown[Resource.CPU] = roles[Role.CPU_EXEC]
+    if Role.OTHER in roles:
+        unknown[Resource.OTHER] = roles[Role.OTHER]
     return unknown

@@ -63,6 +63,9 @@ def role_costs(trace: Trace, windows: StepWindows) -> Int64:
 @per_trace
 def unknown_roles(trace: Trace) -> dict[Role, str]:
     """The roles this recording says nothing about, and why."""
+    if trace.meta.format == "snapshot":
+        # Its ranges say when memory changed, nothing of what ran.
+        return dict.fromkeys(Role, recorded_reason(trace, "operators") or NO_HOST)
     present = np.bincount(trace.slices["category"].to_numpy(), minlength=len(Category))
     unknown: dict[Role, str] = {}
     if trace.device_work.is_empty():

@@ -15,7 +15,9 @@ _FRAME = Column(
     "Allocated in",
     "string",
     None,
-    "Innermost Python frame outside PyTorch of the allocation: file, line and function.",
+    "Innermost Python frame outside PyTorch of the allocation: file, line and function. Of stacks "
+    "without Python frames the innermost one that is not of the allocator, the dispatcher or the "
+    "interpreter.",
 )
 _STACK = Column(
     "call_stack",

@@ -55,6 +55,11 @@ def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None
     )
 
 
+def _is_snapshot_alone(trace: Trace) -> bool:
+    """Whether the trace is a snapshot and not a recording beside which one lies."""
+    return trace.meta.format == "snapshot"
+
+
 def _missing(trace: Trace) -> str | None:
     return None if "snapshot_segments" in trace.side else NO_SNAPSHOT
 
@@ -69,4 +74,5 @@ SPEC = ViewSpec(
     function=snapshot,
     missing=_missing,
     leading_facts=("reserved_bytes", "allocated_bytes", "largest_free_bytes"),
+    is_first=_is_snapshot_alone,
 )
