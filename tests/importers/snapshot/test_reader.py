@@ -115,6 +115,15 @@ def test_without_times_events_are_in_order() -> None:
     assert trace.quality.counts == {"snapshot_without_times": 1}
 
 
+def test_the_host_alone_is_a_snapshot() -> None:
+    """Pinned memory of a program that used no device."""
+    snapshot, _ = simulated(3, events=20)
+    host = {f"host_{key.removeprefix('device_')}": snapshot[key]
+            for key in ("segments", "device_traces")}  # fmt: skip
+    trace = trace_of(pickle.dumps({"segments": [], "device_traces": [], **host}, 4))
+    assert set(trace.side["snapshot_events"].frame["device"]) == {-1}
+
+
 def test_a_cut_file_keeps_what_was_read() -> None:
     data = pickle.dumps(simulated(6, events=300)[0], 4)
     trace = trace_of(data[: len(data) * 2 // 3])

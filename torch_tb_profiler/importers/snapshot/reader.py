@@ -30,6 +30,9 @@ RECORDER = "torch.cuda.memory._dump_snapshot"
 HOST = -1
 """Device number of pinned host memory."""
 
+CONTENTS = ("segments", "device_traces", "host_segments", "host_traces")
+"""Lists of a snapshot; one of a program that used no device has those of the host alone."""
+
 MEMORY_ONLY = "a memory snapshot records memory, not execution"
 HOW_TO_RECORD = "Memory snapshots are written by torch.cuda.memory._dump_snapshot(PATH)."
 
@@ -80,7 +83,7 @@ def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
     if isinstance(whole, list) and whole and all(isinstance(each, dict) for each in whole):
         whole = {"segments": whole}
     if isinstance(whole, dict) and isinstance(whole.get("segments"), list):
-        if not whole["segments"] and not any(_list(whole, "device_traces")):
+        if not any(any(_list(whole, key)) for key in CONTENTS):
             message = f"{name} is a memory snapshot without any memory or events."
             raise TraceFormatError("no_events", message, HOW_TO_RECORD)
         first = next(iter(whole["segments"]), {"total_size": 0})
