@@ -16,9 +16,6 @@ from tests.helpers.sums import Sums, add_up
 Snapshot = dict[str, Any]
 
 HOST = -1
-NAME_CHARS = 1000
-"""So much of a C++ name with its template arguments the importer keeps."""
-
 IN_USE = ("active_allocated", "active_pending_free", "active_awaiting_free")
 
 
@@ -48,7 +45,7 @@ def events(snapshot: Snapshot) -> Sums:
 
 
 def allocations(snapshot: Snapshot) -> Sums:
-    """Allocations by (device, stack), in bytes."""
+    """Allocations by (device, frames of Python), in bytes."""
     return add_up(
         ((device, _stack(each.get("frames", []))), each["size"])
         for device, trace in _traces(snapshot)
@@ -124,12 +121,11 @@ def _segments(snapshot: Snapshot) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _stack(frames: list[Any]) -> str:
-    """Frames of Python if there are any, else those with a line, else all."""
+    """The frames of Python, innermost first; what stands for a stack without any is a choice."""
     python = [each for each in frames if each["filename"].endswith(".py")]
-    shown = python or [each for each in frames if each["line"]] or frames
-    return "\n".join(map(_text, shown[:60]))
+    return "\n".join(map(_text, python[:60]))
 
 
 def _text(frame: dict[str, Any]) -> str:
-    place = f"{frame['filename']}:{frame['line']} " if frame["filename"] else ""
-    return place + str(frame["name"])[:NAME_CHARS]
+    line = f":{frame['line']}" if frame["line"] else ""
+    return f"{frame['filename']}{line} {frame['name']}"

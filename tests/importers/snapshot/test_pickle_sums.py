@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def events(trace: Trace) -> Sums:
 
 
 def allocations(trace: Trace) -> Sums:
-    stacks = [*trace.side["snapshot_stacks"].frame["frames"], ""]
+    texts = [*trace.side["snapshot_stacks"].frame["frames"], ""]
+    stacks = [text if re.search(r"\.py(:\d+)? ", text) else "" for text in texts]
     columns = ("device", "action", "stack", "size_bytes")
     return add_up(
         ((device, stacks[stack]), size)
