@@ -53,3 +53,35 @@ test("a recording of copies without kernels shows them", async ({ guarded: page 
     await server.stop();
   }
 });
+
+test("a kernel that nothing recognizes has a rule to copy, which holds once it is filled in and saved", async ({ guarded: page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const folder = mkdtempSync(join(tmpdir(), "unrecognized-"));
+  const host = { ph: "X", pid: 1, tid: 1 };
+  const events = [
+    { ...host, cat: "cpu_op", name: "lab::op", ts: 0, dur: 40, args: { "External id": 1 } },
+    { ...host, cat: "cuda_runtime", name: "cudaLaunchKernel", ts: 10, dur: 5, args: { correlation: 1, "External id": 1 } },
+    { ph: "X", cat: "kernel", name: "void lab::exchange<8>(int*)", pid: 0, tid: 7, ts: 30, dur: 50, args: { device: 0, stream: 7, correlation: 1 } },
+  ];
+  writeFileSync(join(folder, "a.pt.trace.json"), JSON.stringify({ schemaVersion: 1, traceEvents: events }));
+  const file = join(folder, "rules.toml");
+  writeFileSync(file, "");
+  const server = await serve(folder, "--rules", file);
+  try {
+    await page.goto(`${server.url}#view=kernels`);
+    const unrecognized = card(page, "Unrecognized kernels");
+    await expect(unrecognized).toContainText("lab::op");
+    await expect(unrecognized).toContainText(`None yet: they are looked for in ${file}`);
+    await unrecognized.getByRole("button", { name: "Copy the rule" }).click();
+    const rule = await page.evaluate(() => navigator.clipboard.readText());
+    expect(rule).toBe(`[[kernel]]\nmatch = 'void lab::exchange<8>'\ncategory = ""\n`);
+    writeFileSync(file, rule.replace('""', '"communication"'));
+    await expect(async () => {
+      await page.reload();
+      await expect(card(page, "Kernels")).toContainText("Communication", { timeout: 2000 });
+    }).toPass();
+    await expect(unrecognized).toHaveCount(0);
+  } finally {
+    await server.stop();
+  }
+});

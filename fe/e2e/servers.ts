@@ -15,10 +15,10 @@ export interface Server {
   stop: () => Promise<void>;
 }
 
-/** `torch-tb-profiler serve PATH`. */
-export async function serve(path: string): Promise<Server> {
+/** `torch-tb-profiler serve PATH`, with more options. */
+export async function serve(path: string, ...options: readonly string[]): Promise<Server> {
   const cache = mkdtempSync(join(tmpdir(), "profiler-e2e-"));
-  const server = await start("torch-tb-profiler", ["serve", path, "--port", "0", "--cache-dir", cache]);
+  const server = await start("torch-tb-profiler", ["serve", path, "--port", "0", "--cache-dir", cache, ...options]);
   return {
     url: server.url,
     stop: async () => {

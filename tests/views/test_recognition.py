@@ -136,7 +136,7 @@ def test_the_file_of_rules_is_named_where_it_says_or_could_say_something() -> No
     user_rules.provide(built, UserRules("~/r.toml"))
     assert (
         fact(kernels(built, Selection()), "kernel_rules").reason
-        == "There are no rules in ~/r.toml."
+        == "None yet: they are looked for in ~/r.toml."
     )
     known = recording((KNOWN, 70))
     assert not [one for one in kernels(known, Selection()).facts if one.key == "kernel_rules"]
@@ -145,3 +145,13 @@ def test_the_file_of_rules_is_named_where_it_says_or_could_say_something() -> No
     user_rules.provide(known, rules)
     for view in (kernels(known, Selection()), overview_of(known)):
         assert fact(view, "kernel_rules").value == "~/r.toml (1 rule)"
+
+
+def test_whether_an_unrecognized_kernel_communicates_is_null_in_a_distributed_program() -> None:
+    for job, expected in ((EIGHT, None), (None, False)):
+        table = kernels(recording((PRIVATE, 30), (KNOWN, 20), job=job), Selection()).tables[
+            "kernels"
+        ]
+        by_name = dict(table.frame.select("name", "communication").rows())
+        assert by_name == {PRIVATE: expected, KNOWN: False}
+        assert ("communication" in table.null_reasons) == (expected is None)

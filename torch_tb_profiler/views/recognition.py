@@ -36,6 +36,7 @@ COMMUNICATION_KEYS = (
     "computation_us",
     "kernel_us",
     "compute_utilization_pct",
+    "gpu_compute_utilization_pct",
 )
 """Columns that would differ if kernels that are not recognized communicated."""
 
@@ -52,7 +53,7 @@ def rules_text(trace: Trace) -> str | None:
 def rules_fact(trace: Trace) -> Fact:
     """The fact :data:`RULES`; without rules its reason says where they would be."""
     rules, text = user_rules(trace), rules_text(trace)
-    empty = rules.problem or f"There are no rules in {rules.source or 'a file of yours'}."
+    empty = rules.problem or f"None yet: they are looked for in {rules.source or 'rules.toml'}."
     reason = empty if text is None else None
     return Fact(RULES.key, RULES.title, text, RULES.unit, RULES.scope, RULES.help, reason)
 

@@ -1,4 +1,4 @@
-/** Kernels: the largest, the share on Tensor Cores, the table; then API calls and copies. */
+/** Kernels: the largest, the share on Tensor Cores, the table, those that nothing recognizes; then API calls and copies. */
 import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
@@ -13,6 +13,7 @@ import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { kernelLabel, kernelTitle } from "./kernels/kernelLabel";
+import { Unrecognized } from "./kernels/Unrecognized";
 import { NestedView } from "./NestedView";
 import { QualityNotes } from "./QualityNotes";
 import { FullName } from "./RowDetail";
@@ -26,7 +27,7 @@ const MEASURES: readonly Measure[] = [
 ];
 const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes"];
 
-/** Redundant when no kernel communicates. */
+/** Redundant when no kernel communicates, or may. */
 const HIDDEN = ["communication"];
 
 /** Tables that a recording without kernels may have too. */
@@ -72,10 +73,11 @@ export function KernelsPage(props: PageProps) {
                   address="kernels"
                   fileName={fileName("kernels")}
                   notes={view.notes}
-                  hiddenColumns={table.rows.some(isCommunication) ? undefined : HIDDEN}
+                  hiddenColumns={table.rows.some((row) => cellOf(table, row, "communication") !== false) ? undefined : HIDDEN}
                   rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
                   detail={(row) => <KernelDetail context={context} table={table} row={row} />}
                 />
+                <Unrecognized context={context} />
               </>
             )}
             {OTHER_TABLES.map((name) => (

@@ -34,6 +34,7 @@ LAUNCHES = (
     ("lab_nameless", "my::op"),
     ("lab_nameless", "aten::mul"),
     ("lab_nameless", "nccl:all_reduce"),
+    ("lab_nameless", "c10d::allreduce_"),
 )
 
 
@@ -55,7 +56,7 @@ def _trace(rules: bytes = b"") -> Trace:
 
 def test_without_rules_a_private_kernel_is_recognized_by_nothing() -> None:
     kinds = kernel_kinds(_trace())
-    assert kinds.is_communication.tolist() == [False, False, True, True, False, False, True]
+    assert kinds.is_communication.tolist() == [False, False, True, True, False, False, True, True]
     assert kinds.recognized_by.tolist() == [
         RecognizedBy.NOTHING,
         RecognizedBy.NOTHING,
@@ -64,13 +65,14 @@ def test_without_rules_a_private_kernel_is_recognized_by_nothing() -> None:
         RecognizedBy.NOTHING,
         RecognizedBy.OPERATOR,
         RecognizedBy.RANGE,
+        RecognizedBy.RANGE,
     ]
 
 
 def test_rules_of_the_user_decide_before_ours() -> None:
     built = _trace(RULES)
     kinds = kernel_kinds(built)
-    assert kinds.is_communication.tolist() == [True, False, False, True, False, False, True]
+    assert kinds.is_communication.tolist() == [True, False, False, True, False, False, True, True]
     assert kinds.tensor_core.tolist()[:3] == [codes.NO, codes.YES, codes.NO]
     assert kinds.recognized_by.tolist()[:4] == [RecognizedBy.USER_RULE] * 3 + [RecognizedBy.NAME]
     assert kernel_kind(built, LAUNCHES[1][0]).kind == "gemm"
@@ -79,7 +81,8 @@ def test_rules_of_the_user_decide_before_ours() -> None:
 
 
 def test_a_kernel_that_a_rule_calls_communication_is_a_collective_call() -> None:
+    others = ["nccl:all_reduce", "nccl:all_reduce", "lab_nameless"]
     names = records(_trace()).frame["name"].to_list()
-    assert names == ["nccl:broadcast", "nccl:all_reduce", "nccl:all_reduce"]
+    assert names == ["nccl:broadcast", *others]
     names = records(_trace(RULES)).frame["name"].to_list()
-    assert names == ["lab::exchange", "nccl:all_reduce", "nccl:all_reduce"]
+    assert names == ["lab::exchange", *others]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
+from torch_tb_profiler.analysis.communication.certainty import may_communicate
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.identity import operator_identity
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
@@ -36,8 +37,8 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
 
     Columns: name_code, operator_code (name of the owner), around_code (name of the innermost
     operator or range around the launch), eligible (of the owner, null without one), tensor_core,
-    is_communication, recognized_by, unknown_class, dur_ns, blocks_per_sm and
-    est_achieved_occupancy_pct (null when absent), and :data:`LAUNCH_KEYS`.
+    is_communication, may_communicate (it is unknown), recognized_by, unknown_class, dur_ns,
+    blocks_per_sm and est_achieved_occupancy_pct (null when absent), and :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
     work = trace.device_work.filter(pl.Series(kinds.is_kernel))
@@ -53,6 +54,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         *LAUNCH_MEASURES,
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
+        may_communicate=pl.Series(may_communicate(trace)[kinds.is_kernel]),
         recognized_by=pl.Series(kinds.recognized_by[kinds.is_kernel]),
         unknown_class=pl.Series(unknown_classes(trace)[kinds.is_kernel]),
         around_code=pl.when(pl.Series(node >= 0)).then(pl.Series(names[node])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import IntEnum
 from typing import Any
 
@@ -51,8 +51,8 @@ class KernelKinds(Struct, frozen=True, eq=False):
     Attributes:
         is_kernel: A kernel, neither copy nor set.
         is_communication: A kernel that moves data between devices: recognised by its name, by
-            collective metadata, or (unknown name) because a communication range launched it
-            directly (``docs/metrics.md#categories``).
+            collective metadata, or (unknown name) because a communication range, or a call of
+            ``c10d``, launched it directly (``docs/metrics.md#categories``).
         tensor_core: Verdict (``analysis.algebra.codes``) whether a kernel runs on
             matrix units; ``NO`` for copies, sets and communication, ``UNKNOWN`` for all kernels of
             devices that have another kind of units.
@@ -116,14 +116,16 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
     by_user = by_name.verdicts(names, lambda kind: kind.by_user) == codes.YES
     node = indices(work["node"])[rows]
     communicates = communication_slices(trace)
-    in_range = unknown & np.append(communicates, False)[node]
+    calls = _are_named(trace, node, HOST_COMMUNICATION_CATEGORIES, communication.is_wrapper)
+    in_range = unknown & (np.append(communicates, False)[node] | calls)
     described = communicates[work["slice"].to_numpy()[rows]] & ~by_user
     is_communication = np.zeros(len(is_kernel), np.bool_)
     is_communication[rows] = is_named_so | described | in_range
     tensor_core[is_communication] = codes.NO
+    local = _are_named(trace, node, (Category.OPERATOR,), communication.is_local_operator)
     recognized_by = np.full(len(is_kernel), RecognizedBy.NAME, np.int8)
     recognized_by[rows] = np.select(
-        [by_user, described, in_range, ~unknown, _is_local(trace, node)],
+        [by_user, described, in_range, ~unknown, local],
         [
             RecognizedBy.USER_RULE,
             RecognizedBy.COLLECTIVE,
@@ -151,14 +153,17 @@ def unknown_classes(trace: Trace) -> Bools:
     return mask
 
 
-def _is_local(trace: Trace, node: Int64) -> Bools:
-    """Per node (-1 for none) whether it is an operator that works on one device."""
+def _are_named(
+    trace: Trace, node: Int64, categories: Collection[Category], rule: Callable[[str], bool]
+) -> Bools:
+    """Per node (-1 for none) whether it is a slice of these categories whose name fulfils
+    ``rule``."""
     known = np.flatnonzero(node >= 0)
     category = trace.slices["category"].to_numpy()[node[known]]
-    known = known[category == Category.OPERATOR]
+    known = known[np.isin(category, list(categories))]
     names = trace.slices["name_code"].to_numpy()[node[known]]
     mask = np.zeros(len(node), np.bool_)
-    mask[known] = codes.names_match(trace, names, communication.is_local_operator)
+    mask[known] = codes.names_match(trace, names, rule)
     return mask
 
 

@@ -42,7 +42,9 @@ def _groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     duration = pl.col("dur_ns")
     return calls.group_by(keys, maintain_order=True).agg(
         pl.col("tensor_core").first(),
-        pl.col("is_communication").any().alias("communication"),
+        pl.when(pl.col("is_communication").any() | ~pl.col("may_communicate").any())
+        .then(pl.col("is_communication").any())
+        .alias("communication"),
         pl.col("recognized_by").max(),
         pl.col("eligible").max(),
         pl.len().cast(pl.Int64).alias("calls"),

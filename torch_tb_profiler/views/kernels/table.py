@@ -229,6 +229,7 @@ KERNELS = TableSpec(
             None,
             "Whether it moves data between devices: inferred from its name, the recorded "
             "collective, or the range that launched it.",
+            null_reason=NOT_RECOGNIZED,
         ),
         *OTHER_NAMES,
         *share_columns("Total", "the kernel time of the selection"),

@@ -39,6 +39,13 @@ it("shows a value known by its bounds as a range, of its own GPU", () => {
   expect(bigFacts({ facts, tables }).map(({ bounds: between }) => between?.text ?? null)).toEqual(["11.5–87.7 %", null, null]);
 });
 
+it("shows the utilization without communication as a range where it is known by its bounds", () => {
+  const columns = ["gpu", "compute_utilization_pct", "compute_utilization_min_pct", "compute_utilization_max_pct"].map(column);
+  const tables = { gpus: { ...gpus([0, null, 7.15, 24.71]), columns } };
+  const shown = bigFacts({ facts: [fact("gpu_utilization_pct", 45.5), fact("gpu_compute_utilization_pct", null)], tables });
+  expect(shown.map(({ bounds: between }) => between?.text ?? null)).toEqual([null, "7.2–24.7 %"]);
+});
+
 it("leaves several GPUs to the table", () => {
   const facts = [fact("step_count", 3, null), ...Array.from({ length: 13 }, (_, gpu) => fact("gpu_utilization_pct", gpu, `GPU ${gpu}`))];
   expect(keys(facts)).toEqual(["step_count"]);

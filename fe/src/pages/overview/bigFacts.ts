@@ -39,5 +39,5 @@ function sameShown(a: Fact["value"] | undefined, b: Fact["value"]): boolean {
 function boundsOfGpu({ scope, key }: Fact, gpus: Table | undefined): Bounds | null {
   if (scope === null || gpus === undefined) return null;
   const row = gpus.rows.find((each) => `GPU ${String(cellOf(gpus, each, "gpu"))}` === scope);
-  return row === undefined ? null : boundsOf(gpus, row, key);
+  return row === undefined ? null : boundsOf(gpus, row, key.replace(/^gpu_/, ""));
 }
