@@ -6,13 +6,14 @@ larger as it takes for the device to set the pace.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
 
 from bench.diagnosis import editing
-from bench.diagnosis.model import Rank, Recording
+from bench.diagnosis.model import Rank, Recording, Work
 from bench.diagnosis.programs import program, random_shape
 from bench.diagnosis.reading import read
 from bench.diagnosis.replay import replay
@@ -20,6 +21,7 @@ from bench.diagnosis.replay import replay
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 BUSY = 0.97
 """The device must work for this share of a mended recording."""
+PRODUCTS = re.compile(r"gemm|conv|cutlass|Cijk|fmha|flash|winograd|nvjet|cudnn", re.IGNORECASE)
 OCCUPANCY = frozenset({"blocks per SM", "warps per SM", "est. achieved occupancy %"})
 PLAIN_GPU = {"name": "Tesla P100-PCIE-16GB", "computeMajor": 6, "computeMinor": 0}
 """A device without Tensor Cores, so that nothing is to be said on kernels that use none."""
@@ -105,11 +107,18 @@ def _let_device_set_the_pace(rank: Rank, random: Random) -> None:
     for work in rank.works:
         work.args = {key: value for key, value in work.args.items() if key not in OCCUPANCY}
     wanted = 1.0 - (1.0 - BUSY) * random.uniform(0.3, 1.0)
-    for _ in range(40):
+    for _ in range(60):
         if busy_share(rank) >= wanted:
             return
-        editing.scale(rank, lambda work: 1.25 if editing.is_kernel(work) else 1.0)
+        editing.scale(rank, _growth)
     raise ValueError("the device of this recording can not set the pace")
+
+
+def _growth(work: Work) -> float:
+    """Wider layers: products grow faster than what passes over their results."""
+    if not editing.is_kernel(work):
+        return 1.0
+    return 1.25 if PRODUCTS.search(work.name) else 1.1
 
 
 def busy_share(rank: Rank) -> float:

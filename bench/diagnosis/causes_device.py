@@ -7,7 +7,7 @@ from random import Random
 
 from bench.diagnosis import editing
 from bench.diagnosis.editing import Editor, places, steps
-from bench.diagnosis.model import Recording
+from bench.diagnosis.model import Rank, Recording
 from bench.diagnosis.programs import OPTIMIZER, PASSES
 from bench.diagnosis.writer import Writer
 
@@ -49,10 +49,21 @@ def _waits(
     [rank] = recording
     editor = Editor(rank)
     for step in places(rank):
-        count = max(1, min(int(amount / WAIT_US), len(step) // 2))
-        for place in sorted(random.sample(step, count)):
+        after_work = _after_work(rank, step)
+        count = max(1, min(int(amount / WAIT_US), len(after_work)))
+        for place in sorted(random.sample(after_work, count)):
             editor.insert(place, write)
     editor.finish()
+
+
+def _after_work(rank: Rank, step: list[int]) -> list[int]:
+    """The first place after every launch, where there is something to wait for."""
+    found, since = [], 0
+    for place in step:
+        if any(moment.launches for moment in rank.moments[since:place]):
+            found.append(place)
+        since = place
+    return found
 
 
 def pageable_copy(recording: Recording, random: Random, amount: float) -> None:

@@ -22,15 +22,15 @@ def scene(next_at: float) -> list[Event]:
 
 def test_the_gain_is_the_idle_time_after_the_wait() -> None:
     advice = finding(detect(context(one_step(scene(150)))))
-    # From the end of the kernel, while the call returns, until the next launch has returned.
-    assert advice.gain_us == pytest.approx(49)
-    assert advice.measured == pytest.approx(4.9)
+    # From the end of the kernel, while the call returns, until the next launch has arrived.
+    assert advice.gain_us == pytest.approx(50)
+    assert advice.measured == pytest.approx(5.0)
     (row,) = advice.rows
     assert (row["operator"], row["call"], row["waited_us"], row["idle_us"]) == (
         "aten::_local_scalar_dense",
         "cudaStreamSynchronize",
         80.0,
-        49.0,
+        50.0,
     )
     assert advice.spot is not None
     assert advice.variant == "fetch"
@@ -98,7 +98,7 @@ def test_an_engine_that_waits_for_each_iteration_is_advised_to_prepare_the_next(
     graph = call("cudaGraphLaunch", 145, 1, corr=9)
     advice = finding(detect(context(one_step([*scene(150), graph]))))
     assert advice.variant == "serving"
-    assert advice.gain_us == pytest.approx(49)
+    assert advice.gain_us == pytest.approx(50)
     training = op("autograd::engine::evaluate_function: MmBackward0", 142, 1)
     advice = finding(detect(context(one_step([*scene(150), graph, training]))))
     assert advice.variant == "fetch"

@@ -101,8 +101,9 @@ def test_a_wait_for_another_gpu_that_communicates() -> None:
     ]
     causes = of_gpu(events)
     assert causes["communication_of_others"] == [(100, 420)]
-    # The host comes back at 430; it had been kept for far longer than it needs to launch again.
-    assert causes["synchronization"] == [(420, 450)]
+    # The host comes back at 430; it had been kept for far longer than it needs to launch again and
+    # the launch to arrive.
+    assert causes["synchronization"] == [(420, 460)]
 
 
 def test_work_behind_an_event_that_does_not_start() -> None:

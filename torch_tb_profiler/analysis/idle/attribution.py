@@ -45,7 +45,7 @@ from torch_tb_profiler.analysis.idle.host_threads import (
 from torch_tb_profiler.analysis.idle.python_waits import python_waits
 from torch_tb_profiler.analysis.idle.resources import NO_GPU, gpus_used
 from torch_tb_profiler.analysis.idle.wait_costs import WaitCosts, charge_waits, drained_gaps
-from torch_tb_profiler.analysis.idle.waits import waits
+from torch_tb_profiler.analysis.idle.waits import Wait, waits
 from torch_tb_profiler.knowledge.host_calls import is_profiler_overhead
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -232,10 +232,14 @@ def _host_causes(
     between = [intersect(_shorter(piece, PIECE_NS), launching) for piece in pieces]
     parts[IdleCause.PYTHON], parts[IdleCause.UNRECORDED] = map(subtract, pieces, between)
     host, blocked = union_all(parts[IdleCause.HOST], *between), parts[IdleCause.BLOCKED]
-    costs = charge_waits(idle, drained_gaps(trace, waits(trace), idle), host, blocked)
+    waiting = waits(trace)
+    uploads = waiting.filter((pl.col("wait") == Wait.UPLOAD) & pl.col("track").is_in(list(threads)))
+    costs = charge_waits(idle, drained_gaps(trace, waiting, idle), host, blocked, uploads)
     parts[IdleCause.AFTER_WAIT] = union(costs.start_ns, costs.end_ns)
     parts[IdleCause.HOST] = subtract(host, parts[IdleCause.AFTER_WAIT])
     parts[IdleCause.BLOCKED] = subtract(blocked, parts[IdleCause.AFTER_WAIT])
+    between_work = parts[IdleCause.KERNEL_TO_KERNEL]
+    parts[IdleCause.KERNEL_TO_KERNEL] = subtract(between_work, parts[IdleCause.AFTER_WAIT])
     return parts, costs
 
 

@@ -23,9 +23,13 @@ from torch_tb_profiler.analysis.algebra.intervals import (
 )
 from torch_tb_profiler.analysis.idle.gaps import Gaps, busy
 from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads
-from torch_tb_profiler.analysis.idle.waits import Wait
+from torch_tb_profiler.analysis.idle.waits import COPY_NS, Wait
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
+
+LAUNCHING_NS = 50_000
+"""The next work starts at most so long after its launch where the device has nothing else to do
+(recordings of eleven GPU models: at most 30)."""
 
 
 class WaitCosts(Struct, frozen=True, eq=False):
@@ -127,7 +131,7 @@ def _blocked_ns(
 
 
 def charge_waits(
-    idle: Gaps, drained: DrainedGaps, host: Intervals, blocked: Intervals
+    idle: Gaps, drained: DrainedGaps, host: Intervals, blocked: Intervals, uploads: pl.DataFrame
 ) -> WaitCosts:
     """The host's time in gaps that waits for device work caused.
 
@@ -136,6 +140,8 @@ def charge_waits(
         drained: Those that start during a wait.
         host: When the host, late, launched (``IdleCause.HOST``).
         blocked: When it was late in a synchronizing call.
+        uploads: The waits for copies to a device: without other waits the host would still be held
+            there.
     """
     gap, waited_ns = drained.gap, drained.waited_ns
     until = np.minimum(drained.returned_ns, drained.start_ns + waited_ns)
@@ -143,36 +149,56 @@ def charge_waits(
     avoidable = union_all(host, intersect(blocked, returning))
     in_gap = np.searchsorted(idle.start_ns, avoidable.start_ns, "right") - 1
     lengths = avoidable.end_ns - avoidable.start_ns
-    demand = np.bincount(in_gap, lengths, len(idle.start_ns)).astype(np.int64)
-    supply = np.bincount(gap, waited_ns, len(idle.start_ns)).astype(np.int64)
-    ahead = idle.host_end_ns <= idle.start_ns
-    charged = _charged(supply, demand, ahead)
+    count = len(idle.start_ns)
+    demand = np.bincount(in_gap, lengths, count).astype(np.int64)
+    supply = np.bincount(gap, waited_ns, count).astype(np.int64)
+    late = np.maximum(idle.host_end_ns - idle.start_ns, demand)
+    held = uploads["start_ns"].filter(uploads["end_ns"] - uploads["start_ns"] >= COPY_NS)
+    first_after = np.unique(np.searchsorted(idle.end_ns, held.to_numpy(), "right"))
+    held_at = first_after[first_after < count]
+    lead = _lead(supply, late, held_at)
+    # A gap that no wait begins is charged to waits only until the host has caught up.
+    caught_up = np.flatnonzero(idle.host_end_ns <= idle.start_ns)
+    recent = _lead(supply, late, np.union1d(held_at, caught_up))
+    charged = np.minimum(np.where(supply > 0, lead, recent) + supply, demand)
     before = np.cumsum(lengths) - lengths
     first = np.searchsorted(in_gap, np.arange(len(charged)))
     since = before - np.append(before, 0)[first[in_gap]]
     charged_here = np.clip(charged[in_gap] - since, 0, lengths)
     some = charged_here > 0
-    latest = np.searchsorted(gap, in_gap[some], "right") - 1
     start = avoidable.start_ns[some]
-    return WaitCosts(start, start + charged_here[some], drained.wait[latest])
+    arriving = _arriving(idle, np.flatnonzero(charged > 0), lead + supply - charged)
+    starts = np.append(start, idle.host_end_ns[arriving])
+    ends = np.append(start + charged_here[some], idle.end_ns[arriving])
+    order = np.argsort(starts, kind="stable")
+    latest = np.searchsorted(gap, np.append(in_gap[some], arriving)[order], "right") - 1
+    return WaitCosts(starts[order], ends[order], drained.wait[latest])
 
 
-def _charged(supply: Int64, demand: Int64, ahead: Bools) -> Int64:
-    """How much of each gap's demand is met by what was supplied at or before it, unspent, since
-    the host was ahead the last time.
+def _arriving(idle: Gaps, gap: Int64, lead: Int64) -> Int64:
+    """Of some gaps in which the host was late because of a wait, those in which the launch itself
+    would have arrived earlier: the host would have been ahead by so much more."""
+    length = idle.end_ns - idle.host_end_ns
+    arrives = (length > 0) & (length <= np.minimum(lead, LAUNCHING_NS))
+    chosen: Int64 = gap[arrives[gap]]
+    return chosen
 
-    ``left = max(0, left + supply - demand)`` from gap to gap, as running minima of sums.
+
+def _lead(supply: Int64, late: Int64, held: Int64) -> Int64:
+    """By how much earlier the host would come to each gap without the waits before it.
+
+    ``lead = max(0, lead + supply - late)`` from gap to gap, as running minima of sums: what a gap
+    would be shorter is a lead no more, as the device comes earlier too.
+
+    Args:
+        supply: Per gap how long a wait held the host that ended in it.
+        late: Per gap how long the host was late.
+        held: Gaps before which the host would have waited all the same, ascending.
     """
     if not len(supply):
-        return demand
-    # Between two gaps in which the host is late, all others spend everything once.
-    matters = ~ahead | np.append(True, ~ahead[:-1])
-    everything = int(supply.sum()) + 1
-    change = np.where(ahead, -everything, supply - demand)[matters]
+        return supply
+    change = np.insert(supply - late, held, -int(supply.sum()) - 1)
     sums = np.cumsum(change)
-    left_there = sums - np.minimum(np.minimum.accumulate(sums), 0)
-    left = np.zeros(len(supply), np.int64)
-    left[matters] = left_there
-    before = np.append(0, left[:-1])
-    charged: Int64 = np.where(ahead, 0, before + supply - left)
-    return charged
+    lead = np.append(0, sums - np.minimum(np.minimum.accumulate(sums), 0))[:-1]
+    before: Int64 = np.delete(lead, held + np.arange(len(held)))
+    return before
