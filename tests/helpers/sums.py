@@ -32,9 +32,10 @@ def differences(here: Sums, there: Sums) -> dict[tuple[Any, ...], tuple[Any, Any
     return {key: (here.get(key), there.get(key)) for key in keys if here.get(key) != there.get(key)}
 
 
-def slices(trace: Trace) -> Sums:
-    """All slices by (process, thread, name), in ns."""
-    return _sums(trace, _on_tracks(trace, trace.slices), ("pid", "tid", "name_code"), "dur_ns")
+def slices(trace: Trace, where: pl.Expr | bool = True) -> Sums:
+    """All slices, or those of a filter, by (process, thread, name), in ns."""
+    rows = _on_tracks(trace, trace.slices.filter(where))
+    return _sums(trace, rows, ("pid", "tid", "name_code"), "dur_ns")
 
 
 def work(trace: Trace) -> Sums:

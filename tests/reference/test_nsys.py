@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.helpers import nsys as made
+from tests.helpers import sums
 from tests.reference import nsys_sql as sql
+from tests.reference import nsys_sums
 from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import (
     domains_of_ranges,
     ranges_hierarchy,
@@ -100,6 +106,58 @@ def test_kernels_and_calls_by_name(export: tuple[Path, Trace]) -> None:
         assert total_us * 1000 == pytest.approx(kernels[name][1])
 
 
+def test_sums_per_thread_stream_and_name(export: tuple[Path, Trace]) -> None:
+    assert_same_sums(*export)
+
+
+def assert_same_sums(path: Path, trace: Trace) -> None:
+    """Markers of PyProf get other names: of these the sums of each thread are compared."""
+    on_host = trace.tracks.filter(~pl.col("is_device"))["track"].to_list()
+    host = merged(
+        ((pid, tid.partition(" ranges")[0], name), total)
+        for (pid, tid, name), total in sums.slices(trace, pl.col("track").is_in(on_host)).items()
+    )
+    work = merged(
+        ((device, stream, kind, name if kind == "KERNEL" else direction(name)), total)
+        for (device, stream, kind, name), total in sums.work(trace).items()
+    )
+    with sql.opened(path) as file:
+        assert sums.differences(work, nsys_sums.work(file)) == {}
+        assert sums.differences(waits(trace), nsys_sums.waits(file)) == {}
+        others = sums.differences(host, nsys_sums.host(file))
+        assert all(there is None for _, there in others.values())
+        assert merged((key[:2], here) for key, (here, _) in others.items()) == (
+            nsys_sums.markers(file)
+        )
+
+
+def merged(rows: Iterable[tuple[tuple[Any, ...], tuple[int, float]]]) -> sums.Sums:
+    """The sums of sums whose keys have become equal."""
+    result: sums.Sums = {}
+    for key, (count, total) in rows:
+        before = result.get(key, (0, 0))
+        result[key] = before[0] + count, before[1] + total
+    return result
+
+
+def direction(name: str) -> str | None:
+    """``HtoD`` of ``Memcpy HtoD (Pageable -> Device)``; sets have none."""
+    return name.split()[1] if name.startswith("Memcpy ") else None
+
+
+def waits(trace: Trace) -> sums.Sums:
+    streams = trace.tracks.select("track", "stream")
+    rows = trace.slices.filter(raw_category_code=_code(trace, "cuda_sync")).join(streams, "track")
+    return sums.add_up(((stream,), ns) for stream, ns in rows.select("stream", "dur_ns").rows())
+
+
+@given(st.integers(0, 2**32))
+def test_random_exports(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = made.write_export(Path(folder) / "x.sqlite", random_tables(seed))
+        assert_same_sums(*_read.__wrapped__(path))
+
+
 def test_work_belongs_to_the_range_that_sql_ties_it_to(export: tuple[Path, Trace]) -> None:
     """In every domain the innermost range around the launch, as its hierarchy has it, or the
     operator that owns the work. A range of one domain may lie in an operator of another; the owner
@@ -142,6 +200,49 @@ def assert_tied(
     assert spans[launch] == tie.launch[1:]
     assert (owner is None) == (not tie.ranges)
     assert {span[1:] for span in tie.ranges.values()} <= told
+
+
+def random_tables(seed: int) -> dict[str, list[made.Row]]:
+    """Ranges, calls, device work and waits of several threads, streams and devices; times are
+    random, so that anything overlaps, and some ranges are open."""
+    chance = Random(seed)
+    threads = (made.MAIN, made.BACKWARD, made.MAIN + (1 << 24))
+    texts = ("step 1", "aten::mm, seq = 3, op_id = 4", "aten::add, op_id = 9", "a, b = c", "Größe")
+
+    def times() -> tuple[int, int]:
+        start = chance.randrange(1, 10**6)
+        return start, start + chance.choice((0, 1, chance.randrange(10**5)))
+
+    def place(correlation: int) -> made.Row:
+        return {"deviceId": chance.randrange(2), "streamId": chance.randrange(7, 10),
+                "correlationId": correlation}  # fmt: skip
+
+    count = chance.randrange(1, 40)
+    launched = [chance.randrange(1, count + 1) for _ in range(count)]
+    device = [made.ran(chance.choice(("gemm", "k<1>")), *times(), each, **place(each))
+              for each in launched]  # fmt: skip
+    tables: dict[str, list[made.Row]] = {
+        made.NVTX: [
+            chance.choice((made.pushed, made.started))(
+                chance.choice(texts), start, chance.choice((end, end, None)), chance.choice(threads)
+            )
+            for start, end in (times() for _ in range(count))
+        ],
+        made.RUNTIME: [
+            made.called(f"cudaLaunchKernel_v{number % 3}", *times(), number, chance.choice(threads))
+            for number in range(1, count + 1)
+        ],
+        made.KERNEL: device[::2],
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [
+            {**each, "copyKind": chance.choice((1, 2, 8)), "bytes": 8} for each in device[1::2]
+        ],
+        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": [
+            {**each, "syncType": 3, "streamId": chance.choice((7, 8, nsys_sums.NO_STREAM))}
+            for each in device[::5]
+        ],
+    }
+    known = {name: rows for name, rows in tables.items() if rows}
+    return {name: rows for name, rows in known.items() if chance.random() < 0.8} or known
 
 
 def _code(trace: Trace, text: str) -> int:

@@ -1,0 +1,112 @@
+"""Sums of an export of Nsight Systems per thread, stream and name, in SQL: without the importer."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tests.helpers.sums import Sums
+from tests.reference.nsys_sql import has
+
+RANGES = (59, 60, 70, 71)
+"""``eventType`` of ranges: pushed and popped, or started and ended."""
+
+NO_STREAM = 2**32 - 1
+"""The stream of a synchronization with a whole context."""
+
+_HOST_TABLES = {
+    "CUPTI_ACTIVITY_KIND_RUNTIME": r"(_v\d+|_ptsz|_ptds)+$",
+    "CUPTI_ACTIVITY_KIND_OVERHEAD": r"$",
+    "OSRT_API": r"(_v\d+|_ptsz|_ptds)+$",
+    "PROFILER_OVERHEAD": r"(?s)\s*\(.*",
+}
+"""Tables of what threads did, and what is no part of a name: version of an API, arguments."""
+
+_EMIT_NVTX = re.compile(r"(?s), (stashed )?(seq|op_id|sizes|input_op_ids) ?= ?[\d\[-].*")
+"""What ``emit_nvtx`` writes behind the name of an operator."""
+
+_COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
+
+
+def host(file: sqlite3.Connection) -> Sums:
+    """Calls, overhead and ranges by (process, thread, name), in ns."""
+    return _summed([*_calls(file), *_ranges(file, "NOT LIKE")])
+
+
+def markers(file: sqlite3.Connection) -> Sums:
+    """Ranges whose text is a dictionary of PyProf, by (process, thread), in ns."""
+    return _summed((key[:2], count, total) for key, count, total in _ranges(file, "LIKE"))
+
+
+def work(file: sqlite3.Connection) -> Sums:
+    """Device work by (device, stream, kind, name of a kernel or direction of a copy), in ns."""
+    names = {"KERNEL": "demangledName", "MEMCPY": "copyKind", "MEMSET": "0"}
+    return _summed(
+        ((device, stream, kind, text if kind == "KERNEL" else _COPY_KINDS.get(name)), *rest)
+        for kind, column in names.items()
+        if has(file, f"CUPTI_ACTIVITY_KIND_{kind}")
+        for device, stream, name, text, *rest in file.execute(
+            f'SELECT deviceId, streamId, {column}, StringIds.value, count(*), sum("end" - start) '
+            f"FROM CUPTI_ACTIVITY_KIND_{kind} LEFT JOIN StringIds ON id = {column} "
+            "GROUP BY 1, 2, 3"
+        )
+    )
+
+
+def waits(file: sqlite3.Connection) -> Sums:
+    """Synchronizations by (stream or None), in ns."""
+    table = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+    if not has(file, table):
+        return {}
+    return _summed(
+        ((None if stream == NO_STREAM else stream,), count, total)
+        for stream, count, total in file.execute(
+            f'SELECT streamId, count(*), sum("end" - start) FROM {table} GROUP BY 1'
+        )
+    )
+
+
+_Row = tuple[tuple[Any, ...], int, int]
+
+
+def _calls(file: sqlite3.Connection) -> Iterator[_Row]:
+    for table, tail in _HOST_TABLES.items():
+        if has(file, table):
+            for thread, name, count, total in file.execute(
+                f'SELECT globalTid, value, count(*), sum("end" - start) FROM {table} '
+                "JOIN StringIds ON id = nameId GROUP BY 1, 2"
+            ):
+                yield (*_thread(thread), re.sub(tail, "", name)), count, total
+
+
+def _ranges(file: sqlite3.Connection, is_like: str) -> Iterator[_Row]:
+    """Ranges without markers of PyProf, or those alone. What is open ends with the capture."""
+    if not has(file, "NVTX_EVENTS"):
+        return
+    last = file.execute('SELECT max(coalesce("end", start)) FROM NVTX_EVENTS').fetchone()[0]
+    if has(file, "ANALYSIS_DETAILS"):
+        last = max(last, file.execute("SELECT max(duration) FROM ANALYSIS_DETAILS").fetchone()[0])
+    inline = file.execute("SELECT count(*) FROM pragma_table_info('NVTX_EVENTS') "
+                          "WHERE name = 'text'").fetchone()[0]  # fmt: skip
+    text = "coalesce(text, value)" if inline else "value"
+    for thread, name, count, total in file.execute(
+        f'SELECT globalTid, {text} AS name, count(*), sum(coalesce("end", {last}) - start) '
+        f"FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId WHERE eventType IN {RANGES} "
+        f"AND name {is_like} '{{%' GROUP BY 1, 2"
+    ):
+        yield (*_thread(thread), _EMIT_NVTX.sub("", name)), count, total
+
+
+def _thread(global_tid: int) -> tuple[str, str]:
+    return str(global_tid >> 24 & 0xFFFFFF), str(global_tid & 0xFFFFFF)
+
+
+def _summed(rows: Iterable[_Row]) -> Sums:
+    """The sums of rows that are sums already: names become equal."""
+    result: Sums = {}
+    for key, count, total in rows:
+        before = result.get(key, (0, 0))
+        result[key] = before[0] + count, before[1] + total
+    return result
