@@ -7,7 +7,7 @@ import { firstView } from "./views";
 const answer = { first_view: "snapshot", views: [] } as unknown as Views;
 
 it("opens the view that the trace is about, also while it is asked again", () => {
-  expect(firstView({ state: "ready", data: answer } as Resource<Views>)).toBe("snapshot");
+  expect(firstView({ state: "ready", data: answer })).toBe("snapshot");
   expect(firstView({ state: "loading", last: answer } as unknown as Resource<Views>)).toBe("snapshot");
   expect(firstView({ state: "loading", last: null } as unknown as Resource<Views>)).toBe("overview");
 });
