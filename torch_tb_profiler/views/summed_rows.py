@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.kernels.memory_operations import memory_operations
 from torch_tb_profiler.analysis.operators.summaries.calls import step_device_time_ns, step_time_ns
-from torch_tb_profiler.analysis.operators.summaries.event_types import DEVICE, HOST, event_types
+from torch_tb_profiler.analysis.operators.summaries.event_types import (
+    DEVICE,
+    HOST,
+    event_types,
+    steps_by_side,
+)
 from torch_tb_profiler.analysis.operators.summaries.user_ranges import user_ranges
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.call_times import (
@@ -65,8 +70,8 @@ EVENT_TYPE_COLUMNS = (
         "Share",
         "number",
         "pct",
-        f"Time as share of {STEP_TIME}; on devices, of the steps up to the end of their device "
-        "work.",
+        f"The part of Time in the steps as share of {STEP_TIME}; on devices, of the steps up to "
+        "the end of their device work.",
     ),
 )
 
@@ -135,10 +140,10 @@ def event_types_table(spec: TableSpec, trace: Trace, selection: Selection) -> Ta
         SelectionError: steps that are malformed or not in this trace.
     """
     types = event_types(trace, selection)
-    windows = step_windows(trace, selection)
-    wholes = {HOST: step_time_ns(trace, selection)}
-    wholes[DEVICE] = max(wholes[HOST], int((windows.end_ns - windows.start_ns).sum()))
-    shares = {side: of_whole(types["time_ns"], whole) for side, whole in wholes.items()}
+    shares = {
+        side: of_whole(types["in_steps_ns"], total(spans))
+        for side, spans in steps_by_side(trace, selection).items()
+    }
     on_device = types["side"] == DEVICE
     rows = types.with_columns(
         time_us=microseconds(types["time_ns"]),

@@ -18,7 +18,7 @@ SIDES = {"kernel": "device", "gpu_memcpy": "device", "gpu_memset": "device"}
 
 def described(events: list[dict[str, Any]], selection: Selection | None = None) -> dict[str, Any]:
     found = event_types(trace(events), selection or Selection())
-    return {f"{kind} {side}": (calls, time) for kind, side, calls, time in found.iter_rows()}
+    return {f"{kind} {side}": (calls, time) for kind, side, calls, time, _ in found.iter_rows()}
 
 
 @given(recordings())
@@ -34,6 +34,36 @@ def test_times_are_those_in_which_any_event_of_the_type_ran(recording: Recording
     found = described(recording.events)
     found.pop("Communication device", None)
     assert found == {key: (count, len(moments[key])) for key, count in calls.items()}
+
+
+@given(recordings())
+def test_a_share_of_the_steps_is_of_what_lies_in_them(recording: Recording) -> None:
+    """Against every moment of the host in random recordings."""
+    recorded = trace(recording.events)
+    steps: set[int] = set()
+    for row in recorded.steps.filter("kept").rows(named=True):
+        steps |= set(range(row["host_start_ns"], row["host_end_ns"]))
+    moments: dict[str, set[int]] = defaultdict(set)
+    for event in recording.events:
+        start = reference.ns(event["ts"]) - recorded.meta.base_ns
+        kind = "ProfileStep" if event["name"].startswith("ProfilerStep#") else event["cat"]
+        if SIDES.get(kind, "host") == "host":
+            moments[kind] |= set(range(start, start + reference.ns(event["dur"])))
+    found = event_types(recorded, Selection()).filter(side="host")
+    inside = dict(found.select("type", "in_steps_ns").rows())
+    assert inside == {kind: len(each & steps) for kind, each in moments.items()}
+    assert all(ns <= len(steps) for ns in inside.values())
+
+
+def test_a_call_that_outlasts_its_step_is_at_most_all_of_it() -> None:
+    """Threads that wait in the system from before the step until after it, as Nsight records."""
+    events = [
+        step(1, 1000, 100),
+        *(call("poll", 10 * tid, 5000, tid=tid, cat="os_runtime") for tid in (2, 3, 4)),
+    ]
+    found = event_types(trace(events), Selection())
+    (row,) = found.filter(type="os_runtime").rows(named=True)
+    assert (row["time_ns"], row["in_steps_ns"]) == (5_020_000, 100_000)
 
 
 def test_communication_is_a_part_of_the_kernels() -> None:

@@ -14,12 +14,15 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, union, union_all
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask, slice_mask
+from torch_tb_profiler.analysis.steps.phases.times import host_steps
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 HOST, DEVICE = "host", "device"
@@ -93,23 +96,50 @@ def types_of_events(trace: Trace) -> EventTypes:
 
 def event_types(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Events of a selection by type: ``type``, ``side``, ``calls``, ``time_ns`` (moments of several
-    events of the type once, over all threads, devices and streams).
+    events of the type once, over all threads, devices and streams), and ``in_steps_ns``: those of
+    these moments that are in the selected steps; of devices, up to the end of their work.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     if selection.is_everything:
         return _of_everything(trace)
-    return _event_types(trace, slice_mask(trace, selection), device_work_mask(trace, selection))
+    masks = slice_mask(trace, selection), device_work_mask(trace, selection)
+    return _event_types(trace, *masks, steps_by_side(trace, selection))
 
 
-@per_trace
+@per_split
 def _of_everything(trace: Trace) -> pl.DataFrame:
     every = np.ones(trace.slices.height, np.bool_)
-    return _event_types(trace, every, np.ones(trace.device_work.height, np.bool_))
+    work = np.ones(trace.device_work.height, np.bool_)
+    return _event_types(trace, every, work, steps_by_side(trace, Selection()))
 
 
-def _event_types(trace: Trace, chosen: Bools, work: Bools) -> pl.DataFrame:
+def steps_by_side(trace: Trace, selection: Selection) -> dict[str, Intervals]:
+    """The selected steps on the host, and on devices: up to the end of their device work.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    steps, windows = host_steps(trace, selection), step_windows(trace, selection)
+    on_host = union(steps.start_ns, steps.end_ns)
+    return {HOST: on_host, DEVICE: union_all(on_host, union(windows.start_ns, windows.end_ns))}
+
+
+def _time_inside(spans: Intervals, at_ns: Int64) -> Int64:
+    """How much of the spans lies before each moment."""
+    if not len(spans.start_ns):
+        return np.zeros(len(at_ns), np.int64)
+    before = np.append(0, np.cumsum(spans.end_ns - spans.start_ns))
+    row = np.searchsorted(spans.start_ns, at_ns, "right") - 1
+    inside = np.minimum(at_ns, spans.end_ns[row]) - spans.start_ns[row]
+    passed: Int64 = np.where(row >= 0, before[row] + inside, 0)
+    return passed
+
+
+def _event_types(
+    trace: Trace, chosen: Bools, work: Bools, steps: dict[str, Intervals]
+) -> pl.DataFrame:
     types = types_of_events(trace)
     number = types.number
     start = trace.slices["start_ns"].to_numpy()
@@ -120,7 +150,17 @@ def _event_types(trace: Trace, chosen: Bools, work: Bools) -> pl.DataFrame:
     outer &= types.is_outermost | ~np.append(chosen, False)[parent]
     rows = np.flatnonzero(outer | (chosen & (number >= 0) & types.sticks_out))
     of_rows = number[rows].astype(np.int64)
-    time = union_lengths(of_rows, start[rows], start[rows] + duration[rows], len(types.names))
+    ends = start[rows] + duration[rows]
+    count = len(types.names)
+    time = union_lengths(of_rows, start[rows], ends, count)
+    # On the clock of the steps, which stands still outside of them, the same moments are a union.
+    in_steps = {
+        side: union_lengths(
+            of_rows, _time_inside(spans, start[rows]), _time_inside(spans, ends), count
+        )
+        for side, spans in steps.items()
+    }
+    on_device = np.array(types.on_device, np.bool_)
     calls = np.bincount(number[chosen & (number >= 0)], minlength=len(types.names))
     outer_calls = np.bincount(number[outer], minlength=len(types.names))
     is_phase = np.array([name in PHASES for name in types.names], np.bool_)
@@ -131,17 +171,27 @@ def _event_types(trace: Trace, chosen: Bools, work: Bools) -> pl.DataFrame:
             "side": [DEVICE if device else HOST for device in types.on_device],
             "calls": counts,
             "time_ns": time,
+            "in_steps_ns": np.where(on_device, in_steps[DEVICE], in_steps[HOST]),
         },
-        schema={"type": pl.String, "side": pl.String, "calls": pl.Int64, "time_ns": pl.Int64},
+        schema={
+            "type": pl.String,
+            "side": pl.String,
+            "calls": pl.Int64,
+            "time_ns": pl.Int64,
+            "in_steps_ns": pl.Int64,
+        },
     )
-    return pl.concat([frame, _communication(trace, work)]).filter(pl.col("calls") > 0)
+    communication = _communication(trace, work, steps[DEVICE])
+    return pl.concat([frame, communication]).filter(pl.col("calls") > 0)
 
 
-def _communication(trace: Trace, work: Bools) -> pl.DataFrame:
+def _communication(trace: Trace, work: Bools, steps: Intervals) -> pl.DataFrame:
     """The kernels that communicate, which are part of all kernels."""
     rows = np.flatnonzero(kernel_kinds(trace).is_communication & work)
     start: Int64 = trace.device_work["start_ns"].to_numpy()[rows]
     end = start + trace.device_work["dur_ns"].to_numpy()[rows]
-    time = union_lengths(np.zeros(len(rows), np.int64), start, end, 1)
-    values: dict[str, Any] = {"calls": [len(rows)], "time_ns": time}
+    one = np.zeros(len(rows), np.int64)
+    inside = union_lengths(one, _time_inside(steps, start), _time_inside(steps, end), 1)
+    time = union_lengths(one, start, end, 1)
+    values: dict[str, Any] = {"calls": [len(rows)], "time_ns": time, "in_steps_ns": inside}
     return pl.DataFrame({"type": [COMMUNICATION], "side": [DEVICE], **values})
