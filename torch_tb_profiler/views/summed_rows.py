@@ -112,6 +112,10 @@ MEMORY_OPERATION_COLUMNS = (
     ),
 )
 
+SHARE_OF_RANGES = (
+    f"Share of {STEP_TIME} in which one of them lasted: moments of several count once, and what "
+    "lies outside the steps does not."
+)
 USER_RANGE_COLUMNS = (
     Column("name", "Name", "string", None, "Name of the range."),
     Column(
@@ -123,7 +127,12 @@ USER_RANGE_COLUMNS = (
     ),
     Column("thread", "Thread", "string", None, "Thread of the range; all: threads are merged."),
     Column("calls", "Calls", "integer", "count", "Number of times it was entered.", additive=True),
-    *call_columns(STEP_TIME),
+    *(
+        Column("cpu_pct", "CPU Share", "number", "pct", SHARE_OF_RANGES)
+        if column.key == "cpu_pct"
+        else column
+        for column in call_columns(STEP_TIME)
+    ),
 )
 
 
@@ -189,7 +198,10 @@ def user_ranges_table(
         SelectionError: steps that are malformed or not in this trace.
     """
     groups = user_ranges(trace, selection, domain=domain, by_thread=by_thread)
-    rows = with_times(groups, *_wholes(trace, selection))
+    wholes = _wholes(trace, selection)
+    # Of ranges on several threads, or beyond the steps, sums are no share of the steps.
+    share = of_whole(groups["in_steps_ns"], wholes[0])
+    rows = with_times(groups, *wholes).with_columns(cpu_pct=share)
     return filled(spec, rows, time_reasons(trace))
 
 

@@ -206,3 +206,15 @@ class WeightProfile:
         since = np.maximum(time_ns - self._edges_ns[edge], 0)
         until: Float64 = self._integral[edge] + self._level[edge] * since
         return until
+
+
+def time_before(spans: Intervals, at_ns: Int64) -> Int64:
+    """How much of disjoint, ascending spans lies before each moment: a clock that stands still
+    outside of them."""
+    if not len(spans.start_ns):
+        return np.zeros(len(at_ns), np.int64)
+    before = np.append(0, np.cumsum(spans.end_ns - spans.start_ns))
+    row = np.searchsorted(spans.start_ns, at_ns, "right") - 1
+    inside = np.minimum(at_ns, spans.end_ns[row]) - spans.start_ns[row]
+    passed: Int64 = np.where(row >= 0, before[row] + inside, 0)
+    return passed

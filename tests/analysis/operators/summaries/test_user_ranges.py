@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.opening import open_file
-from tests.helpers.traces import annotation, call, kernel, op, trace
+from tests.helpers.traces import annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.operators.summaries.user_ranges import user_ranges
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.storage.locations import open_location
@@ -101,3 +101,21 @@ def test_work_belongs_to_every_range_around_its_launch(ts: float, inside: set[st
     times = dict(zip(groups["name"], groups["gpu_total_ns"], strict=True))
     assert {name for name, ns in times.items() if ns} == inside
     assert {ns for ns in times.values() if ns} == {7000}
+
+
+def test_a_share_of_the_steps_counts_their_moments_once() -> None:
+    """A range of 60 µs on each of two threads, 40 of them at once, in a step of 100 µs; one that
+    outlasts the step is as long as it."""
+    recorded = trace(
+        [
+            step(1, 1000, 100),
+            annotation("load", 1000, 60, tid=1),
+            annotation("load", 1020, 60, tid=2),
+            annotation("run", 0, 5000, tid=3),
+        ]
+    )
+    groups = user_ranges(recorded, Selection())
+    found = {
+        row["name"]: (row["cpu_total_ns"], row["in_steps_ns"]) for row in groups.rows(named=True)
+    }
+    assert found == {"load": (120_000, 80_000), "run": (5_000_000, 100_000)}

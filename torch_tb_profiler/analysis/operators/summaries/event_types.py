@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, union, union_all
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, time_before, union, union_all
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask, slice_mask
@@ -126,17 +126,6 @@ def steps_by_side(trace: Trace, selection: Selection) -> dict[str, Intervals]:
     return {HOST: on_host, DEVICE: union_all(on_host, union(windows.start_ns, windows.end_ns))}
 
 
-def _time_inside(spans: Intervals, at_ns: Int64) -> Int64:
-    """How much of the spans lies before each moment."""
-    if not len(spans.start_ns):
-        return np.zeros(len(at_ns), np.int64)
-    before = np.append(0, np.cumsum(spans.end_ns - spans.start_ns))
-    row = np.searchsorted(spans.start_ns, at_ns, "right") - 1
-    inside = np.minimum(at_ns, spans.end_ns[row]) - spans.start_ns[row]
-    passed: Int64 = np.where(row >= 0, before[row] + inside, 0)
-    return passed
-
-
 def _event_types(
     trace: Trace, chosen: Bools, work: Bools, steps: dict[str, Intervals]
 ) -> pl.DataFrame:
@@ -156,7 +145,7 @@ def _event_types(
     # On the clock of the steps, which stands still outside of them, the same moments are a union.
     in_steps = {
         side: union_lengths(
-            of_rows, _time_inside(spans, start[rows]), _time_inside(spans, ends), count
+            of_rows, time_before(spans, start[rows]), time_before(spans, ends), count
         )
         for side, spans in steps.items()
     }
@@ -191,7 +180,7 @@ def _communication(trace: Trace, work: Bools, steps: Intervals) -> pl.DataFrame:
     start: Int64 = trace.device_work["start_ns"].to_numpy()[rows]
     end = start + trace.device_work["dur_ns"].to_numpy()[rows]
     one = np.zeros(len(rows), np.int64)
-    inside = union_lengths(one, _time_inside(steps, start), _time_inside(steps, end), 1)
+    inside = union_lengths(one, time_before(steps, start), time_before(steps, end), 1)
     time = union_lengths(one, start, end, 1)
     values: dict[str, Any] = {"calls": [len(rows)], "time_ns": time, "in_steps_ns": inside}
     return pl.DataFrame({"type": [COMMUNICATION], "side": [DEVICE], **values})
