@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.steps.iterations.split import split_of
 from torch_tb_profiler.analysis.steps.iterations.steady import steadiness
@@ -99,6 +100,7 @@ def detect(context: Context) -> Finding | None:
         evidence=build_table(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant=variant,
+        time=Intervals(context.windows.start_ns[whole[slow]], context.windows.end_ns[whole[slow]]),
         spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
         at_stake_us=None if variant in ("serving", "cuts") else gain_us,
     )

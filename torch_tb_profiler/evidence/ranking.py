@@ -9,6 +9,9 @@ from torch_tb_profiler.views.schema import Note
 MOSTLY = 0.5
 """The share above which a finding explains another."""
 
+ALIKE = 0.05
+"""Sizes that differ by less are the same for people."""
+
 
 def is_superseded(finding: Finding, other: Finding) -> bool:
     """Whether ``other``, a finding named in ``superseded_by`` of the entry, explains ``finding``:
@@ -25,21 +28,30 @@ def rank_findings(findings: list[Finding], step_ns: float = 0.0) -> tuple[Note, 
     those without either last.
 
     A finding that shares half of its time or more with a larger one is listed with the first such
-    finding: each time is reported once.
+    finding: each time is reported once. Of two about the same time whose sizes differ by less than
+    :data:`ALIKE`, the first in the order of the detectors is the finding.
 
     Args:
         findings: The findings, in the order of the detectors.
         step_ns: Mean length of a step.
     """
-    groups: list[tuple[Finding, list[Finding]]] = []
+    number = {id(finding): row for row, finding in enumerate(findings)}
+    groups: list[list[Finding]] = []
     for finding in sorted(findings, key=_order):
-        for largest, same_time in groups:
-            if _is_same_time(finding, largest):
-                same_time.append(finding)
+        for group in groups:
+            if _is_same_time(finding, group[0]):
+                is_first = number[id(finding)] < number[id(group[0])]
+                group.insert(0 if is_first and _is_alike(finding, group[0]) else 1, finding)
                 break
         else:
-            groups.append((finding, []))
-    return tuple(largest.note(step_ns, same_time) for largest, same_time in groups)
+            groups.append([finding])
+    return tuple(group[0].note(step_ns, sorted(group[1:], key=_order)) for group in groups)
+
+
+def _is_alike(finding: Finding, other: Finding) -> bool:
+    """Whether two have a gain, of nearly the same size."""
+    gains = (finding.gain_us or 0.0, other.gain_us or 0.0)
+    return min(gains) >= (1 - ALIKE) * max(gains) > 0
 
 
 def _order(finding: Finding) -> tuple[bool, float]:
