@@ -36,6 +36,7 @@ from torch_tb_profiler.views.overview.gpus import (
     gpu_table,
     mean_facts,
 )
+from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.overview.resources import (
     RESOURCES,
     RESOURCES_BY_GPU,
@@ -184,6 +185,7 @@ def overview(trace: Trace, selection: Selection) -> View:
         series={"step_time": _step_series(windows, costs, unknown), **step_curve(trace)},
         facts=(
             *_step_facts(windows, _is_whole_recording(trace)),
+            *(recorded_step_facts(trace) if _is_whole_recording(trace) else ()),
             *iteration_facts(trace, selection),
             *throughput_facts(trace),
             efficiency,
