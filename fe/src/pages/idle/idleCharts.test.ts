@@ -19,7 +19,7 @@ const VIEW = {
 
 test("the most idle GPU is shown, with its largest cause", () => {
   expect(answer(VIEW)).toEqual([
-    "GPU 0 was idle for 40.0 % of the time, 40 µs, the highest of 2 GPUs.",
+    "GPU 0 shows no work for 40.0 % of the time, 40 µs, the highest of 2 GPUs.",
     "Largest part: Data loading, 75.0 % of it: the host waits for data.",
     "What helps: more workers.",
   ]);

@@ -17,7 +17,7 @@ export function answer({ facts, tables }: View): string[] {
   const idleUs = factValue("idle_us");
   const suffix = shares.length > 1 ? `, the highest of ${shares.length} GPUs` : "";
   const time = typeof idleUs === "number" ? `, ${formatValue(idleUs, "us")}` : "";
-  const sentences = [`${worst.scope} was idle for ${formatValue(worst.value, "pct")} of the time${time}${suffix}.`];
+  const sentences = [`${worst.scope} shows no work for ${formatValue(worst.value, "pct")} of the time${time}${suffix}.`];
   const { causes } = tables;
   const gpu = /\d+/.exec(worst.scope)?.[0] ?? "";
   const [first] = causes?.rows.filter((row) => textOf(causes, row, "gpu") === gpu) ?? [];
