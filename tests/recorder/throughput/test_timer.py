@@ -133,6 +133,32 @@ class Wild:
         raise RuntimeError("not now")
 
 
+def test_wrap_counts_the_start_of_the_iterator() -> None:
+    """A loader starts its workers when it is asked for an iterator: 30 ms of each epoch here, of
+    which a stopwatch around the loop says 30 + 3 · (2 + 5)."""
+    program = Program()
+
+    class Loader:
+        def __iter__(self) -> Iterator[int]:
+            program.clock.sleep(30)
+            return self._batches()
+
+        def _batches(self) -> Iterator[int]:
+            for number in range(3):
+                program.clock.sleep(2)
+                yield number
+
+    for _ in range(2):
+        for _ in program.timer.wrap(Loader()):
+            program.clock.sleep(5)
+    train = program.timer.summary().train
+    assert train is not None
+    assert train.steps == 6
+    assert train.reader_cost_us is not None
+    assert train.batch_cost_us.mean * 6 == pytest.approx(2 * (30 + 3 * 7) * 1000, rel=1e-4)
+    assert train.reader_cost_us.mean * 6 == pytest.approx(2 * (30 + 3 * 2) * 1000, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("batch", "samples"),
     [(Rows(), 16), ([Rows(), None], 16), ({"x": Rows()}, 16), ("text", None), (Wild(), None)],

@@ -125,13 +125,16 @@ class Timer:
     def wrap(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Iterate over the same batches; requesting the next one ends the step of the last.
 
+        The first step begins before the batches are asked for an iterator, for a loader starts its
+        workers then.
+
         The number of samples is the leading dimension of a batch that is a tensor, or a tuple, list
         or dict that starts with one. If the loop is left by ``break``, its last step is not
         counted.
         """
-        iterator = iter(batches)
         self.begin()
         now, requested_ns = self._now, self._start_ns or 0
+        iterator = iter(batches)
         while True:
             try:
                 batch = next(iterator)
