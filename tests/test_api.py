@@ -241,3 +241,17 @@ def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path, folde
         open_trace(tmp_path, cache=False)
     with open_trace(tmp_path, cache=False, follow_links=True) as linked:
         assert linked.workers == ("worker0",)
+
+
+def test_rules_of_the_user_are_applied_and_mistakes_in_them_told(
+    folder: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[kernel]]\nmatch = "sgemm"\ncategory = "communication"\n')
+    with open_trace(folder, cache_dir=tmp_path / "cache", rules=rules) as opened:
+        chosen = opened.kernels(filter="communication=yes").frame
+    assert chosen.height
+    assert chosen["name"].str.contains("sgemm").all()
+    rules.write_text('[[kernel]]\nmatch = "sgemm"\n')
+    with pytest.raises(OpenError, match="line 1: the category is empty"):
+        open_trace(folder, cache_dir=tmp_path / "cache", rules=rules)

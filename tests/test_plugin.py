@@ -122,6 +122,23 @@ def test_traces_that_appear_later_make_it_active(tmp_path: Path, write_trace: Wr
     assert plugin.is_active() is True
 
 
+def test_rules_with_a_mistake_are_a_warning_and_a_note_on_the_pages(
+    tmp_path: Path,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[kernel]]\nmatch = "a"\ncategory = ""\n')
+    monkeypatch.setenv("TORCH_TB_PROFILER_RULES", str(rules))
+    plugin = TorchProfilerPlugin(context(str(tmp_path / "logs")))
+    assert f"{rules}, line 3: the category is empty." in caplog.text
+    app = application.TensorBoardWSGI([plugin], experimental_plugins=())
+    answer = get_json(Client(app), f"{PREFIX}/view/overview?run=run")
+    (note,) = (note for note in answer["notes"] if note["code"] == "rules_not_applied")
+    assert "line 3: the category is empty." in note["text"]
+
+
 def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     may_end, ended = threading.Event(), threading.Event()
 

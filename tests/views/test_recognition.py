@@ -42,6 +42,7 @@ def test_each_classification_says_what_share_nothing_recognizes(
     shown = view(recording((PRIVATE, 30), (GENERIC, 20), (KNOWN, 50), job=None), Selection())
     assert fact(shown, "unknown_class_time_pct").value == pytest.approx(50)
     assert fact(shown, "unrecognized_time_pct").value == pytest.approx(30)
+    assert fact(shown, "unknown_tensor_core_time_pct").value == pytest.approx(30)
     nothing = view(recording(job=None), Selection())
     assert fact(nothing, "unknown_class_time_pct").value is None
     assert fact(nothing, "unknown_class_time_pct").reason is not None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy
@@ -58,8 +59,9 @@ def rules_fact(trace: Trace) -> Fact:
     return Fact(RULES.key, RULES.title, text, RULES.unit, RULES.scope, RULES.help, reason)
 
 
-def recognition_facts(calls: pl.DataFrame) -> tuple[Fact, Fact]:
-    """The shares of kernel time in kernels whose class, or whose communication, nothing tells.
+def recognition_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
+    """The shares of kernel time in kernels whose Tensor Core use, whose class, or whose
+    communication nothing tells.
 
     Args:
         calls: The selected rows of ``kernel_calls``.
@@ -67,6 +69,13 @@ def recognition_facts(calls: pl.DataFrame) -> tuple[Fact, Fact]:
     whole_ns = int(calls["dur_ns"].sum())
     unrecognized = calls["recognized_by"] == RecognizedBy.NOTHING
     return (
+        _share(
+            "unknown_tensor_core_time_pct",
+            "Kernel time with unknown Tensor Core use",
+            calls.filter(calls["tensor_core"] == codes.UNKNOWN),
+            whole_ns,
+            "Share of kernel time in kernels of unknown Tensor Core use.",
+        ),
         _share(
             "unknown_class_time_pct",
             "Kernel time of unknown class",

@@ -94,15 +94,6 @@ def tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
             "Share of all kernel time, communication included, in kernels that do not use Tensor "
             "Cores.",
         ),
-        Fact(
-            "unknown_tensor_core_time_pct",
-            "Kernel time with unknown Tensor Core use",
-            time.unknown_pct if time.whole_ns else None,
-            "pct",
-            None,
-            "Share of kernel time in kernels of unknown Tensor Core use.",
-            None if time.whole_ns else NO_KERNEL_TIME,
-        ),
         *_share_facts(
             "compute_tensor_core_time",
             "Compute time using Tensor Cores",
