@@ -75,6 +75,11 @@ def counters(trace: Trace) -> Sums:
     return _sums(trace, rows, ("pid", "name_code", "series_code"), "value")
 
 
+def samples(trace: Trace) -> Sums:
+    """Values of samples by (source, metric)."""
+    return _sums(trace, trace.samples, ("source_code", "metric_code"), "value")
+
+
 def instants(trace: Trace) -> Sums:
     """How many instants there are by (process, thread, name)."""
     rows = _on_tracks(trace, trace.instants).with_columns(pl.lit(0).alias("nothing"))

@@ -13,9 +13,10 @@ from tests.importers.kineto.test_uncategorized import categories, read_rows
 from torch_tb_profiler.analysis.algebra.intervals import total, union
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.ascend.dialect import device_of, with_device
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT
+from torch_tb_profiler.trace.columns import ABSENT, Track
 from torch_tb_profiler.views.overview.view import overview
 
 
@@ -37,6 +38,30 @@ def test_rows_are_classified_by_their_process() -> None:
     ]  # fmt: skip
     assert columns.quality.counts == {"missing_category": 1, "ascend_trace": 1}, "Python has some"
     assert set(columns.tables["device"]["device"].tolist()) <= {0, ABSENT}, "no pid is a device"
+
+
+@pytest.mark.parametrize(
+    ("track", "device"),
+    [
+        (Track("3170822561", "2", process_label="NPU", process_sort_index=13), 1),
+        (Track("3170822560", "2", process_label="NPU", process_sort_index=13), 0),
+        (Track("3170822561", "2", process_label="NPU", process_sort_index=12), None),
+        (Track("3170822561", "2", process_label="NPU"), None),
+        # msprof of 2021: 100 times the process, and the layer.
+        (Track("1003611", "2", process_label="NPU", process_sort_index=11), None),
+        (Track("11", "2", process_label="NPU", process_sort_index=0), None),
+        (Track("Spans", "2", process_label="NPU", process_sort_index=0), None),
+    ],
+)
+def test_the_device_is_in_the_number_of_a_process(track: Track, device: int | None) -> None:
+    assert device_of(track) == device
+    assert with_device(track).process_label == ("NPU" if device is None else f"NPU {device}")
+
+
+def test_labels_with_a_number_and_of_hosts_stay() -> None:
+    for label in ("NPU 3", "CPU", None):
+        track = Track("3170822561", "2", process_label=label, process_sort_index=13)
+        assert with_device(track) is track
 
 
 @pytest.mark.parametrize(

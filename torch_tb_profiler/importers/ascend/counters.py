@@ -7,6 +7,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.importers.ascend.dialect import device_of
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.trace.columns import (
     Bools,
@@ -17,10 +18,6 @@ from torch_tb_profiler.trace.columns import (
     empty_table,
 )
 from torch_tb_profiler.trace.lookup import dense_pair_ids
-
-LAYER, DEVICE = 5, 31
-"""A process number is (…, layer, device); these are the bits of the layer and the mask of the
-device."""
 
 UNIT = re.compile(r"(?P<name>.*?)\((?P<unit>[^()]*)\)$")
 UNITS = {"MHz": "MHz", "KB": "bytes", "MB": "bytes", "MB/s": "bytes/s"}
@@ -111,7 +108,7 @@ def _series(columns: EventColumns, strings: Strings, key: tuple[int, ...]) -> _S
     """Source, metric, unit and factor of one key (track, name, series, accelerator)."""
     track, name, series, number = key
     row = columns.tracks[track]
-    device = int(row.pid) & DEVICE if row.pid.isdigit() and int(row.pid) > 1 << LAYER * 2 else 0
+    device = device_of(row) or 0
     metric = strings.texts[name]
     process = row.process_name or ""
     if process and process not in metric:

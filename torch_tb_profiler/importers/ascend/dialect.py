@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.kineto.categories import infer_category
 from torch_tb_profiler.importers.kineto.dialect import Dialect
@@ -42,6 +43,29 @@ slice of the collective covers."""
 
 NOTIFY = re.compile("notify[ _](wait|record)", re.IGNORECASE)
 """Tasks with which collectives wait for other devices; compute streams wait for events instead."""
+
+
+NPU = "NPU"
+LAYER_BITS, DEVICE_BITS = 10, 5
+"""A process number is that of the real process, the layer and the device; the layer has what lies
+between these bits, and is the sort index, too."""
+
+
+def device_of(track: Track) -> int | None:
+    """The device in the process number of a row; None where the number has another form."""
+    if not track.pid.isascii() or not track.pid.isdecimal() or int(track.pid) >> LAYER_BITS == 0:
+        return None
+    layer = (int(track.pid) & (1 << LAYER_BITS) - 1) >> DEVICE_BITS
+    is_encoded = layer == track.process_sort_index
+    return int(track.pid) & (1 << DEVICE_BITS) - 1 if is_encoded else None
+
+
+def with_device(track: Track) -> Track:
+    """The row with the number of its device in its label, which says that it is one of an NPU."""
+    device = device_of(track)
+    if device is None or track.process_label != NPU:
+        return track
+    return replace(track, process_label=f"{NPU} {device}")
 
 
 def is_ascend(_header: Mapping[str, Any], tracks: Sequence[Track]) -> bool:
@@ -95,5 +119,6 @@ DIALECT = Dialect(
     categories=QUEUE_CATEGORIES,
     infer_category=category,
     duplicate_rows=copies_of_collectives,
+    thread_of=with_device,
     finalize=_finalize,
 )

@@ -19,6 +19,7 @@ from torch_tb_profiler.importers.ascend.chain import (
 )
 from torch_tb_profiler.importers.ascend.collectives import collectives_from_tasks
 from torch_tb_profiler.importers.ascend.counters import convert_counters
+from torch_tb_profiler.importers.ascend.dialect import LAYER_BITS
 from torch_tb_profiler.importers.ascend.overlap import check_overlap
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.kineto.event_kinds import TO_DEVICE
@@ -41,10 +42,6 @@ FRAMEWORKS = {TORCH_NPU: "PyTorch", MINDSPORE: "MindSpore"}
 TASKS = "tasks"
 PYTHON, CANN = "Python", "CANN"
 FRAMEWORK_PROCESSES = (PYTHON, "MindSpore", "CPU OP")
-LAYER_BITS = 10
-"""The process number of Ascend's tools is that of the real process, shifted by these bits, and a
-layer; only the Python process has its real number."""
-
 ENQUEUE_LABEL, DEQUEUE_LABEL = "enqueue", "dequeue"
 NO_OPERATORS = "msprof records the device and CANN, not the operators of a framework"
 
@@ -79,7 +76,8 @@ def finalize_timeline(columns: EventColumns, others: Mapping[str, ColumnArrays])
 
 
 def real_process(track: Track) -> str:
-    """The number of the real process to which a row of Ascend's tools belongs."""
+    """The number of the real process to which a row of Ascend's tools belongs; only the Python
+    process has it as its own."""
     return track.pid if track.process_name == PYTHON else str(int(track.pid) >> LAYER_BITS)
 
 

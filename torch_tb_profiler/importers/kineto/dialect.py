@@ -77,7 +77,8 @@ class Dialect(msgspec.Struct, frozen=True):
         infer_category: The category of a slice without a known one, by its row and name; None
             where the common rules apply.
         duplicate_rows: Rows of slices that the file repeats as parts of others; not work.
-        thread_of: The thread of a row, for dialects that write several rows per thread.
+        thread_of: The thread of a row, for dialects that write several rows per thread, or labels
+            without the number of a device.
         read_slices: Decodes arguments of slices; None if they are as Kineto's.
         read_memory: Decodes arguments of memory events, likewise.
         exact_start_key: The argument with the start in nanoseconds, if ``ts`` has only whole
