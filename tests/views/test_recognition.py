@@ -156,3 +156,12 @@ def test_whether_an_unrecognized_kernel_communicates_is_null_in_a_distributed_pr
         by_name = dict(table.frame.select("name", "communication").rows())
         assert by_name == {PRIVATE: expected, KNOWN: False}
         assert ("communication" in table.null_reasons) == (expected is None)
+
+
+def test_what_is_unknown_of_a_kernel_includes_communication_where_several_ranks_took_part() -> None:
+    for job, expected in (
+        (EIGHT, "class, communication, Tensor Core use"),
+        (None, "class, Tensor Core use"),
+    ):
+        shown = kernels(recording((PRIVATE, 30), (KNOWN, 20), job=job), Selection())
+        assert shown.tables["unrecognized"].frame["unknown"].to_list() == [expected]

@@ -21,7 +21,7 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_LAUNCHER = "Its launch was not recorded, or is outside all operators and ranges of its thread."
-CLASS, TENSOR_CORES = "class", "Tensor Core use"
+CLASS, COMMUNICATION, TENSOR_CORES = "class", "communication", "Tensor Core use"
 
 
 def _rules(rows: Rows) -> pl.Series:
@@ -55,7 +55,14 @@ UNRECOGNIZED = TableSpec(
     "every view.",
     (
         Column("name", "Name", "string", None, "Name of the kernel.", value=text("name_code")),
-        Column("unknown", "Unknown", "string", None, "What nothing tells of it."),
+        Column(
+            "unknown",
+            "Unknown",
+            "string",
+            None,
+            "What nothing tells of it: its class; if several ranks took part, whether it "
+            "communicates; whether it uses Tensor Cores (matrix units).",
+        ),
         Column("calls", "Calls", "integer", "count", "Number of executions.", additive=True),
         Column(
             "total_us",
@@ -124,6 +131,7 @@ def unrecognized_table(trace: Trace, calls: pl.DataFrame) -> Table:
         chosen.group_by("name_code", maintain_order=True)
         .agg(
             pl.col("unknown_class").any(),
+            pl.col("may_communicate").any(),
             (pl.col("tensor_core") == codes.UNKNOWN).any().alias("unknown_use"),
             pl.len().cast(pl.Int64).alias("calls"),
             pl.col("dur_ns").sum().alias("total_ns"),
@@ -132,6 +140,7 @@ def unrecognized_table(trace: Trace, calls: pl.DataFrame) -> Table:
         .with_columns(
             unknown=pl.concat_str(
                 pl.when("unknown_class").then(pl.lit(CLASS)),
+                pl.when("may_communicate").then(pl.lit(COMMUNICATION)),
                 pl.when("unknown_use").then(pl.lit(TENSOR_CORES)),
                 separator=", ",
                 ignore_nulls=True,

@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.kernels.tensor_core_classes import (
     kernel_classes,
     operator_classes,
 )
+from torch_tb_profiler.analysis.kernels.tensor_core_time import BoundedShare
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK, no_device_time
 from torch_tb_profiler.analysis.selection import Selection
@@ -225,14 +226,18 @@ def _table(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Tab
 
 
 def _efficiency(trace: Trace, classes: OperatorClasses) -> Fact:
-    whole_ns = classes.eligible_kernel_ns
+    whole_ns, used_ns = classes.eligible_kernel_ns, classes.using_kernel_ns
+    share = BoundedShare(None, None, no_device_time(trace) or NO_ELIGIBLE)
+    if whole_ns:
+        unknown_ns = int(classes.unknown_ns[[OperatorClass.USING, OperatorClass.ELIGIBLE]].sum())
+        share = BoundedShare(used_ns / whole_ns * 100, (used_ns + unknown_ns) / whole_ns * 100)
     return Fact(
         "tensor_core_efficiency_pct",
         "Tensor Core efficiency",
-        classes.using_kernel_ns / whole_ns * 100 if whole_ns else None,
+        share.pct,
         "pct",
         None,
         "Of the kernel time of operators that use or could use Tensor Cores, the share in "
-        "kernels that use them.",
-        None if whole_ns else no_device_time(trace) or NO_ELIGIBLE,
+        "kernels that use them. Empty if the use is unknown for too much of the time.",
+        share.null_reason,
     )
