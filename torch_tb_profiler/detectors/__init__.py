@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.evidence import damage, recorded_time, where_time_goes
+from torch_tb_profiler.evidence import damage, recorded_time, snapshot_memory, where_time_goes
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.needs import unmet_need
@@ -107,6 +107,7 @@ def evidence_tables() -> dict[str, TableSpec]:
         **dict.fromkeys(damage.CODES, damage.EVIDENCE),
         where_time_goes.CODE: where_time_goes.EVIDENCE,
         recorded_time.CODE: recorded_time.EVIDENCE,
+        snapshot_memory.CODE: snapshot_memory.EVIDENCE,
     }
 
 
@@ -130,7 +131,8 @@ def _report_of_whole(trace: Trace) -> AdviceReport:
 def _report(trace: Trace, selection: Selection) -> AdviceReport:
     context, checks = Context(trace, selection), codes_of_scope(TRACE)
     if context.step_ns <= 0:
-        recorded = recorded_time.recorded_time(trace) if trace.slices.is_empty() else None
+        without_time = recorded_time.recorded_time(trace) if trace.slices.is_empty() else None
+        recorded = without_time or snapshot_memory.snapshot_memory(trace)
         checked = checks_table(checks, (), lambda _: NO_STEP_TIME, context.vendor)
         return AdviceReport(() if recorded is None else (recorded,), checked)
     missing = {code: unmet_need(context, entry(code).needs) for code in checks}
@@ -141,7 +143,7 @@ def _report(trace: Trace, selection: Selection) -> AdviceReport:
     )
     notes = rank_findings([_in_terms_of(finding, context) for finding in findings], context.step_ns)
     if all(entry(finding.code).is_remark for finding in findings):
-        first = where_time_goes.where_time_goes(context)
+        first = snapshot_memory.snapshot_memory(trace) or where_time_goes.where_time_goes(context)
         notes = notes if first is None else (first, *notes)
     return AdviceReport(
         notes, checks_table(checks, notes, lambda known: missing[known.code], context.vendor)

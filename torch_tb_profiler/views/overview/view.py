@@ -324,14 +324,19 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
     )
 
 
-TIMES = ("recorded_steps", "recorded_step_trace", "recorded_operators")
-"""Side tables that say where time goes without any event."""
+WITHOUT_EVENTS = (
+    "recorded_steps",
+    "recorded_step_trace",
+    "recorded_operators",
+    "snapshot_segments",
+)
+"""Side tables of which the first line tells without any event."""
 
 NO_EVENTS = "The recording contains no events: the profiler stopped before anything ran."
 
 
 def _missing(trace: Trace) -> str | None:
-    if trace.slices.height or any(name in trace.side for name in TIMES):
+    if trace.slices.height or any(name in trace.side for name in WITHOUT_EVENTS):
         return None
     if trace.side:
         contents = ", ".join(SIDE_TITLES[name] for name in trace.side)
