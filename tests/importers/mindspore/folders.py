@@ -18,12 +18,17 @@ DATA = Path(__file__).parents[2] / "data" / "mindspore_r1"
 
 def recorded(folder: str, device: int) -> Folder:
     """The files of one device in a folder of ``tests/data/mindspore_r1``."""
+    return on_disk(DATA / folder, device)
+
+
+def on_disk(folder: Path, device: int) -> Folder:
+    """The files of one device in any folder."""
     files = {
-        path.name: partial(_on_disk, path)
-        for path in sorted((DATA / folder).iterdir())
+        path.name: partial(_source, path)
+        for path in sorted(folder.iterdir())
         if any((n := p.parse(path.name)) and n.worker == str(device) for p in MEMBERS)
     }
-    return Folder(folder, files)
+    return Folder(folder.name, files)
 
 
 def folder_of(files: Mapping[str, str | bytes]) -> Folder:
@@ -38,7 +43,7 @@ def opened(folder: Folder) -> Trace:
     return build_trace(read(folder, Reading()))
 
 
-def _on_disk(path: Path) -> Source:
+def _source(path: Path) -> Source:
     return Source(path.name, [path.read_bytes()], path=str(path))
 
 
