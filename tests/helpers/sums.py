@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -27,9 +28,18 @@ def add_up(rows: Iterable[tuple[tuple[Any, ...], float]]) -> Sums:
 
 
 def differences(here: Sums, there: Sums) -> dict[tuple[Any, ...], tuple[Any, Any]]:
-    """Where two sums differ: key → both."""
+    """Where two sums differ: key → both. Sums of fractions depend on their order, a little."""
     keys = here.keys() | there.keys()
-    return {key: (here.get(key), there.get(key)) for key in keys if here.get(key) != there.get(key)}
+    both = {key: (here.get(key), there.get(key)) for key in keys}
+    return {key: pair for key, pair in both.items() if not _is_same(*pair)}
+
+
+def _is_same(here: tuple[int, float] | None, there: tuple[int, float] | None) -> bool:
+    if here is None or there is None:
+        return False
+    if isinstance(here[1], int) and isinstance(there[1], int):
+        return here == there
+    return here[0] == there[0] and math.isclose(here[1], there[1], rel_tol=1e-12)
 
 
 def slices(trace: Trace, where: pl.Expr | bool = True) -> Sums:
@@ -75,9 +85,10 @@ def counters(trace: Trace) -> Sums:
     return _sums(trace, rows, ("pid", "name_code", "series_code"), "value")
 
 
-def samples(trace: Trace) -> Sums:
-    """Values of samples by (source, metric)."""
-    return _sums(trace, trace.samples, ("source_code", "metric_code"), "value")
+def samples(trace: Trace, rows: pl.DataFrame | None = None) -> Sums:
+    """Values of samples, or of some of them, by (source, metric)."""
+    rows = trace.samples if rows is None else rows
+    return _sums(trace, rows, ("source_code", "metric_code"), "value")
 
 
 def instants(trace: Trace) -> Sums:
