@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 CLEARED = protos.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
 BOOT_TIME = 6
+COUNTER = protos.TrackEvent.TYPE_COUNTER
 BEGIN, END = protos.TrackEvent.TYPE_SLICE_BEGIN, protos.TrackEvent.TYPE_SLICE_END
 
 
@@ -139,6 +141,27 @@ def read_slices(trace: protos.Trace) -> list[Slice]:
         elif packet.track_event.type in (BEGIN, END):
             marks.append(_mark(packet, (time_ns, index), sequence))
     return slices + _pair(marks, row_names)
+
+
+def read_counters(trace: protos.Trace) -> Iterator[tuple[str, float]]:
+    """Name and value of every value of a counter, of tracks and of GPUs."""
+    descriptors: dict[tuple[int, int], protos.GpuCounterDescriptor] = {}
+    names: dict[int, str] = {}
+    for packet in trace.packet:
+        sequence = packet.trusted_packet_sequence_id
+        for each in packet.interned_data.gpu_counter_descriptors:
+            descriptors[sequence, each.iid] = each.counter_descriptor
+        if packet.HasField("track_descriptor"):
+            names[packet.track_descriptor.uuid] = packet.track_descriptor.name
+        event, gpu = packet.track_event, packet.gpu_counter_event
+        if event.type == COUNTER:
+            yield names[event.track_uuid], event.double_counter_value or event.counter_value
+        if gpu.HasField("counter_descriptor"):
+            descriptors[sequence, 0] = gpu.counter_descriptor
+        for each in gpu.counters:
+            specs = descriptors[sequence, gpu.counter_descriptor_iid].specs
+            name = next(spec.name for spec in specs if spec.counter_id == each.counter_id)
+            yield name, each.double_value or each.int_value
 
 
 def _read_clocks(trace: protos.Trace) -> _Clocks:
