@@ -35,6 +35,7 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
         ("compare logs tr", {"trace.json"}),
         ("open tr", {"trace.json"}),
         ("report trace.json --output lo", {"logs"}),
+        ("report trace.json --rules tr", {"trace.json"}),
     ],
 )
 def test_bash_completes(run: Run, tmp_path: Path, typed: str, completed: set[str]) -> None:

@@ -14,6 +14,7 @@ _PATHS = {
     "BASELINE": shtab.FILE,
     "CANDIDATE": shtab.FILE,
     "DIR": shtab.DIRECTORY,
+    "FILE": shtab.FILE,
 }
 """Metavar of a file or folder → how it is completed. A shell with a script for a command completes
 nothing else for it."""
