@@ -165,3 +165,13 @@ def test_what_is_unknown_of_a_kernel_includes_communication_where_several_ranks_
     ):
         shown = kernels(recording((PRIVATE, 30), (KNOWN, 20), job=job), Selection())
         assert shown.tables["unrecognized"].frame["unknown"].to_list() == [expected]
+
+
+def test_communication_of_the_average_step_has_bounds_where_it_is_not_known() -> None:
+    """20 µs communicate, 30 may, 50 do not."""
+    for collectives, least, most in (([(NCCL, 20)], 20, 50), ([], 0, 30)):
+        shown = overview_of(recording((PRIVATE, 30), (KNOWN, 50), *collectives))
+        assert fact(shown, "communication_min_us").value == pytest.approx(least)
+        assert fact(shown, "communication_max_us").value == pytest.approx(most)
+    for known in (recording((KNOWN, 50), (NCCL, 20)), recording((PRIVATE, 50), job=None)):
+        assert not [one for one in overview_of(known).facts if one.key.startswith("communication_")]

@@ -10,12 +10,19 @@ from collections.abc import Mapping
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.communication.certainty import communication_certainty
+from torch_tb_profiler.analysis.algebra.intervals import total_within, union, union_all
+from torch_tb_profiler.analysis.communication.certainty import (
+    communication_certainty,
+    may_communicate,
+)
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy
 from torch_tb_profiler.analysis.recording.user_rules import user_rules
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import mean_microseconds
 from torch_tb_profiler.views.quality_notes import listed
 from torch_tb_profiler.views.schema import Fact, Note, Severity
 
@@ -27,6 +34,8 @@ RULES = Fact(
     None,
     "File with your own rules for kernels, which are tried before those of this program.",
 )
+
+NO_STEP = "The selection contains no step."
 
 COMMUNICATION_KEYS = (
     "communication_us",
@@ -90,6 +99,45 @@ def recognition_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
             whole_ns,
             "Share of kernel time in kernels that neither their name nor what launched them nor "
             "your rules explain: they may compute or communicate.",
+        ),
+    )
+
+
+def communication_range_facts(trace: Trace, windows: StepWindows) -> tuple[Fact, ...]:
+    """Bounds of the communication of the average step, where kernels that are not recognized may
+    hold more of it or all of it; else nothing."""
+    certainty = communication_certainty(trace)
+    if not (certainty.unrecognized_ns and (certainty.null_reason or certainty.is_lower_bound)):
+        return ()
+    work = trace.device_work.filter(pl.Series(may_communicate(trace)))
+    start = work["start_ns"].to_numpy()
+    known = records(trace).intervals()
+    perhaps = union_all(known, union(start, start + work["dur_ns"].to_numpy()))
+    least, most = (
+        mean_microseconds(total_within(when, windows.start_ns, windows.end_ns)[windows.averaged])
+        for when in (known, perhaps)
+    )
+    text = (
+        "Time per step in which collectives ran, if {} kernel that is not recognized communicates."
+    )
+    return (
+        Fact(
+            "communication_min_us",
+            "Communication, at least",
+            least,
+            "us",
+            None,
+            text.format("no"),
+            NO_STEP if least is None else None,
+        ),
+        Fact(
+            "communication_max_us",
+            "Communication, at most",
+            most,
+            "us",
+            None,
+            text.format("every"),
+            NO_STEP if most is None else None,
         ),
     )
 

@@ -56,7 +56,12 @@ from torch_tb_profiler.views.overview.top import (
     top_operators,
 )
 from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
-from torch_tb_profiler.views.recognition import communication_notes, recognition_facts
+from torch_tb_profiler.views.recognition import (
+    NO_STEP,
+    communication_notes,
+    communication_range_facts,
+    recognition_facts,
+)
 from torch_tb_profiler.views.sample_advice import urgent
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -71,7 +76,6 @@ ROLE_HELPS = {
     Role.CPU_EXEC: "An operator or range ran on the host, and none of the above.",
     Role.OTHER: "None of the above.",
 }
-NO_STEP = "The selection contains no step."
 NO_TIME = "The steps have no duration."
 
 AVERAGE_STEP = TableSpec(
@@ -192,6 +196,7 @@ def overview(trace: Trace, selection: Selection) -> View:
             *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
             *recognition_facts(selected_kernel_calls(trace, selection)),
+            *communication_range_facts(trace, windows),
             *_count_facts(trace),
             *environment_facts(trace),
             *settings_facts(trace),
