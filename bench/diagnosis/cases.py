@@ -18,7 +18,9 @@ HEALTHY_SHARE = 0.2
 """So many cases have no cause."""
 HIDDEN_SHARE = 0.12
 """So many cases have one of a size that may hide behind the device."""
-TRIES = 7
+TRIES = 8
+ENOUGH = 0.85
+"""A cause is as large as wanted if it costs this part of it."""
 NOTHING_PCT = 1.0
 """A cause that costs less than this share of a step is none."""
 
@@ -105,7 +107,7 @@ def make_case(seed: str, cause: Cause) -> Case:
             without = copied(base.recording)
             cause.put_without(without, Random(shape), amount)
         gain = _step_us(recording) - _step_us(without)
-        if gain >= 0.7 * target:
+        if gain >= ENOUGH * target:
             break
         amount *= min(3.0, max(1.3, target / max(gain, 1.0)))
     return Case(seed, base, cause, recording, _step_us(recording), gain)

@@ -32,6 +32,7 @@ class Cause:
     also: frozenset[str]
     least_pct: float
     has_gain: bool
+    gain_of: frozenset[str]
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -73,6 +74,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         frozenset(entry["also"]),
         float(entry["least_pct"]),
         bool(entry.get("gain", True)),
+        frozenset(entry.get("gain_of", entry["first"])),
     )
 
 

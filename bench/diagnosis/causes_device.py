@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from bench.diagnosis import editing
-from bench.diagnosis.editing import Editor, places, steps
+from bench.diagnosis.editing import Editor, before_optimizer, places, steps
 from bench.diagnosis.model import Rank, Recording
 from bench.diagnosis.programs import OPTIMIZER, PASSES
 from bench.diagnosis.writer import Writer
@@ -115,15 +115,15 @@ def fetched_results(recording: Recording, random: Random, amount: float) -> None
 
 def many_launches(recording: Recording, random: Random, amount: float) -> None:
     """At one place of every step many small kernels are launched one by one."""
-    _chain(recording, random, amount, is_fused=False)
+    _chain(recording, random, amount, is_graph=False)
 
 
 def one_launch(recording: Recording, random: Random, amount: float) -> None:
-    """The same, fused to one kernel."""
-    _chain(recording, random, amount, is_fused=True)
+    """The same kernels, launched at once, as a graph."""
+    _chain(recording, random, amount, is_graph=True)
 
 
-def _chain(recording: Recording, random: Random, amount: float, *, is_fused: bool) -> None:
+def _chain(recording: Recording, random: Random, amount: float, *, is_graph: bool) -> None:
     [rank] = recording
     editor = Editor(rank)
     operator_us, kernel_us = random.uniform(12.0, 40.0), random.uniform(1.5, 4.0)
@@ -132,9 +132,8 @@ def _chain(recording: Recording, random: Random, amount: float, *, is_fused: boo
         count = max(8, int(amount / (operator_us + 6.0)))
 
         def write(writer: Writer, count: int = count) -> None:
-            if is_fused:
-                with writer.span("triton_poi_fused_mul_add_0", us=10.0):
-                    writer.kernel("triton_poi_fused_mul_add_0", kernel_us * 2)
+            if is_graph:
+                writer.graph([(SMALL[number % 3], kernel_us) for number in range(count)])
                 return
             for number in range(count):
                 with writer.span("aten::mul" if number % 2 else "aten::add", us=operator_us):
@@ -172,7 +171,7 @@ def _optimizers(recording: Recording, random: Random, amount: float, *, is_fused
                         with writer.span(name, us=operator_us):
                             writer.kernel(SMALL[number % 2], kernel_us)
 
-        editor.insert(step[-1], write)
+        editor.insert(before_optimizer(rank, step), write)
     editor.finish()
 
 

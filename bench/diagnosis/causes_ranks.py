@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from bench.diagnosis import editing
-from bench.diagnosis.editing import Editor, places
+from bench.diagnosis.editing import Editor, before_optimizer, places
 from bench.diagnosis.model import Rank, Recording, Work
 from bench.diagnosis.programs import COMMUNICATION, COMPUTE
 from bench.diagnosis.writer import Writer
@@ -41,7 +41,7 @@ def slow_gpu(recording: Recording, random: Random, amount: float) -> None:
 
 def lost_overlap(recording: Recording, random: Random, amount: float) -> None:
     """Every collective is waited for at once, instead of at the end of the backward pass."""
-    del random, amount
+    kept_overlap(recording, random, amount)
     for rank in recording:
         pending: list[Work] = []
         for work in rank.works:
@@ -50,6 +50,15 @@ def lost_overlap(recording: Recording, random: Random, amount: float) -> None:
             elif pending and editing.is_kernel(work):
                 work.waits_for += [(each, 1.5) for each in pending]
                 pending = []
+
+
+def kept_overlap(recording: Recording, random: Random, amount: float) -> None:
+    """Collectives take a while, but computation hides them."""
+    del random
+    works = [work for work in recording[0].works if work.collective is not None]
+    wanted = amount * len(editing.steps(recording[0])) / sum(work.us for work in works)
+    for rank in recording:
+        editing.scale(rank, lambda work: max(wanted, 1.0) if work.collective is not None else 1.0)
 
 
 def slow_network(recording: Recording, random: Random, amount: float) -> None:
@@ -87,20 +96,9 @@ def _reduce(recording: Recording, count: int, us: float, size: int) -> None:
                     writer.collective(key, "allreduce", us, COMMUNICATION, size)
                     writer.call("StreamWaitEvent", 1.0)
 
-            editor.insert(_before_optimizer(rank, step), write)
+            editor.insert(before_optimizer(rank, step), write)
         editor.finish()
         _order(rank)
-
-
-def _before_optimizer(rank: Rank, step: list[int]) -> int:
-    """The last place of a step before its optimizer, else the last one."""
-    begins = [
-        row
-        for row in step
-        if rank.moments[row].kind == "begin"
-        and rank.moments[row].span.name.startswith("Optimizer.step#")
-    ]
-    return begins[0] if begins else step[-1]
 
 
 def _order(rank: Rank) -> None:

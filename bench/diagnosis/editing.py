@@ -135,6 +135,17 @@ def places(rank: Rank) -> list[list[int]]:
     ]
 
 
+def before_optimizer(rank: Rank, step: list[int]) -> int:
+    """The last place of a step before its optimizer, else the last one."""
+    begins = [
+        row
+        for row in step
+        if rank.moments[row].kind == "begin"
+        and rank.moments[row].span.name.startswith("Optimizer.step#")
+    ]
+    return begins[0] if begins else step[-1]
+
+
 def _thread(moment: Moment) -> tuple[object, object]:
     return moment.span.pid, moment.span.tid
 

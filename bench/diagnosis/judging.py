@@ -84,7 +84,8 @@ def judge(case: Case, keep: Path | None = None) -> Verdict:
     first = cause.first if cause is not None else frozenset[str]()
     about = [claim for claim in claims if {claim.code, *claim.same_time} & first]
     ranked = [claim for claim in claims if claim.code not in neutral() - first]
-    gains = [claim.gain_us for claim in about if claim.code in first and claim.gain_us is not None]
+    compared = cause.gain_of if cause is not None else frozenset[str]()
+    gains = [claim.gain_us for claim in about if claim.code in compared and claim.gain_us]
     return Verdict(
         case.seed,
         case.base.name,

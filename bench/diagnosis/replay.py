@@ -107,9 +107,9 @@ class _Machine:
             now += moment.gap
             if moment.wait is not None:
                 now = max(now, (yield from self._caught_up(moment.wait)))
-            if moment.launches:
-                now = max(now, (yield from self._admitted(moment.launches[0].stream[0])))
             self.times.moments[moment] = now
+            if moment.launches:  # inside the call that launches
+                now = max(now, (yield from self._admitted(moment.launches[0].stream[0])))
             for work in moment.launches:
                 yield from self._launch(work, now)
         for work in list(self.started):

@@ -117,6 +117,14 @@ class Writer:
         self.call("LaunchKernel", call_us, [work])
         return work
 
+    def graph(self, kernels: list[tuple[str, float]]) -> None:
+        """Launch a graph."""
+        works = [
+            Work(name, self.style.kernel, self.compute, us, 11.0, 1.0, args={"graph id": 1})
+            for name, us in kernels
+        ]
+        self.call("GraphLaunch", 10.0, works)
+
     def copy(
         self,
         kind: str,

@@ -5,8 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union, union_all
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    intersect,
+    subtract,
+    total_within,
+    union,
+    union_all,
+)
 from torch_tb_profiler.analysis.idle.gaps import busy as device_busy
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.kernel_groups import optimizer_kernels, optimizer_steps
@@ -33,14 +41,17 @@ EVIDENCE = TableSpec(
     (Column("name", "Kernel", "string", None, "Name of the kernel."), OPERATOR, CALLS, TOTAL_US),
 )
 MAX_ROWS = 10
+LATE_SHARE = 0.2
+"""An optimizer step launches its kernels one by one if the device is idle for this share of it."""
 
 
 def detect(context: Context) -> Finding | None:
     """``Optimizer.step`` launches more single-tensor kernels per step than the threshold.
 
     The gain is the idle time between them, from the first to the last kernel of each optimizer
-    step, which one fused kernel does not have, and the assumed part of their own time, as far as
-    the step waits for them: a fused kernel reads and writes each tensor once.
+    step, which one fused kernel does not have, and the assumed part of their own time, as a fused
+    kernel reads and writes each tensor once: where they are launched one by one all of it, as the
+    host is done earlier as well; where they queue as far as the step waits for them.
     """
     kernels = optimizer_kernels(context)
     single = kernels.filter(
@@ -51,9 +62,11 @@ def detect(context: Context) -> Finding | None:
     if per_step <= known.threshold:
         return None
     gaps = _gaps(context, single)
-    saved = single["dur_ns"].to_numpy() * known.parameters["assumed_saved_share"]
-    kernel_gain = estimate_gain(context, CODE, single, saved)
-    gain_us = context.per_step_ns(gaps) / NS_PER_US + (kernel_gain.gain_us or 0.0)
+    late = _launched_late(single, gaps)
+    queued = single.filter(~pl.col("optimizer").is_in(late["optimizer"].implode()))
+    saved_share = known.parameters["assumed_saved_share"]
+    kernel_gain = estimate_gain(context, CODE, queued, queued["dur_ns"].to_numpy() * saved_share)
+    gain_us = _gain_ns(context, single, gaps, late) / NS_PER_US + (kernel_gain.gain_us or 0.0)
     groups = _groups(context, single)
     step_names = context.texts(optimizer_steps(context)["name_code"])
     return Finding(
@@ -114,6 +127,33 @@ def _gaps(context: Context, kernels: pl.DataFrame) -> Intervals:
     spans = _spans(kernels)
     covered = union(spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy())
     return subtract(covered, device_busy(context.trace))
+
+
+def _launched_late(kernels: pl.DataFrame, gaps: Intervals) -> pl.DataFrame:
+    """The intervals of the optimizer steps in which the device waits for many of the launches."""
+    spans = _spans(kernels)
+    start, end = spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy()
+    return spans.filter(pl.Series(total_within(gaps, start, end) >= LATE_SHARE * (end - start)))
+
+
+def _gain_ns(context: Context, kernels: pl.DataFrame, gaps: Intervals, late: pl.DataFrame) -> float:
+    """What a step gains without the gaps, and without a part of the time of kernels launched late
+    that nothing overlaps; at most what its host spends elsewhere is left."""
+    own = kernels["slice"].implode()
+    others = context.work.filter(~pl.col("slice").is_in(own))
+    start = others["start_ns"].to_numpy()
+    overlapped = union(start, start + others["dur_ns"].to_numpy())
+    in_late = intersect(
+        kernel_intervals(context, kernels),
+        union(late["start_ns"].to_numpy(), late["end_ns"].to_numpy()),
+    )
+    alone_ns = context.per_step_ns(subtract(in_late, overlapped))
+    saved_ns = alone_ns * entry(CODE).parameters["assumed_saved_share"]
+    ranges = optimizer_steps(context)
+    begin = ranges["start_ns"].to_numpy()
+    optimizing = union(begin, begin + ranges["dur_ns"].to_numpy())
+    elsewhere = context.per_step_ns(subtract(host_activity(context.trace), optimizing))
+    return max(min(context.per_step_ns(gaps) + saved_ns, context.step_ns - elsewhere), 0.0)
 
 
 def _longest_step(context: Context, kernels: pl.DataFrame) -> Spot:

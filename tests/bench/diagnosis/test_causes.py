@@ -13,6 +13,7 @@ from bench.diagnosis.programs import program, random_shape
 from bench.diagnosis.replay import length, replay
 from bench.diagnosis.writing import events
 from torch_tb_profiler.detectors import detector_codes
+from torch_tb_profiler.evidence import where_time_goes
 
 
 def test_every_finding_of_the_file_has_a_detector() -> None:
@@ -20,7 +21,7 @@ def test_every_finding_of_the_file_has_a_detector() -> None:
     for cause in causes().values():
         assert cause.first, cause.name
         named |= cause.accepted
-    assert named <= set(detector_codes())
+    assert named <= {*detector_codes(), where_time_goes.CODE}
 
 
 def test_a_copy_replays_alike_and_changes_nothing() -> None:
