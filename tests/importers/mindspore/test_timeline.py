@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import polars as pl
+import pytest
 
-from tests.importers.mindspore.folders import folder_of, opened, recorded
+from tests.importers.mindspore.folders import DATA, folder_of, opened, recorded
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.importers import import_trace
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 
 HEAD = "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail,"
@@ -31,6 +34,26 @@ def test_rows_belong_to_the_device() -> None:
     assert names
     assert all(name is not None and name.startswith("stream_") for name in names)
     assert "missing_category" not in trace.quality.counts
+
+
+@pytest.mark.parametrize("head", [b"", b" \n"])
+def test_a_timeline_alone_is_that_of_the_device(head: bytes) -> None:
+    """Opened by its own path, its kernels were operators of the host."""
+    data = head + (DATA / "run_1_excerpt" / "timeline_display_1.json").read_bytes()
+    trace = build_trace(import_trace([data], name="/run/timeline_display_1.json"))
+    whole = opened(recorded("run_1_excerpt", 1))
+    assert trace.meta.format == "mindspore"
+    assert trace.device_work.height == 114
+    assert trace.device_work["dur_ns"].sum() == whole.device_work["dur_ns"].sum()
+    assert trace.side == {}
+    renamed = build_trace(import_trace([data], name="/run/mine.json"))
+    assert renamed.meta.format == "kineto"
+
+
+def test_a_trace_of_pytorch_keeps_its_format_by_any_name() -> None:
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    data = json.dumps({"schemaVersion": 1, "traceEvents": [event]}).encode()
+    assert import_trace([data], name="timeline_display_1.json").format == "kineto"
 
 
 def test_recorded_steps_are_the_steps() -> None:

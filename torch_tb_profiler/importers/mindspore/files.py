@@ -72,6 +72,9 @@ _PATTERNS: tuple[tuple[NamePattern, FileKind], ...] = tuple(
     (_pattern(n), kind) for n, kind in NAMES
 )
 
+TIMELINES: tuple[FileKind, ...] = ("ascend_timeline", "timeline", "gpu_timeline")
+"""The timelines, best first."""
+
 MEMBERS: tuple[NamePattern, ...] = tuple(pattern for pattern, _ in _PATTERNS)
 
 
@@ -127,6 +130,12 @@ def select_device_files(files: Mapping[str, Callable[[], Source]]) -> DeviceFile
         if number != device:
             left_out.extend(file.name for file in by_kind.values())
     return DeviceFiles(device, by_device[device], tuple(left_out))
+
+
+def kind_of(name: str) -> FileKind | None:
+    """The kind of a file by its base name; None if it is no file of the profiler."""
+    parsed = _parse_name(name)
+    return None if parsed is None else parsed[1]
 
 
 def _parse_name(name: str) -> tuple[int, FileKind] | None:

@@ -6,6 +6,7 @@ Without a timeline the trace has no events.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,11 +19,15 @@ from torch_tb_profiler.importers.mindspore.device_data import (
     DeviceData,
     SideTableRows,
 )
-from torch_tb_profiler.importers.mindspore.files import DeviceFiles, FileKind, select_device_files
+from torch_tb_profiler.importers.mindspore.files import (
+    TIMELINES,
+    DeviceFiles,
+    select_device_files,
+)
 from torch_tb_profiler.importers.mindspore.parsing import UnreadableFileError, read_json, read_text
 from torch_tb_profiler.importers.mindspore.timeline import add_steps, read_timeline
 from torch_tb_profiler.importers.protocol import Reading
-from torch_tb_profiler.importers.source import AnySource, Folder
+from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.trace.columns import (
     SAMPLE_COLUMNS,
     TABLE_COLUMNS,
@@ -35,8 +40,6 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 FORMAT = "mindspore"
 RECORDER = "mindspore.Profiler"
-
-TIMELINES: tuple[FileKind, ...] = ("ascend_timeline", "timeline", "gpu_timeline")
 
 NO_TIMELINE = "the recording has no timeline file (ascend_timeline_display_*.json)"
 NO_HOST = "MindSpore's timeline has device events only, no host events"
@@ -56,14 +59,15 @@ _FROM_GPU: tuple[Capability, ...] = ("occupancy", "blocks_per_sm", "shared_memor
 
 
 def read(source: AnySource, reading: Reading) -> EventColumns:
-    """Read the trace of one device.
+    """Read the trace of one device: its files in a folder, or its timeline alone.
 
     Raises:
         TraceFormatError: none of the files could be read, or none is from MindSpore.
         StorageError, OSError: a file cannot be read.
         UnpackLimitError: one unpacks too far.
     """
-    assert isinstance(source, Folder), "files of a device are read as a folder"
+    if isinstance(source, Source):
+        source = Folder(source.name, {source.name.replace("\\", "/"): partial(_itself, source)})
     files = select_device_files(source.files)
     if files is None:
         raise _not_a_trace_error(source.name, "no file has a name of that profiler")
@@ -91,6 +95,10 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     if not (has_events or columns.side or data.samples or data.job):
         raise _not_a_trace_error(source.name, "none of the files could be read")
     return columns
+
+
+def _itself(source: Source) -> Source:
+    return source
 
 
 def _not_a_trace_error(name: str, reason: str) -> TraceFormatError:
