@@ -46,7 +46,7 @@ LATER = "log/n1_{}_20250109075304100_ascend_pt"
                 ("log/20250109074804", "n2_11", "1"),
                 ("log/20250109075304", "n1_22", "1"),
                 ("log", "rank0", "default"),
-                ("log", "w", "default"),
+                ("log/kineto", "w", "default"),
             },
         ),
         (
@@ -77,6 +77,51 @@ def workers(root: Path, *names: str) -> list[tuple[str, str, str]]:
         file.write_text("{}")
     files = discovered.discover(open_location(str(root))).files
     return [(file.run, file.worker, file.span) for file in files]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (
+            ("a/w1.pt.trace.json", "a/w2.pt.trace.json", "a/x.paddle_trace.json"),
+            {("a", "w1"), ("a", "w2"), ("a/paddle", "x")},
+        ),
+        # What a worker recorded in several ways is one: its record, and windows of a profiler.
+        (
+            ("a/w1.record.jsonl", "a/w1.5.pt.trace.json", "a/w2.5.pt.trace.json"),
+            {("a", "w1"), ("a", "w2")},
+        ),
+        (
+            ("a/w1.record.jsonl", "a/v.pt.trace.json"),
+            {("a", "v"), ("a/record", "w1")},
+        ),
+        # People choose names of Perfetto files: only the rank relates two of them.
+        (
+            ("a/train.pftrace", "a/bench.pftrace"),
+            {("a/train", "train"), ("a/bench", "bench")},
+        ),
+        (
+            ("a/train_rank0.pftrace", "a/train_rank1.pftrace"),
+            {("a", "train_rank0"), ("a", "train_rank1")},
+        ),
+        (("a/one.pftrace",), {("a", "one")}),
+        (
+            ("a/w.pt.trace.json", "a/w.9.pftrace", "a/other.pftrace"),
+            {("a", "w"), ("a/other", "other")},
+        ),
+        (
+            ("w.pt.trace.json", "x.paddle_trace.json", "kineto/y.pt.trace.json"),
+            {(".", "w"), ("paddle", "x"), ("kineto", "y")},
+        ),
+    ],
+)
+def test_strangers_of_one_folder_are_runs_of_their_own(
+    tmp_path: Path, names: tuple[str, ...], expected: set[tuple[str, str]]
+) -> None:
+    root = tmp_path / "."
+    found = workers(root, *names)
+    own = tmp_path.name
+    assert {(run if run != own else ".", worker) for run, worker, _ in found} == expected
 
 
 def test_ranks_in_folders_of_their_own(tmp_path: Path) -> None:

@@ -38,7 +38,12 @@ from torch_tb_profiler.storage.remote_walk import (
     list_objects,
     names_in_folder,
 )
-from torch_tb_profiler.storage.run_grouping import drop_companions, join_rank_folders, split_jobs
+from torch_tb_profiler.storage.run_grouping import (
+    drop_companions,
+    join_rank_folders,
+    split_jobs,
+    split_strangers,
+)
 from torch_tb_profiler.storage.skipped_files import NOT_A_TRACE, UNDECIDED, SkippedFiles
 from torch_tb_profiler.storage.trace_files import (
     MemberFile,
@@ -203,7 +208,8 @@ class _RunAssembly(Struct, frozen=True):
                 detected.setdefault(entry.folder, []).append((entry, detection))
         for folder in sorted(detected):
             self._add_runs(folder, detected[folder], by_run)
-        by_run = join_rank_folders(split_jobs(self._without_companions(by_run)))
+        by_run = split_strangers(split_jobs(self._without_companions(by_run)))
+        by_run = join_rank_folders(by_run)
         if "" in by_run:
             own_name = "." if self.location.name in by_run else self.location.name or "."
             by_run[own_name] = by_run.pop("")

@@ -20,12 +20,15 @@ class TraceName(Struct, frozen=True, eq=False):
         stamp: Span stamp (digits), or None.
         format: Name of the format whose files have such names.
         span: Name of a span without a stamp, where the format defines one.
+        is_free: Whether people choose such names, so that two of one folder need not be workers of
+            one job unless they differ in nothing but the rank.
     """
 
     worker: str
     stamp: str | None
     format: str = ""
     span: str = ""
+    is_free: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether worker and stamp are equal."""
@@ -50,6 +53,7 @@ class NamePattern(Struct, frozen=True):
         contains: For a folder: a pattern of a name it must contain; None if its own name is enough.
         span: Name of a span of such a name without a stamp, listed after the numbered ones; empty
             for the usual one, listed before them.
+        is_free: As in :class:`TraceName`.
     """
 
     label: str
@@ -57,6 +61,7 @@ class NamePattern(Struct, frozen=True):
     format: str = ""
     contains: re.Pattern[str] | None = None
     span: str = ""
+    is_free: bool = False
 
     @classmethod
     def ending_with(cls, ending: str, *, span: str = "") -> NamePattern:
@@ -76,7 +81,7 @@ class NamePattern(Struct, frozen=True):
         groups = match.groupdict()
         stamp = groups.get("stamp")
         span = self.span if stamp is None else ""
-        return TraceName(groups.get("worker") or "", stamp, self.format, span)
+        return TraceName(groups.get("worker") or "", stamp, self.format, span, self.is_free)
 
 
 class TraceNames(Struct, frozen=True):

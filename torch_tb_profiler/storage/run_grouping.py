@@ -4,6 +4,8 @@
 * :func:`split_jobs`: launches that wrote into one folder become one run each. Tools that name a
   trace after its process (``node1_4711_20250109074804042_ascend_pt``) put the traces of every
   launch side by side, and the workers of two jobs must not be compared like ranks.
+* :func:`split_strangers`: traces of one folder that nothing relates are runs of their own: those of
+  another format, and files with names that people choose, unless they differ only in the rank.
 * :func:`join_rank_folders`: ``job/rank0/…`` and ``job/rank1/…`` become the workers ``rank0`` and
   ``rank1`` of the run ``job``, like files that differ only in the rank (:mod:`.detected_names`).
 """
@@ -62,6 +64,72 @@ def _companions(
             stem = name.removesuffix(other)
             if name.endswith(other) and name not in stems.values() and stem in stems:
                 yield name, stems[stem]
+
+
+def split_strangers(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, list[NamedTrace]]:
+    """Split each run into the sets of traces that belong together, below the original.
+
+    What tools name is together with all of its format, and with every trace of the same worker,
+    whatever its format is (windows of a profiler beside the record of the whole run). The largest
+    set of such keeps the name of the run, which nothing else takes.
+
+    Args:
+        by_run: Run → its traces.
+    """
+    split: dict[str, list[NamedTrace]] = {}
+    for run, traces in by_run.items():
+        related = _related(traces)
+        of_tools = [each for each in related if not all(trace.name.is_free for trace in each)]
+        keeps = related[0] if len(related) == 1 else min(of_tools, key=_by_size, default=None)
+        for each in related:
+            name = run
+            if each is not keeps:
+                name = f"{run}/{_set_name(each)}" if run else _set_name(each)
+                while name in by_run or name in split:
+                    name += "+"
+            split.setdefault(name, []).extend(each)
+    return split
+
+
+def _related(traces: Sequence[NamedTrace]) -> list[list[NamedTrace]]:
+    """The sets of traces of one folder that belong together, in order of their first trace."""
+    parent: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def root(key: tuple[str, str]) -> tuple[str, str]:
+        while (above := parent.setdefault(key, key)) != key:
+            parent[key] = key = parent.setdefault(above, above)
+        return key
+
+    for trace in traces:
+        first, second = _relations(trace)
+        parent[root(first)] = root(second)
+    members: dict[tuple[str, str], list[NamedTrace]] = {}
+    for trace in traces:
+        members.setdefault(root(_relations(trace)[0]), []).append(trace)
+    return list(members.values())
+
+
+def _relations(trace: NamedTrace) -> tuple[tuple[str, str], tuple[str, str]]:
+    """What a trace shares with those that belong to it."""
+    name = trace.name
+    if not name.is_free:
+        return ("format", name.format), ("worker", name.worker)
+    detected = parse_detected_name(name.worker, ())
+    alike = f"{name.format}/{detected.is_rank}/{detected.group}"
+    return ("free", alike), ("worker", name.worker)
+
+
+def _by_size(traces: Sequence[NamedTrace]) -> tuple[int, str]:
+    """The order of sets: the largest first, of equal ones that with the first path."""
+    return -len(traces), min(trace.path for trace in traces)
+
+
+def _set_name(traces: Sequence[NamedTrace]) -> str:
+    """The last part of the name of the run of traces that belong together."""
+    name = traces[0].name
+    if not name.is_free:
+        return name.format or name.worker
+    return parse_detected_name(name.worker, ()).group or name.format
 
 
 def split_jobs(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, list[NamedTrace]]:

@@ -27,7 +27,7 @@ def _names(ending: str) -> NamePattern:
     """Names ``<worker>[.<stamp>][.pt[.trace]]<ending>[.gz]``, as PyTorch names its JSON."""
     middle = r"(?:\.(?P<stamp>[0-9]+))?(?:\.pt(?:\.trace)?)?"
     pattern = rf"(?P<worker>.*?){middle}{re.escape(ending)}(?:\.gz)?"
-    return NamePattern(f"*{ending}", re.compile(pattern, re.DOTALL))
+    return NamePattern(f"*{ending}", re.compile(pattern, re.DOTALL), is_free=True)
 
 
 def _is_packets(head: bytes, _name: str) -> bool:
