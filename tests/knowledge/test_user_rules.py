@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from torch_tb_profiler.knowledge.kernels import classify, kernel_file
 from torch_tb_profiler.knowledge.user_rules import (
@@ -146,7 +148,17 @@ def test_a_mistake_is_told_with_its_line_and_the_next_step(
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize("text", [b"[[kernel]]\nmatch = a", b"\xff", b"[[kernel", b"\0"])
+NO_TOML = [
+    b"[[kernel]]\nmatch = a",
+    b"\xff",
+    b"[[kernel",
+    b"\0",
+    b"a = " + b"[" * 9999,
+    b"a = " + b"1" * 9999,
+]
+
+
+@pytest.mark.parametrize("text", NO_TOML, ids=range(len(NO_TOML)))
 def test_what_is_no_toml_is_said_to_be_none(text: bytes) -> None:
     with pytest.raises(RulesError, match="is no TOML"):
         parsed(text)
@@ -156,3 +168,23 @@ def test_the_documentation_lists_the_categories() -> None:
     page = Path(__file__).parents[2] / "docs" / "settings.md"
     (row,) = (line for line in page.read_text().splitlines() if line.startswith("| `category`"))
     assert re.findall(r"`(\w+)`", row)[1:] == list(kernel_file().kinds)
+
+
+_KEYS = ["match", "pattern", "category", "tensor-core", "dtype", "kernel", "[[kernel]]\n"]
+_VALUES = ['"gemm"', "'(a'", '""', "true", "1", "[]", "{}", '"a{99999999999}"', '"\u202e"']
+_WORDS = [*_KEYS, *_VALUES, " = ", "\n", "#", "."]
+
+
+@given(st.lists(st.sampled_from(_WORDS)).map("".join) | st.binary())
+def test_whatever_a_file_holds_there_are_rules_or_an_error_for_people(text: str | bytes) -> None:
+    data = text.encode() if isinstance(text, str) else text
+    try:
+        rules = parsed(data)
+    except RulesError as error:
+        message, hint = error.message, error.hint
+    else:
+        assert all(rule.category and (rule.match or rule.pattern) for rule in rules.rules)
+        kind_by_user(rules, "void a(int)")
+        return
+    assert message.startswith("rules.toml")
+    assert hint

@@ -110,8 +110,8 @@ def parse_user_rules(data: bytes, source: str) -> UserRules:
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         document = msgspec.toml.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        cause = str(error).rstrip(".")
+    except (ValueError, RecursionError) as error:  # msgspec's errors, and those of huge values
+        cause = str(error).rstrip(".")[:200]
         hint = 'A rule is [[kernel]], then match = "text of the name", then category = "gemm".'
         raise RulesError(f"{source} is no TOML: {cause}.", hint) from error
     checker = _Checker(data.decode(), source)
@@ -225,7 +225,7 @@ class _Checker:
         if rule.pattern:
             try:
                 re.compile(rule.pattern)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 cause = f"pattern is no regular expression ({error})"
                 hint = "Use match for plain text, which needs no escapes."
                 self._fail(number, "pattern", cause, hint)
