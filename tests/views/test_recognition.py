@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.user_rules import UserRules, parse_user_rules
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.distributed.view import SPEC as DISTRIBUTED
 from torch_tb_profiler.views.distributed.view import distributed
 from torch_tb_profiler.views.kernels.view import kernels
@@ -175,3 +176,16 @@ def test_communication_of_the_average_step_has_bounds_where_it_is_not_known() ->
         assert fact(shown, "communication_max_us").value == pytest.approx(most)
     for known in (recording((KNOWN, 50), (NCCL, 20)), recording((PRIVATE, 50), job=None)):
         assert not [one for one in overview_of(known).facts if one.key.startswith("communication_")]
+
+
+def test_a_comparison_says_of_which_side_communication_is_not_known() -> None:
+    sure, unsure = recording((KNOWN, 30), (NCCL, 20)), recording((PRIVATE, 30), (KNOWN, 20))
+    for trace in (sure, unsure):
+        user_rules.provide(trace, UserRules("r.toml", problem="r.toml, line 3: no."))
+    shown = compare(sure, Selection(), unsure, Selection())
+    notes = {note.code: note for note in shown.notes}
+    assert notes["communication_unknown"].text.startswith("Candidate: The program is distributed")
+    columns = notes["communication_unknown"].evidence["columns"]
+    assert isinstance(columns, list)
+    assert "candidate_communication_us" in columns
+    assert "rules_not_applied" in notes

@@ -152,19 +152,27 @@ def communication_notes(trace: Trace) -> tuple[Note, ...]:
     return communication_notes_of_several({"": trace})
 
 
-def communication_notes_of_several(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
-    """The same of several workers, in one note each."""
+def communication_notes_of_several(
+    traces: Mapping[str, Trace], one: str = "worker"
+) -> tuple[Note, ...]:
+    """The same of several traces, in one note each.
+
+    Args:
+        traces: By their names; a trace alone has an empty one.
+        one: What a trace is here: the evidence lists ``workers``.
+    """
     known = {name: communication_certainty(trace) for name, trace in traces.items()}
-    unknown = [name for name, one in known.items() if one.null_reason is not None]
-    bounds = [name for name, one in known.items() if one.is_lower_bound]
+    unknown = [name for name, each in known.items() if each.null_reason is not None]
+    bounds = [name for name, each in known.items() if each.is_lower_bound]
     notes = []
     if unknown:
         reason = known[unknown[0]].null_reason
-        text = (
-            f"{_whose(unknown)}{reason} Times of communication are unknown, not 0; "
-            "kernels that are not recognized count as computation."
-        )
-        notes.append(_note("communication_unknown", "warning", text, unknown))
+        text = f"{_whose(unknown)}{reason} Times of communication are unknown, not 0."
+        if any(known[name].unrecognized_ns for name in unknown):
+            text += " Kernels that are not recognized count as computation."
+            notes.append(_note("communication_unknown", "warning", text, unknown, one))
+        else:
+            notes.append(_note("communication_unknown", "info", text, unknown, one))
     if bounds:
         most_pct = max(known[name].unrecognized_pct for name in bounds)
         severe = most_pct > kernel_file().max_unknown_pct
@@ -174,7 +182,7 @@ def communication_notes_of_several(traces: Mapping[str, Trace]) -> tuple[Note, .
             "longer than shown, and computation less. Kernels lists them, each with a rule to copy."
         )
         severity: Severity = "warning" if severe else "info"
-        notes.append(_note("communication_lower_bound", severity, text, bounds))
+        notes.append(_note("communication_lower_bound", severity, text, bounds, one))
     return tuple(notes)
 
 
@@ -182,8 +190,8 @@ def _whose(names: list[str]) -> str:
     return f"{listed(names)}: " if names != [""] else ""
 
 
-def _note(code: str, severity: Severity, text: str, names: list[str]) -> Note:
+def _note(code: str, severity: Severity, text: str, names: list[str], one: str) -> Note:
     evidence: dict[str, object] = {"columns": list(COMMUNICATION_KEYS)}
     if names != [""]:
-        evidence |= {"workers": names[:5], "worker_count": len(names)}
+        evidence |= {f"{one}s": names[:5], f"{one}_count": len(names)}
     return Note("quality", code, severity, text, evidence)

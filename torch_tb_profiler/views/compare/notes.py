@@ -15,6 +15,7 @@ from torch_tb_profiler.views.quality_notes import (
     listed,
     quality_notes_of_several,
 )
+from torch_tb_profiler.views.recognition import communication_notes_of_several
 from torch_tb_profiler.views.schema import Note
 
 SIDES = ("Baseline", "Candidate")
@@ -32,15 +33,21 @@ def comparison_notes(
         scaled: Whether values are per step because the sides differ in steps.
     """
     traces = {side: basis.trace for side, basis in zip(SIDES, bases, strict=True)}
-    damage = quality_notes_of_several(traces, _ISSUES, "side")
+    of_sides = (
+        *quality_notes_of_several(traces, _ISSUES, "side"),
+        *communication_notes_of_several(traces, "side"),
+    )
     return (
-        *(replace(note, evidence=_of_sides(note.evidence)) for note in damage),
+        *(replace(note, evidence=_of_sides(note.evidence)) for note in of_sides),
         *_step_notes(bases, selections, scaled),
     )
 
 
 def _of_sides(evidence: dict[str, object]) -> dict[str, object]:
-    """The evidence with the columns of the sides it is about, and of their differences."""
+    """The evidence with the columns of the sides it is about, and of their differences; unchanged
+    where it is about none."""
+    if "sides" not in evidence:
+        return evidence
     sides = [side.lower() for side in cast(list[str], evidence["sides"])]
     keys = cast(list[str], evidence["columns"])
     columns = [f"{side}_{key}" for key in keys for side in (*sides, "delta")]
