@@ -57,8 +57,8 @@ def work(events: list[Event]) -> Sums:
     return add_up(
         (
             (
-                _args(each).get("device", _number(each["pid"])),
-                _args(each).get("stream", _number(each["tid"])),
+                _number(_args(each).get("device", each["pid"])),
+                _number(_args(each).get("stream", each["tid"])),
                 kind,
                 _name(each),
             ),
@@ -71,13 +71,13 @@ def work(events: list[Event]) -> Sums:
 def launches(events: list[Event]) -> Sums:
     """Device work by (kind, name of the call with its correlation id or None), in ns."""
     calls: dict[int | None, str | None] = {
-        _args(each).get("correlation"): _name(each)
+        _number(_args(each).get("correlation")): _name(each)
         for each in _slices(events)
         if _category(each).endswith(("runtime", "driver"))
     }
     calls[None] = None  # work without a correlation id
     return add_up(
-        ((kind, calls.get(_args(each).get("correlation"))), _ns(each))
+        ((kind, calls.get(_number(_args(each).get("correlation")))), _ns(each))
         for kind, each in _work(events)
     )
 
@@ -139,9 +139,9 @@ def _row(event: Event) -> tuple[str, str]:
     return str(event.get("pid", "")), str(event.get("tid", ""))
 
 
-def _number(value: int | str) -> int | None:
-    """The number of a row: ``7``, ``stream 7``."""
-    match = re.fullmatch(r"(?:stream )?(-?\d+)", str(value))
+def _number(value: Any) -> int | None:
+    """The number of a row, or in an argument: ``7``, ``"7"``, ``7.0``, ``stream 7``."""
+    match = re.fullmatch(r"(?:stream )?(-?\d+)(?:\.0)?", str(value))
     return None if match is None else int(match[1])
 
 
@@ -159,7 +159,7 @@ def _category(event: Event) -> str:
 
 def _external_id(event: Event) -> int | None:
     args = _args(event)
-    return args.get("External id", args.get("external id"))
+    return _number(args.get("External id", args.get("external id")))
 
 
 def _ns(event: Event) -> int:

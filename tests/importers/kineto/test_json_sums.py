@@ -118,8 +118,9 @@ def slices(
     )
 
 
-LINKS = {"correlation": st.integers(1, 12), "External id": st.integers(1, 12)}
-PLACE = {"device": st.integers(0, 2), "stream": st.integers(0, 9), "bytes": WHOLE}
+ARGUMENTS = st.integers(1, 12).flatmap(lambda n: st.sampled_from([n, n, str(n), float(n)]))
+LINKS = {"correlation": ARGUMENTS, "External id": ARGUMENTS}
+PLACE = {"device": st.integers(0, 2), "stream": ARGUMENTS, "bytes": WHOLE}
 MEMORY = st.fixed_dictionaries(
     {"Device Type": st.integers(0, 1), "Device Id": st.integers(-1, 1), "Bytes": st.integers()}
 ).filter(lambda args: abs(args["Bytes"]) < 2**40)
