@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -60,6 +61,9 @@ def test_every_json_of_the_corpus(corpus: Path) -> None:
         assert not trace.device_work.height
 
 
+PYTHON = ("Dataloader", "ProfileStep", "Forward", "Backward", "Optimization", "PythonOp",
+          "PythonUserDefined")  # fmt: skip
+MEMORY = ("Allocate", "Free", "ReservedAllocate", "ReservedFree")
 NAMES = ("conv2d", "k<float>", "Größe", "", "a" * 300, "conv2d[2.7 us]")
 
 
@@ -129,6 +133,55 @@ def _add_work(chance: random.Random, event: Any) -> None:
         event.memcpy_info.num_bytes = chance.randrange(2**50)
 
 
+def as_json(recording: Any) -> bytes:
+    """The same recording as ``export_chrome_tracing`` writes it: names with durations, threads in
+    two rows, work on the rows of devices, and an empty event at the end."""
+    events: list[dict[str, Any]] = []
+
+    def put(kind: str, event: Any, row: tuple[int, Any], **args: Any) -> None:
+        us = (event.end_ns - event.start_ns) / 1000
+        exact = {"start_time": f"{(event.start_ns - START) / 1000:.3f} us",
+                 "end_time": f"{(event.end_ns - START) / 1000:.3f} us"}  # fmt: skip
+        events.append({"ph": "X", "cat": kind, "name": f"{event.name}[{us:.3f} us]", "pid": row[0],
+                       "tid": row[1], "ts": event.start_ns // 1000, "dur": us,
+                       "args": exact | args})  # fmt: skip
+
+    for tree in recording.thread_trees:
+        for node in tree.host_nodes:
+            event, thread = node.host_trace_event, tree.thread_id
+            layer = "Python" if TYPES[event.type] in PYTHON else "C++"
+            if node.parentid != -1:
+                put(TYPES[event.type], event, (event.process_id, f"{thread}({layer})"))
+            for call in node.runtime_nodes:
+                event = call.runtime_trace_event
+                link = {"correlation id": event.correlation_id}
+                put("CudaRuntime", event, (event.process_id, f"{thread}(C++)"), **link)
+                for work in (each.device_event for each in call.device_nodes):
+                    row, link = (work.device_id, work.stream_id), {
+                        "correlation id": work.correlation_id, "stream": work.stream_id,
+                    }  # fmt: skip
+                    put(TYPES[work.type], work, row, **link)
+            for memory in (each.mem_event for each in node.mem_nodes):
+                args = {"place": memory.place, "addr": str(memory.addr),
+                        "increase_bytes": memory.increase_bytes}  # fmt: skip
+                events.append({"ph": "i", "name": "[memory]", "cat": MEMORY[memory.type],
+                               "pid": memory.process_id, "tid": f"{thread}(C++)",
+                               "ts": memory.timestamp_ns // 1000, "args": args})  # fmt: skip
+    devices = [{"id": each.id, "name": each.name} for each in recording.device_property]
+    header = {"schemaVersion": "1.0.2", "displayTimeUnit": "ms", "deviceProperties": devices}
+    return json.dumps({**header, "traceEvents": [*events, {}]}).encode()
+
+
 @given(st.integers(0, 2**32))
 def test_random_protobufs(seed: int) -> None:
     assert_same_sums(random_recording(seed))
+
+
+@given(st.integers(0, 2**32))
+def test_random_json(seed: int) -> None:
+    """Launches are left out: work has the call that it lies in in protobuf alone."""
+    recording = paddle_messages.parse(random_recording(seed))
+    trace = trace_of(as_json(recording))
+    for what in ("slices", "work", "memory"):
+        here, there = getattr(sums, what)(trace), getattr(paddle_messages, what)(recording)
+        assert sums.differences(here, there) == {}, what
