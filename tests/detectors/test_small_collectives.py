@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.detectors.scenes import context, finding, notes_of, one_step
+from tests.detectors.scenes import context, finding, launched, notes_of, one_step
 from tests.helpers.traces import Event, annotation, kernel, op
 from torch_tb_profiler.detectors.small_collectives import detect
 from torch_tb_profiler.evidence.context import Context
@@ -66,3 +66,20 @@ def test_no_other_finding_is_about_the_same_time() -> None:
 )
 def test_otherwise_there_is_no_finding(of: Context) -> None:
     assert detect(of) is None
+
+
+def test_on_a_device_the_pauses_between_them_are_gained_as_well() -> None:
+    """Calls of 20 µs, one every 30, which the host launches one by one; a large one sets the rate:
+    400,000 bytes in 100 µs."""
+    events: list[Event] = []
+    for at in range(120):
+        events += _all_reduce(100, 30 * at + 30, 20, at + 1)
+    of = context(one_step([*events, *_all_reduce(100_000, 9000, 100, 1000), BACKWARD], length=9900))
+    advice = finding(detect(of))
+    assert advice.gain_us == pytest.approx(120 * 20 + 119 * 10 - 120 * 400 / 4000)
+
+
+def _all_reduce(elements: int, start: float, us: float, corr: int) -> list[Event]:
+    sizes: dict[str, Any] = {"In msg nelems": elements, "Out msg nelems": elements}
+    sizes |= {"Collective name": "allreduce", "dtype": "Float"}
+    return launched("ncclDevKernel_AllReduce_Sum_f32_RING_LL", start, us, corr, stream=20, **sizes)

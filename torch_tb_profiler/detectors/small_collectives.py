@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, union
 from torch_tb_profiler.analysis.communication.records import SAME_SIZE_COLLECTIVES, records
+from torch_tb_profiler.analysis.idle.gaps import gaps
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.evidence.collective_waits import timed_calls
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposure import exposed_time, gain_us, longest_stretch
@@ -41,8 +44,9 @@ def detect(context: Context) -> Finding | None:
     """A training step runs more small collectives of one kind and group than the threshold, and
     they take enough of it while nothing computes.
 
-    The gain is that time less the time of all their bytes at the best rate of such calls. Layers in
-    inference depend on each other: their collectives cannot be merged.
+    The gain is that time and the pauses between the calls, less the time of all their bytes at the
+    best rate of such calls. Layers in inference depend on each other: their collectives cannot be
+    merged.
     """
     if records(context.trace).frame.is_empty() or not is_training(context.trace):
         return None
@@ -64,7 +68,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         first["calls_per_step"],
-        _remaining_gain_us(gain_us(context, time), merged_ns / NS_PER_US),
+        _gain_us(context, chosen, time, merged_ns),
         values={
             "name": first["name"],
             "median_size": size_text(first["median_bytes"]),
@@ -80,9 +84,37 @@ def detect(context: Context) -> Finding | None:
     )
 
 
-def _remaining_gain_us(gain_us: float | None, needed_us: float) -> float | None:
-    """A gain less the time that is still needed; None if nothing remains."""
-    return None if gain_us is None or gain_us <= needed_us else gain_us - needed_us
+def _gain_us(
+    context: Context, calls: pl.DataFrame, time: Intervals, merged_ns: float
+) -> float | None:
+    """What a step gains if calls that take an exposed time are merged; None if nothing, or if it is
+    unknown what waits for them.
+
+    Their launches go as well: the pauses between them, and what limits a step is what the host does
+    besides.
+    """
+    work = context.work.filter(pl.col("is_communication"))
+    if work.is_empty():
+        gain_ns = (gain_us(context, time) or 0.0) * NS_PER_US
+    elif work["launch"].null_count() == work.height:
+        return None
+    else:
+        idle = gaps(context.trace)
+        between = np.isin(idle.start_ns, calls["end_ns"].to_numpy()) & np.isin(
+            idle.end_ns, calls["from_ns"].to_numpy()
+        )
+        pauses = context.within_steps(Intervals(idle.start_ns[between], idle.end_ns[between]))
+        host_ns = context.per_step_ns(host_activity(context.trace)) - _launching_ns(context, calls)
+        gain_ns = min(
+            context.per_step_ns(time) + context.per_step_ns(pauses), context.step_ns - host_ns
+        )
+    return (gain_ns - merged_ns) / NS_PER_US if gain_ns > merged_ns else None
+
+
+def _launching_ns(context: Context, calls: pl.DataFrame) -> float:
+    """About what the host needs for the calls of a step: the usual time from one to the next."""
+    apart = np.diff(np.sort(calls["start_ns"].to_numpy()))
+    return context.per_step(float(np.median(apart)) * calls.height) if len(apart) else 0.0
 
 
 def _small_calls(context: Context) -> pl.DataFrame:
