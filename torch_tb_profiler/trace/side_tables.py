@@ -99,6 +99,14 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "total_us": pl.Float64,
         }
     ),
+    "recorded_memory_peaks": pl.Schema(
+        {
+            "device_type": pl.Int64,  # c10::DeviceType
+            "device": pl.Int64,
+            "peak_allocated_bytes": pl.Int64,
+            "peak_reserved_bytes": pl.Int64,
+        }
+    ),
     "recorded_shapes": pl.Schema(
         {
             "type": pl.String,
@@ -276,6 +284,7 @@ SIDE_TITLES: dict[str, str] = {
     "queue_sizes": "queue sizes",
     "queues": "data queues",
     "recorded_shapes": "shapes",
+    "recorded_memory_peaks": "peaks of memory",
     "recorded_collectives": "collectives",
     "timed_steps": "times of steps",
     "loaders": "data loaders",

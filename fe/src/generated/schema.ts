@@ -847,7 +847,7 @@ export const VIEWS = {
     tables: {
       "memory_stats": ["device", "name", "calls", "alive_bytes", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes", "total_pct", "cumulative_pct"],
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
-      "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "device_memory_bytes"],
+      "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "recorded_peak_allocated_bytes", "recorded_peak_reserved_bytes", "device_memory_bytes"],
       "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
       "alive": ["device", "name", "module", "phase", "category", "size_bytes", "is_estimated", "shape", "dtype", "allocation_us", "release_us", "lifetime_us"],
       "peak_categories": ["device", "category", "size_bytes", "earlier_bytes", "share_pct"],
@@ -1908,6 +1908,8 @@ export interface MemoryMemoryPeaksRow {
   peak_allocated_bytes: number | null;
   peak_reserved_bytes: number | null;
   peak_us: number | null;
+  recorded_peak_allocated_bytes: number | null;
+  recorded_peak_reserved_bytes: number | null;
   device_memory_bytes: number | null;
 }
 

@@ -21,6 +21,7 @@ from torch_tb_profiler.loading.queries.arguments import event_query
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.views.memory.view import memory
 from torch_tb_profiler.views.overview.view import overview
 
 
@@ -53,6 +54,56 @@ def test_a_real_export(corpus: Path) -> None:
         re.split(r"\[[0-9.]+ [num]?s\]$", e["name"])[0] for e in events if e.get("ph") == "X"
     )
     assert Counter(names(read_bytes(data))) == expected
+
+
+@pytest.mark.parametrize("name", ["w0", "w2"])
+@pytest.mark.parametrize("ending", ["json", "pb"])
+def test_peaks_equal_paddles_summary(corpus: Path, name: str, ending: str) -> None:
+    """Its "Memory Summary" prints the peaks that the allocators count."""
+    folder = corpus / "paddle_3.3.1" / "oracle"
+    summary = (folder / f"{name}.summary_us.txt").read_text(encoding="utf-8")
+    own = [
+        int(re.findall(rf"^Peak {what} Memory: ([0-9]+)", summary, re.MULTILINE)[0])
+        for what in ("Allocated", "Reserved")
+    ]
+    trace = build_trace(read_file(folder / f"{name}.paddle_trace.{ending}"))
+
+    (row,) = memory(trace, Selection()).tables["memory_peaks"].frame.rows(named=True)
+
+    assert [row[f"recorded_peak_{what}_bytes"] for what in ("allocated", "reserved")] == own
+
+
+def test_peaks_are_those_of_the_allocator_and_not_of_the_totals() -> None:
+    """A peak between two events, and one before the recording; a selection has none."""
+    text = json.dumps(
+        {
+            "schemaVersion": "1.0.2",
+            "span_index": "0",
+            "traceEvents": [
+                {"ph": "X", "name": "op[1 us]", "cat": "Operator", "pid": 1, "tid": "1(C++)",
+                 "ts": 0, "dur": 100},
+                *(
+                    {"ph": "i", "name": "[memory]", "cat": "Allocate", "pid": 1, "tid": "1(C++)",
+                     "ts": at, "args": {"place": "Place(gpu:0)", "addr": str(at),
+                                        "increase_bytes": 10, "current_allocated": 10 * at,
+                                        "current_reserved": 60, "peak_allocated": peak,
+                                        "peak_reserved": 500}}
+                    for at, peak in ((5, 300), (6, 320))
+                ),
+            ]
+        }
+    )  # fmt: skip
+    trace = build_trace(read_bytes(text.encode()))
+    frame = memory(trace, Selection()).tables["memory_peaks"].frame
+    (row,) = frame.rows(named=True)
+    assert (row["peak_allocated_bytes"], row["peak_reserved_bytes"]) == (60, 60)
+    assert row["recorded_peak_allocated_bytes"] == 320
+    assert row["recorded_peak_reserved_bytes"] == 500
+    facts = {fact.key: fact.value for fact in memory(trace, Selection()).facts}
+    assert facts["recorded_peak_allocated_bytes"] == 320
+    part = memory(trace, Selection(start_ns=0, end_ns=6_000)).tables["memory_peaks"]
+    assert part.frame["recorded_peak_allocated_bytes"].to_list() == [None]
+    assert "not for a selection" in part.null_reasons["recorded_peak_allocated_bytes"]
 
 
 @pytest.mark.parametrize("name", ["w0", "w2"])

@@ -81,6 +81,8 @@ _MEMORY: ArgumentFields = {
     "bytes": ArgumentField("increase_bytes", ABSENT),
     "total_allocated_bytes": ArgumentField("current_allocated", ABSENT),
     "total_reserved_bytes": ArgumentField("current_reserved", ABSENT),
+    "peak_allocated_bytes": ArgumentField("peak_allocated", ABSENT),
+    "peak_reserved_bytes": ArgumentField("peak_reserved", ABSENT),
 }
 _DECODERS = {
     EventKind.HOST_SLICE: decoder("PaddleOperator", _COMMON, _OPERATOR),

@@ -105,6 +105,8 @@ def memory_table(
         "bytes": np.where(is_pool, 0, _size(events.ints(6), quality)),
         "total_allocated_bytes": _size(events.ints(8), quality),
         "total_reserved_bytes": _size(events.ints(9), quality),
+        "peak_allocated_bytes": _size(events.ints(10), quality),
+        "peak_reserved_bytes": _size(events.ints(11), quality),
         "is_oom": np.zeros(events.count, np.int8),
     }
     has_time = time >= 0

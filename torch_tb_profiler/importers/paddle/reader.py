@@ -12,6 +12,7 @@ from torch_tb_profiler.importers.paddle import is_protobuf
 from torch_tb_profiler.importers.paddle.chrome import DIALECT
 from torch_tb_profiler.importers.paddle.event_types import COMMUNICATION
 from torch_tb_profiler.importers.paddle.missing_data import not_recorded
+from torch_tb_profiler.importers.paddle.recorded_peaks import recorded_peaks
 from torch_tb_profiler.importers.paddle.trees import read_trees
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import AnySource, Source
@@ -33,6 +34,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     else:
         columns = kineto.read(source, reading, DIALECT)
     columns.tables["collective"] = _collective_table(columns)
+    columns.side += recorded_peaks(columns.tables["memory"], source.name)
     columns.info = msgspec.structs.replace(
         columns.info, framework=FRAMEWORK, not_recorded=not_recorded(columns)
     )

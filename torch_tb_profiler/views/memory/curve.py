@@ -7,15 +7,18 @@ import polars as pl
 
 from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.records import MemoryDevice
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.schema import Column, Line, Series, TableSpec
+from torch_tb_profiler.views.schema import Column, Fact, Line, Series, TableSpec
 
 MAX_POINTS = 8_000
 """Points of one line at most: about two for each pixel of a 4K screen."""
 _POINTS_PER_BUCKET = 5
+
+PEAK_KEYS = ("peak_allocated_bytes", "peak_reserved_bytes")
 
 PEAKS = TableSpec(
     name="memory_peaks",
@@ -45,6 +48,19 @@ PEAKS = TableSpec(
             "number",
             "us",
             "When the allocated peak was first reached, from the start of the recording.",
+        ),
+        *(
+            Column(
+                f"recorded_peak_{what}_bytes",
+                f"Peak {what.capitalize()}, as Recorded",
+                "integer",
+                "bytes",
+                f"Largest {what} memory of the whole recording as its allocator counts it, also "
+                "between events and before the recording.",
+                family="memory",
+                hidden=True,
+            )
+            for what in ("allocated", "reserved")
         ),
         Column(
             "device_memory_bytes",
@@ -111,8 +127,46 @@ def curve_series(
     )
 
 
+NO_RECORDED_PEAK = "The recording states no peaks of its own."
+WHOLE_ONLY = "The recording states its peaks for all of it, not for a selection."
+
+
+def recorded_peak_reasons(selection: Selection) -> dict[str, str]:
+    """Why peaks as recorded are null."""
+    reason = NO_RECORDED_PEAK if selection.is_everything else WHOLE_ONLY
+    return dict.fromkeys((f"recorded_{key}" for key in PEAK_KEYS), reason)
+
+
+def recorded_peak_facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
+    """The peaks that the recording states, of the rows of :data:`PEAKS`."""
+    return tuple(
+        Fact(column.key, column.title, row[column.key], "bytes", row["device"], column.help)
+        for row in frame.iter_rows(named=True)
+        for column in PEAKS.columns
+        if column.key.startswith("recorded_") and row[column.key] is not None
+    )
+
+
+def _with_recorded(trace: Trace, selection: Selection, frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with the peaks that the recording states, for all of it."""
+    side = trace.side.get("recorded_memory_peaks")
+    recorded: dict[tuple[int, int], tuple[int | None, ...]] = {}
+    if side is not None and selection.is_everything:
+        recorded = {row[:2]: row[2:] for row in side.frame.rows()}
+    keys = zip(frame["type"].to_list(), frame["id"].to_list(), strict=True)
+    values = [recorded.get(key, (None, None)) for key in keys]
+    return frame.with_columns(
+        pl.Series(f"recorded_{key}", [each[at] for each in values], dtype=pl.Int64)
+        for at, key in enumerate(PEAK_KEYS)
+    ).select(list(PEAKS.polars_schema()))
+
+
 def peaks_frame(
-    trace: Trace, devices: list[MemoryDevice], curves: list[MemoryCurve], origin_ns: int
+    trace: Trace,
+    selection: Selection,
+    devices: list[MemoryDevice],
+    curves: list[MemoryCurve],
+    origin_ns: int,
 ) -> pl.DataFrame:
     """The rows of :data:`PEAKS`."""
     memory = dict(trace.devices.select("device", "memory_bytes").iter_rows())
@@ -133,4 +187,13 @@ def peaks_frame(
                 capacity,
             )
         )
-    return pl.DataFrame(rows, schema=PEAKS.polars_schema(), orient="row")
+    schema = {
+        key: dtype
+        for key, dtype in PEAKS.polars_schema().items()
+        if not key.startswith("recorded_")
+    }
+    own = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        type=pl.Series([device.type for device in devices], dtype=pl.Int64),
+        id=pl.Series([device.id for device in devices], dtype=pl.Int64),
+    )
+    return _with_recorded(trace, selection, own)

@@ -26,7 +26,13 @@ from torch_tb_profiler.views.memory.by_category import (
     category_series,
     fragmentation_series,
 )
-from torch_tb_profiler.views.memory.curve import PEAKS, curve_series, peaks_frame
+from torch_tb_profiler.views.memory.curve import (
+    PEAKS,
+    curve_series,
+    peaks_frame,
+    recorded_peak_facts,
+    recorded_peak_reasons,
+)
 from torch_tb_profiler.views.memory.events import EVENTS, events_frame
 from torch_tb_profiler.views.memory.held import HELD, growth_facts, held_frame
 from torch_tb_profiler.views.memory.largest import NO_RESERVED, peak_details
@@ -84,6 +90,7 @@ def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) 
     peaks = [_peak_bytes(points) for points in curves]
     details, advice = peak_details(trace, curves, categories)
     grown, growing = growth_facts(trace, peaks)
+    peak_rows = peaks_frame(trace, selection, records.devices, curves, origin_ns)
     tables = (
         _with_reasons(
             STATISTICS,
@@ -98,8 +105,8 @@ def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) 
         ),
         _with_reasons(
             PEAKS,
-            peaks_frame(trace, records.devices, curves, origin_ns),
-            _peak_reasons(records, curves),
+            peak_rows,
+            _peak_reasons(records, curves) | recorded_peak_reasons(selection),
         ),
         _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
         _with_reasons(LIVE_BLOCKS, live_blocks_frame(trace, at), _live_blocks_reasons(trace)),
@@ -112,6 +119,7 @@ def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) 
         facts=(
             _origin_fact(origin_ns),
             *_peak_facts(records, curves),
+            *recorded_peak_facts(peak_rows),
             *details,
             *grown,
             *moment_facts(records, at, time_ns, origin_ns),
