@@ -98,7 +98,7 @@ def types_in_name(name: str) -> tuple[str, ...]:
     if tensile is not None:
         letter = kernel_type_file().tensile_letters.get(tensile[1])
         return () if letter is None else (letter,)
-    head, parameters = _split_parameters(text)
+    head, parameters = split_parameters(text)
     return _named(_without_accumulators(head)) or _named(parameters)
 
 
@@ -115,7 +115,7 @@ def _without_accumulators(text: str) -> str:
     return text
 
 
-def _split_parameters(text: str) -> tuple[str, str]:
+def split_parameters(text: str) -> tuple[str, str]:
     """A name split before its parameter list, which is empty if there is none."""
     if not text.endswith(")"):
         return text, ""

@@ -5,6 +5,9 @@ Definitions: ``docs/metrics.md#what-is-not-recognized``.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
@@ -12,7 +15,9 @@ from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
 from torch_tb_profiler.knowledge.demangling import demangled
+from torch_tb_profiler.knowledge.kernel_dtypes import split_parameters
 from torch_tb_profiler.knowledge.user_rules import rule_text
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
@@ -21,30 +26,53 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_LAUNCHER = "Its launch was not recorded, or is outside all operators and ranges of its thread."
+_IS_KERNEL = pl.col("category") == Category.KERNEL
+_PLAIN_ARGUMENTS = re.compile(r"(\([\w: ]+\))?-?\w+(, (\([\w: ]+\))?-?\w+)*>")
+"""Template arguments up to the end: words and numbers, also ``(lab::Mode)1`` of an enumeration."""
+
+MAX_COMPARED = 2000
+"""Of more kernels each rule has the whole name: to compare all names would take seconds."""
+
 CLASS, COMMUNICATION, TENSOR_CORES = "class", "communication", "Tensor Core use"
 
 
 def _rules(rows: Rows) -> pl.Series:
-    """Per row the rule to copy."""
-    known = kernel_name_kinds(rows.trace)
-    texts = []
-    for code, unknown in zip(rows["name_code"].to_list(), rows["unknown_class"], strict=True):
-        category = "" if unknown else known.kinds[known.index[code]].kind
-        texts.append(rule_text(_match(rows.trace, code), category))
+    """Per row the rule to copy; the same one for variants of a function template."""
+    trace, known = rows.trace, kernel_name_kinds(rows.trace)
+    own = {
+        code: "" if unknown_class else known.kinds[known.index[code]].kind
+        for code, unknown_class in zip(
+            rows["name_code"].to_list(), rows["unknown_class"], strict=True
+        )
+    }
+    every = trace.device_work.filter(_IS_KERNEL)["name_code"].unique().to_list()
+    category = {}
+    if len(every) <= MAX_COMPARED:
+        category = {demangled(str(trace.strings[code])): own.get(code) for code in every}
+    texts = [
+        rule_text(_match(demangled(str(trace.strings[code])), category), of_row)
+        for code, of_row in own.items()
+    ]
     return pl.Series(texts, dtype=pl.String)
 
 
-def _match(trace: Trace, code: int) -> str:
-    """The demangled name, without its list of parameters."""
-    name = demangled(str(trace.strings[code]))
-    depth = 0
-    if not name.endswith(")"):
-        return name
-    for position in range(len(name) - 1, -1, -1):
-        depth += (name[position] == ")") - (name[position] == "(")
-        if depth == 0:
-            return name[:position] or name
-    return name
+def _match(name: str, category: Mapping[str, str | None]) -> str:
+    """What the rule of a kernel looks for: its name without result and parameters; of a function
+    template whose arguments are numbers and plain types, the name of the template, if all kernels
+    of the recording that contain it lack the same.
+
+    Args:
+        name: The demangled name.
+        category: Demangled name → the category in its rule, for all kernels; None for those that
+            are recognized. Empty: there are too many.
+    """
+    text = split_parameters(name)[0].removeprefix("void ") or name
+    template, bracket, arguments = text.partition("<")
+    if category and bracket and _PLAIN_ARGUMENTS.fullmatch(arguments):
+        shorter = template + bracket
+        if {known for other, known in category.items() if shorter in other} == {category[name]}:
+            return shorter
+    return text
 
 
 UNRECOGNIZED = TableSpec(

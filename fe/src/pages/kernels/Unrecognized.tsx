@@ -14,7 +14,8 @@ export function Unrecognized({ context }: { readonly context: ViewContext }) {
   const { view, source, fileName } = context;
   const table = view.tables[NAME];
   if (table === undefined || table.row_count === 0) return null;
-  const rules = table.rows.map((row) => textOf(table, row, "rule"));
+  // Variants of a template share a rule.
+  const rules = [...new Set(table.rows.map((row) => textOf(table, row, "rule")))];
   const label = rules.length === 1 ? COPY : `Copy ${String(rules.length)} rules`;
   const file = view.facts.find(({ key }) => key === "kernel_rules");
   return (
