@@ -8,6 +8,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers import sums as helper_sums
+from tests.importers.pftrace.perfetto_gpu_writer import random_gpu_trace
 from tests.importers.pftrace.perfetto_reader import (
     Slice,
     parse,
@@ -123,3 +125,13 @@ def test_random_files_have_the_slices_that_were_written(seed: int, piece_bytes: 
     columns = read_data(data, piece_bytes)
     assert from_first(imported_slices(columns)) == from_first(slices)
     assert columns.quality.counts == {}
+
+
+@given(SEEDS, st.sampled_from([1, 300, 1 << 20]))
+def test_random_work_and_counters_of_gpus(seed: int, piece_bytes: int) -> None:
+    data, work, counters = random_gpu_trace(seed)
+    trace = build_trace(read_data(data, piece_bytes))
+    assert helper_sums.differences(helper_sums.work(trace), work) == {}
+    rows = trace.counters.select("name_code", "value").iter_rows()
+    here = helper_sums.add_up(((trace.text(code),), value) for code, value in rows)
+    assert helper_sums.differences(here, counters) == {}

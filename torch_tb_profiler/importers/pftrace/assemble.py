@@ -13,6 +13,7 @@ from torch_tb_profiler.importers.pftrace.categories import (
     assign_stage_categories,
     categories,
 )
+from torch_tb_profiler.importers.pftrace.counter_values import absolute_values
 from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, slice_column
 from torch_tb_profiler.importers.pftrace.devices import label_device_rows
 from torch_tb_profiler.importers.pftrace.launches import launches
@@ -51,6 +52,9 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     rows = TrackTable(list(merger.tracks), merger.descriptors)
     base_ns = _rebase(merger, raw)
     slices, row_of = _in_order(raw["slices"], raw["ends"], merger)
+    raw["counters"]["value"] = absolute_values(
+        raw["counters"], [merger.descriptor_of(key) for key in merger.tracks]
+    )
     # Only now: sibling tracks share a row, but a begin and its end share a track.
     index = np.array([*rows.index, -1], np.int32)
     for shown in (slices, raw["instants"], raw["counters"]):

@@ -71,6 +71,7 @@ class SequenceState(Struct):
         texts: (kind, iid) → text, as of the end of the piece.
         clock: The default clock at the end; None if unchanged.
         track: The default track at the end; None if unchanged.
+        resets: How often the piece resets it.
     """
 
     is_new: bool = False
@@ -78,6 +79,7 @@ class SequenceState(Struct):
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
     clock: int | None = None
     track: int | None = None
+    resets: int = 0
 
 
 class ClockReading(NamedTuple):

@@ -113,6 +113,7 @@ def _add_counters(
             "name_code": absent,
             "series_code": absent,
             "value": value[used],
+            "resets": rows.scopes.resets[packet[used]],
         },
     )
 

@@ -149,5 +149,6 @@ def read_counters(rows: PieceTables, packets: Fields) -> None:
             "name_code": names[is_finite],
             "series_code": np.full(int(is_finite.sum()), texts.codes[""], np.int32),
             "value": value[is_finite],
+            "resets": np.zeros(int(is_finite.sum()), np.int64),
         },
     )

@@ -38,6 +38,7 @@ class _Sequence(Struct):
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
     clock: int = 0
     track: int = ABSENT
+    resets: int = 0
 
     def update(self, state: SequenceState) -> None:
         """Apply the changes of a piece."""
@@ -48,6 +49,7 @@ class _Sequence(Struct):
         self.texts.update(state.texts)
         self.clock = self.clock if state.clock is None else state.clock
         self.track = self.track if state.track is None else state.track
+        self.resets += state.resets
 
 
 class PacketBatchMerger(Struct):
@@ -112,6 +114,10 @@ class PacketBatchMerger(Struct):
         tracks = np.array([self._track(key, texts) for key in batch.tracks], np.int32)
         for descriptor in batch.descriptors:
             self.descriptors[descriptor.uuid] = descriptor
+        resets = np.array([each.resets for each in before], np.int64)
+        batch.tables["counters"]["resets"] += resets[batch.sequence][
+            batch.tables["counters"]["packet"]
+        ]
         row_of = self._add_tables(batch, times, is_lost, codes, tracks)
         self._add_arguments(batch, texts, row_of)
         for number, state in batch.states.items():
@@ -129,6 +135,10 @@ class PacketBatchMerger(Struct):
             else np.empty(0, dtypes[column])
             for column in columns
         }
+
+    def descriptor_of(self, key: TrackKey) -> Descriptor | None:
+        """The descriptor of a track; None if it has none."""
+        return self.descriptors.get(key.number) if key.kind == "track" else None
 
     def _lost(self, batch: PacketBatch, before: list[_Sequence]) -> Bools:
         """Which packets need interned texts that are incomplete."""

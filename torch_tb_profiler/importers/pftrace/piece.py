@@ -135,6 +135,8 @@ def _read_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets:
         if scope in last:
             texts_of_scope = by_scope.setdefault(scope, {})
             texts_of_scope.update({(kind, iid): text for iid, text in entries.items()})
+    resets = np.zeros(len(scopes.ids), np.int64)
+    np.maximum.at(resets, scopes.sequence, scopes.resets)
     for index, scope in enumerate(scopes.last):
         state = SequenceState(is_new=not scopes.is_first[scope], texts=by_scope.get(scope, {}))
         if state.is_new:
@@ -142,4 +144,5 @@ def _read_states(batch: PacketBatch, texts: PieceTexts, scopes: Scopes, packets:
         if scope in last_defaults:
             row = last_defaults[scope]
             state.clock, state.track = int(clock[row]), int(uuid[row])
+        state.resets = int(resets[index])
         batch.states[scopes.ids[index]] = state

@@ -23,6 +23,7 @@ class Scopes:
         owner: Per scope the index of its sequence in ``ids``.
         is_first: Per scope, whether it continues from earlier pieces.
         is_cleared: Per scope, whether it begins with a reset.
+        resets: Per packet, how often its sequence has been reset in this piece.
         is_lost: Per packet, whether it needs texts that were lost in this piece.
         is_pending: Per packet, whether that depends on earlier pieces.
     """
@@ -46,6 +47,9 @@ class Scopes:
         self.owner: Int32 = self.sequence[first]
         self.is_first: Bools = is_start[is_edge] & ~begins[first]
         self.is_cleared: Bools = clears[first]
+        cleared = np.cumsum(clears[order])
+        self.resets: Int64 = np.empty(order.size, np.int64)
+        self.resets[order] = cleared - (cleared - clears[order])[is_start][sorted_sequence]
         needs = (flags & NEEDS_STATE) != 0
         is_lost = ~self.is_cleared & ~self.is_first
         self.is_lost: Bools = needs & is_lost[self.scope]

@@ -24,6 +24,7 @@ DTYPES: dict[str, type[np.generic]] = {
     "is_end": np.int8,
     "series_code": np.int32,
     "value": np.float64,
+    "resets": np.int64,
 }
 TABLES: dict[str, tuple[str, ...]] = {
     "slices": (
@@ -37,12 +38,12 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
     "ends": ("packet", "track"),
     "instants": ("packet", "track", "name_code"),
-    "counters": ("packet", "track", "name_code", "series_code", "value"),
+    "counters": ("packet", "track", "name_code", "series_code", "value", "resets"),
     "flows": ("slice", "flow", "is_end"),
     "submissions": ("slice", "event_id"),
 }
 """Table → columns. Slices from separate begin and end events have no duration yet; ``stage_code``
-is the render stage of GPU slices."""
+is the render stage of GPU slices, ``resets`` says how often the sequence of a counter was reset."""
 
 
 class PieceTables:
