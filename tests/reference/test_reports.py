@@ -160,7 +160,7 @@ def test_tensor() -> None:
     times: Counter[tuple[str, bool]] = Counter()
     for node in walk.read.operators:
         kernels[path(node)] |= {piece["name"] for piece in node.work}
-        for piece in walk.work(node):
+        for piece in node.work:
             uses = is_kernel(piece) and uses_tensor_cores(piece["name"])
             times[path(node), uses] += reference.ns(piece["dur"])
     needs = {"operators": "path", "iterations": None}
@@ -179,6 +179,7 @@ def test_tensor() -> None:
             len(used), len(kernels[name] - used),
         )  # fmt: skip
         assert set(filter(None, row["TC Kernel Names"].split("; "))) == used
+        assert row["Uses TC"] == (("yes" if used else "no") if kernels[name] else None)
         assert row["TC GPU Time (ns)"] == times[name, True]
         assert row["Non-TC GPU Time (ns)"] == times[name, False]
 

@@ -19,18 +19,19 @@ KERNELS = ("iterations", "iteration_kernels")
 
 
 def tensor(views: Views) -> Report:
-    """The report; counts are of distinct kernels, times of the operator with all inside it."""
+    """The report: the kernels that each operator launched itself, times as counts; counts are of
+    distinct kernels. What a kernel uses that no rule knows is in the totals alone."""
     eligible = operators(views).filter(pl.col("tensor_core_eligible"))
     joined = eligible.join(_kernels(frame_of(views, KERNELS)), on="operator_id", how="left")
-    gpu = in_ns(pl.col("gpu_total_us"))
-    share = pl.col("tensor_core_total_pct")
+    gpu = in_ns(pl.col("device_self_us"))
+    share = pl.col("tensor_core_self_pct")
     used = (gpu * share / 100).round(0).cast(pl.Int64)
     frame = joined.select(
         pl.col("operator_id").alias("Op ID"),
         pl.col("name").alias("Op Name"),
         direction(pl.col("direction")).alias("Direction"),
         pl.col("type").alias("Op Type"),
-        yes_no(pl.col("tensor_core_used")).alias("Uses TC"),
+        yes_no(pl.col("using") > 0).alias("Uses TC"),
         gpu.alias("Total GPU Time (ns)"),
         used.alias("TC GPU Time (ns)"),
         (gpu - used).alias("Non-TC GPU Time (ns)"),
@@ -47,7 +48,7 @@ def tensor(views: Views) -> Report:
 def _kernels(calls: pl.DataFrame) -> pl.DataFrame:
     """Per operator how many different kernels it launched itself, and their names."""
     distinct = calls.select("operator_id", "kernel", "tensor_core_used").unique(maintain_order=True)
-    uses = pl.col("tensor_core_used").fill_null(value=False)
+    uses = pl.col("tensor_core_used")
 
     def names(flag: pl.Expr) -> pl.Expr:
         return pl.col("kernel").filter(flag)
