@@ -773,6 +773,7 @@ export const VIEWS = {
     parameters: ["operator_id"],
     tables: {
       "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "recognized_by", "gaps_before_us"],
+      "kernel_types": ["kernel_class", "data_types", "kernels", "calls", "total_us", "pct"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
       "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
       "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
@@ -1528,6 +1529,15 @@ export interface KernelsKernelsRow {
   kernel_class: string | null;
   recognized_by: string | null;
   gaps_before_us: number | null;
+}
+
+export interface KernelsKernelTypesRow {
+  kernel_class: string | null;
+  data_types: string | null;
+  kernels: number | null;
+  calls: number | null;
+  total_us: number | null;
+  pct: number | null;
 }
 
 export interface KernelsTensorCoreTimeRow {
@@ -2798,6 +2808,7 @@ export interface Rows {
   };
   "kernels": {
     "kernels": KernelsKernelsRow;
+    "kernel_types": KernelsKernelTypesRow;
     "tensor_core_time": KernelsTensorCoreTimeRow;
     "api_calls": KernelsApiCallsRow;
     "copies": KernelsCopiesRow;

@@ -31,7 +31,7 @@ const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "sh
 const HIDDEN = ["communication"];
 
 /** Tables that a recording without kernels may have too. */
-const OTHER_TABLES = ["api_calls", "copies"] as const;
+const OTHER_TABLES = ["kernel_types", "api_calls", "copies"] as const;
 
 export function KernelsPage(props: PageProps) {
   const mode = useNameMode();

@@ -25,6 +25,7 @@ from torch_tb_profiler.views.kernels.tensor_cores import (
     tensor_core_facts,
     tensor_core_table,
 )
+from torch_tb_profiler.views.kernels.types import KERNEL_TYPES, kernel_types_table
 from torch_tb_profiler.views.kernels.unrecognized import UNRECOGNIZED, unrecognized_table
 from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
@@ -55,8 +56,12 @@ def _kernels(
         chosen = launched_by_operator(trace, selection, operator_id)
         calls, details = calls.filter(chosen), details.filter(chosen)
     unrecognized = unrecognized_table(trace, calls)
+    detailed = calls.hstack(details)
+    shown = kernels_table(trace, detailed, group_by)
+    by_name = shown if group_by == GROUP_BYS[0] else kernels_table(trace, detailed, GROUP_BYS[0])
     tables = (
-        kernels_table(trace, calls.hstack(details), group_by),
+        shown,
+        kernel_types_table(trace, by_name.frame),
         tensor_core_table(calls),
         api_calls_table(trace, selection),
         copies_table(trace, selection),
@@ -132,7 +137,7 @@ SPEC = ViewSpec(
     "launched them?",
     scope="trace",
     parameters=PARAMETERS,
-    tables=(KERNELS, TENSOR_CORE_TIME, API_CALLS, COPIES, UNRECOGNIZED),
+    tables=(KERNELS, KERNEL_TYPES, TENSOR_CORE_TIME, API_CALLS, COPIES, UNRECOGNIZED),
     function=kernels,
     group_bys=GROUP_BYS,
     missing=_missing,
