@@ -777,7 +777,7 @@ export const VIEWS = {
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
       "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
       "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
-      "unrecognized": ["name", "unknown", "calls", "total_us", "kernel_time_pct", "launched_by", "rule", "short_name", "demangled_name"],
+      "unrecognized": ["name", "unknown", "calls", "total_us", "kernel_time_pct", "launched_by", "stream_communication_pct", "rule", "short_name", "demangled_name"],
     },
   },
   "idle": {
@@ -1585,6 +1585,7 @@ export interface KernelsUnrecognizedRow {
   total_us: number | null;
   kernel_time_pct: number | null;
   launched_by: string | null;
+  stream_communication_pct: number | null;
   rule: string | null;
   short_name: string | null;
   demangled_name: string | null;

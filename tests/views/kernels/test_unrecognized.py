@@ -117,6 +117,21 @@ def test_of_very_many_kernels_rules_have_the_whole_name(monkeypatch: pytest.Monk
     assert _matches("void lab::k<1>(int)", "lab") == ["lab::k<1>", "lab"]
 
 
+def test_what_else_its_streams_do_is_shown() -> None:
+    """Stream 7: 30 µs of a collective, 10 of a product; stream 8: nothing else."""
+    events = [
+        kernel("lab_a", 0, 50, stream=7),
+        kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)", 60, 30, stream=7),
+        kernel("volta_sgemm_128x64_nt", 100, 10, stream=7),
+        kernel("lab_b", 120, 5, stream=8),
+    ]
+    view = kernels(trace([step(1, 0, 9000), *events]), Selection())
+    table = view.tables["unrecognized"]
+    shares = dict(table.frame.select("name", "stream_communication_pct").rows())
+    assert shares == {"lab_a": pytest.approx(75), "lab_b": None}
+    assert table.null_reasons["stream_communication_pct"].startswith("No recognized kernel")
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_any_name_makes_a_rule_that_matches_it(name: str) -> None:
     text = rule_text(name).replace('category = ""', 'category = "sort"')

@@ -37,8 +37,9 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
 
     Columns: name_code, operator_code (name of the owner), around_code (name of the innermost
     operator or range around the launch), eligible (of the owner, null without one), tensor_core,
-    is_communication, may_communicate (it is unknown), recognized_by, unknown_class, dur_ns,
-    blocks_per_sm and est_achieved_occupancy_pct (null when absent), and :data:`LAUNCH_KEYS`.
+    is_communication, may_communicate (it is unknown), recognized_by, unknown_class, device, stream,
+    dur_ns, blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
+    :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
     work = trace.device_work.filter(pl.Series(kinds.is_kernel))
@@ -50,6 +51,8 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
     calls: pl.DataFrame = work.select(
         "name_code",
         "dur_ns",
+        "device",
+        "stream",
         *LAUNCH_KEYS,
         *LAUNCH_MEASURES,
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),

@@ -13,7 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
-from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
+from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy, kernel_name_kinds
 from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.knowledge.kernel_dtypes import split_parameters
 from torch_tb_profiler.knowledge.user_rules import rule_text
@@ -26,6 +26,7 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_LAUNCHER = "Its launch was not recorded, or is outside all operators and ranges of its thread."
+NO_COMPANY = "No recognized kernel ran on its streams."
 _IS_KERNEL = pl.col("category") == Category.KERNEL
 _PLAIN_ARGUMENTS = re.compile(r"(\([\w: ]+\))?-?\w+(, (\([\w: ]+\))?-?\w+)*>")
 """Template arguments up to the end: words and numbers, also ``(lab::Mode)1`` of an enumeration."""
@@ -120,6 +121,15 @@ UNRECOGNIZED = TableSpec(
             null_reason=lambda trace: missing_reason(trace, "launches", NO_LAUNCHER),
         ),
         Column(
+            "stream_communication_pct",
+            "Communication on its Streams",
+            "number",
+            "pct",
+            "Share of communication in the time of the recognized kernels on the streams that it "
+            "ran on. Collectives often have streams of their own.",
+            null_reason=NO_COMPANY,
+        ),
+        Column(
             "rule",
             "Rule",
             "string",
@@ -165,6 +175,7 @@ def unrecognized_table(trace: Trace, calls: pl.DataFrame) -> Table:
             pl.col("dur_ns").sum().alias("total_ns"),
         )
         .join(by_launcher, on="name_code", how="left", maintain_order="left")
+        .join(_company(calls, chosen), on="name_code", how="left", maintain_order="left")
         .with_columns(
             unknown=pl.concat_str(
                 pl.when("unknown_class").then(pl.lit(CLASS)),
@@ -177,3 +188,22 @@ def unrecognized_table(trace: Trace, calls: pl.DataFrame) -> Table:
         )
     )
     return in_default_order(fill(UNRECOGNIZED, Rows(trace, groups)))
+
+
+def _company(calls: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
+    """Per name of ``chosen`` the share of communication among the recognized kernels of its
+    streams, in %; null where there are none."""
+    stream = ["device", "stream"]
+    recognized = calls.filter(pl.col("recognized_by") != RecognizedBy.NOTHING)
+    of_streams = recognized.group_by(stream).agg(
+        pl.col("dur_ns").sum().alias("known_ns"),
+        pl.col("dur_ns").filter("is_communication").sum().alias("communication_ns"),
+    )
+    known, communication = pl.col("known_ns").sum(), pl.col("communication_ns").sum()
+    return (
+        chosen.select("name_code", *stream)
+        .unique()
+        .join(of_streams, on=stream, how="left", nulls_equal=True)
+        .group_by("name_code")
+        .agg(pl.when(known > 0).then(communication / known * 100).alias("stream_communication_pct"))
+    )
