@@ -136,3 +136,29 @@ def test_a_trace_without_data_for_any_report_fails(run: Run, tmp_path: Path) -> 
     done = run("report", tmp_path / "empty.json", "--reports", "all", "--output", tmp_path / "out")
     assert done.code == 3
     assert "Report summary is left out" in done.err
+
+
+def test_the_range_of_all_iterations_has_the_numbers_of_the_default(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
+    """Some of this rank's kernels have no launch in the file, and so no iteration."""
+    (rank,) = (samples / "dlrm_8_ranks").glob("worker1_*.json.gz")
+    texts = []
+    for name, options in (
+        ("default", ()),
+        ("named", ("--iter-start", "10", "--iter-stop", "10")),
+        ("open", ("--iter-start", "10")),
+    ):
+        command = ("report", rank, "--reports", "summary", "--base-name", name)
+        done = run(*command, *options, "--output", tmp_path)
+        assert done.code == 0, done.err
+        texts.append((tmp_path / f"{name}_summary.csv").read_text())
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_without_iterations_none_is_counted(run: Run, samples: Path, tmp_path: Path) -> None:
+    (file,) = (samples / "torch_compile_triton").glob("*.json.gz")
+    done = run("report", file, "--reports", "summary", "--output", tmp_path)
+    assert done.code == 0, done.err
+    text = (tmp_path / "dlprof_summary.csv").read_text()
+    assert "Total Iterations,0\nAggregated Iterations,0\nIteration Start,\n" in text

@@ -188,9 +188,10 @@ def test_tensor() -> None:
 def test_summary_of_kernels(name: str) -> None:
     trace, walk = recording(name)
     for row in rows(trace, "overview", "kernel_classes"):
-        time, api, count = walk.kernel_classes()[row["class"]]
+        time, api, count, names = walk.kernel_classes()[row["class"]]
         assert row["gpu_time_us"] == (time / 1000 if walk.read.device else None)
         assert row["kernels"] == (count if walk.read.device else None)
+        assert row["kernel_names"] == (names if walk.read.device else None)
         if walk.has_links:
             assert row["api_time_us"] == pytest.approx(api / 1000)
 

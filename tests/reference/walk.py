@@ -164,12 +164,12 @@ class Walk:
             rows.append((piece["name"], name, ns(piece["ts"]), ns(piece["dur"]), *host))
         return rows
 
-    def kernel_classes(self) -> dict[str, tuple[int, float, int]]:
+    def kernel_classes(self) -> dict[str, tuple[int, float, int, int]]:
         """Class → time on devices, of their host calls (what one call launched shares it), how
-        many."""
-        sums: dict[str, list[float]] = {
-            name: [0, 0, 0] for name in ("all", "using_tensor_cores", "memory", "other")
-        }
+        many, and of how many names."""
+        classes = ("all", "using_tensor_cores", "memory", "other")
+        sums: dict[str, list[float]] = {name: [0, 0, 0] for name in classes}
+        names: dict[str, set[str]] = {name: set() for name in classes}
         sharing = Counter(piece["args"].get("correlation") for piece in self.read.device)
         for piece in self.read.device:
             kind = "other" if is_kernel(piece) else "memory"
@@ -178,11 +178,16 @@ class Walk:
             correlation = piece["args"].get("correlation")
             launch = self.launch_of.get(correlation)
             api = 0 if launch is None else ns(launch["dur"]) / sharing[correlation]
+            for each in ("all", kind):
+                names[each].add(piece["name"])
             for row in (sums["all"], sums[kind]):
                 row[0] += ns(piece["dur"])
                 row[1] += api
                 row[2] += 1
-        return {name: (int(time), api, int(count)) for name, (time, api, count) in sums.items()}
+        return {
+            name: (int(time), api, int(count), len(names[name]))
+            for name, (time, api, count) in sums.items()
+        }
 
     def resources(self, start: int, end: int) -> dict[str, int]:
         """Whose each moment of ``[start, end)`` was, of a recording with one GPU."""

@@ -96,6 +96,7 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
         LoadingError: the trace cannot be read, or the request is invalid.
     """
     known: dict[tuple[str, str | None], View | RequestError] = {}
+    task = _of_all_iterations(task)
     for file in files:
         kind = REPORTS[file.report]
         views: dict[str, View] = {}
@@ -112,6 +113,29 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
             views[name] = answer
         else:
             yield file, _named(kind.make(views), task)
+
+
+def _of_all_iterations(task: Task) -> Task:
+    """``task`` without a range that names every iteration: the same numbers for the same range,
+    also of device work whose launch, and so whose iteration, is not recorded.
+
+    Raises:
+        LoadingError: the trace cannot be read, or the request is invalid.
+    """
+    request = task.request
+    steps = request.subject.selection.steps if request is not None else None
+    if request is None or steps is None:
+        return task
+    selection = replace(request.subject.selection, steps=None)
+    subject = replace(request.subject, selection=selection)
+    whole = replace(task, request=replace(request, subject=subject))
+    answer = _answer(whole, OVERVIEW, None)
+    if isinstance(answer, RequestError):
+        return task
+    facts = {fact.key: fact.value for fact in answer.facts}
+    first, last = facts.get("iterations_first"), facts.get("iterations_last")
+    names = {f"{a}:{b}" for a in (first, "") for b in (last, "")}
+    return whole if steps in names else task
 
 
 def _has_rows(view: View) -> bool:

@@ -689,7 +689,7 @@ export const VIEWS = {
       "resources": ["category", "duration_us", "pct", "tensor_core_unknown_us"],
       "resources_by_gpu": ["gpu", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "tensor_core_pct", "other_kernels_pct", "memory_pct", "cpu_pct", "other_pct", "tensor_core_unknown_us"],
       "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
-      "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "gpu_time_pct", "tensor_core_unknown_us"],
+      "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "kernel_names", "gpu_time_pct", "tensor_core_unknown_us"],
       "throughput": ["steps_of", "measure", "unit", "mean", "max", "min", "median", "p95", "steps"],
       "guidance": ["title", "text", "url"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
@@ -1072,6 +1072,7 @@ export interface OverviewKernelClassesRow {
   gpu_time_us: number | null;
   api_time_us: number | null;
   kernels: number | null;
+  kernel_names: number | null;
   gpu_time_pct: number | null;
   tensor_core_unknown_us: number | null;
 }

@@ -66,12 +66,14 @@ class KernelClasses(Struct, frozen=True, eq=False):
         gpu_ns: Its time.
         api_ns: Host time of the calls that launched it; divided among the work of one call.
         count: Number of kernels, or of copies and sets.
+        names: Number of different names of those.
         unknown_ns: Part of ``gpu_ns`` in kernels whose use of Tensor Cores no rule knows.
     """
 
     gpu_ns: Int64
     api_ns: Int64
     count: Int64
+    names: Int64
     unknown_ns: Int64
 
 
@@ -124,12 +126,14 @@ def kernel_classes(trace: Trace, selection: Selection) -> KernelClasses:
         KernelClass.MEMORY,
     )
     duration = trace.device_work["dur_ns"].to_numpy()[rows]
+    names = indices(trace.device_work["name_code"])[rows]
     is_unknown = kinds.is_kernel[rows] & (used == codes.UNKNOWN)
     size = len(KernelClass)
     return KernelClasses(
         gpu_ns=_sums(classes, duration, size),
         api_ns=_sums(classes, launch_shares(trace)[rows], size),
         count=np.bincount(classes, minlength=size),
+        names=_distinct(names * size + classes, size),
         unknown_ns=_sums(classes[is_unknown], duration[is_unknown], size),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.reports.dlprof.table import Report, ReportTable, Views, frame_of, in_ns
 from torch_tb_profiler.views.schema import Fact, Scalar
 
@@ -39,6 +40,12 @@ _RESOURCES = (
     ("CPU Duration", "cpu"),
     ("Other Duration", "other"),
 )
+NO_STEPS = "no_steps"
+"""Code of the note that says so."""
+
+_WITHOUT_TENSOR_CORES = ("all", "memory")
+"""The classes that do not depend on the use of Tensor Cores."""
+
 _OPERATORS = {
     "all": "All Ops",
     "using_tensor_cores": "Ops Using TC",
@@ -56,21 +63,32 @@ _KERNELS = {
 def summary(views: Views) -> Report:
     """The report: system, performance, iterations, operators and kernels."""
     facts = {fact.key: fact for fact in views[SOURCE].facts if fact.scope is None}
+    has_iterations = all(note.code != NO_STEPS for note in views[SOURCE].notes)
     return Report(
         "summary",
         (
             _named("System", [(title, _value(facts, key)) for title, key in _SYSTEM]),
             _named("Performance", _performance(views, facts)),
-            _named("Iterations", [(title, _value(facts, key)) for title, key in _ITERATIONS]),
+            _named("Iterations", _iterations(facts, has_iterations)),
             _classes(views, "Operators", "operator_classes", _OPERATORS),
             _classes(views, "Kernels", "kernel_classes", _KERNELS),
         ),
     )
 
 
+def _iterations(facts: dict[str, Fact], has_iterations: bool) -> list[tuple[str, Scalar]]:
+    """None where the recording, which then counts as one interval, names no iterations."""
+    if has_iterations:
+        return [(title, _value(facts, key)) for title, key in _ITERATIONS]
+    counts = {"iterations_total", "iterations_selected"}
+    return [(title, 0 if key in counts else None) for title, key in _ITERATIONS]
+
+
 def _performance(views: Views, facts: dict[str, Fact]) -> list[tuple[str, Scalar]]:
     frame = frame_of(views, (SOURCE, "resources"))
     shares = dict(frame.select("category", "pct").iter_rows())
+    if _is_unknown(frame_of(views, (SOURCE, "kernel_classes"))):
+        shares |= dict.fromkeys(("tensor_core", "other_kernels"))
     return [
         ("Wall Clock Time (ns)", _value(facts, "wall_clock_us")),
         ("Tensor Core Kernel Utilization (%)", _value(facts, "tensor_core_efficiency_pct")),
@@ -103,15 +121,29 @@ def _named(title: str, rows: list[tuple[str, Scalar]]) -> ReportTable:
 
 def _classes(views: Views, title: str, table: str, names: dict[str, str]) -> ReportTable:
     frame = frame_of(views, (SOURCE, table))
-    is_of_operators = table == "operator_classes"
-    host, host_key = ("CPU Time", "cpu_time_us") if is_of_operators else ("API Time", "api_time_us")
-    count, count_key = ("# Ops", "operators") if is_of_operators else ("# Kernels", "kernels")
+    if table == "operator_classes":
+        host, host_key, counts = "CPU Time", "cpu_time_us", {"# Ops": "operators"}
+    else:
+        host, host_key = "API Time", "api_time_us"
+        counts = {"# Kernels": "kernel_names", "# Calls": "kernels"}
+    cells = (
+        in_ns(pl.col("gpu_time_us")).alias("GPU Time (ns)"),
+        in_ns(pl.col(host_key)).alias(f"{host} (ns)"),
+        *(pl.col(key).alias(heading) for heading, key in counts.items()),
+    )
+    known = pl.lit(True) if not _is_unknown(frame) else pl.col("class").is_in(_WITHOUT_TENSOR_CORES)
     return ReportTable(
         title,
         frame.select(
             pl.col("class").replace(names).alias("Class"),
-            in_ns(pl.col("gpu_time_us")).alias("GPU Time (ns)"),
-            in_ns(pl.col(host_key)).alias(f"{host} (ns)"),
-            pl.col(count_key).alias(count),
+            *(pl.when(known).then(cell) for cell in cells),
         ),
     )
+
+
+def _is_unknown(classes: pl.DataFrame) -> bool:
+    """Whether kernels whose Tensor Core use no rule knows take so much of the device time that the
+    time with and without is unknown."""
+    whole = classes.filter(pl.col("class") == "all")
+    unknown_us, all_us = whole.select("tensor_core_unknown_us", "gpu_time_us").row(0)
+    return bool(all_us) and (unknown_us or 0.0) / all_us * 100 > kernel_file().max_unknown_pct

@@ -127,6 +127,13 @@ KERNEL_CLASSES = TableSpec(
             "count",
             "Number of kernels, copies and memsets that ran.",
         ),
+        Column(
+            "kernel_names",
+            "Different Kernels",
+            "integer",
+            "count",
+            "Number of different names of those.",
+        ),
         *_OF_KERNELS[1:],
     ),
     is_summary=True,
@@ -186,6 +193,7 @@ def _kernel_table(trace: Trace, classes: KernelClasses) -> Table:
         classes.unknown_ns,
         api_time_us=_with_all(classes.api_ns),
         kernels=_with_all(classes.count),
+        kernel_names=_with_all(classes.names),
     )
     reasons: dict[str, str] = {"gpu_time_pct": NO_TIME}
     if trace.device_work.is_empty():
