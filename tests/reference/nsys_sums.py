@@ -13,6 +13,9 @@ from tests.reference.nsys_sql import has
 RANGES = (59, 60, 70, 71)
 """``eventType`` of ranges: pushed and popped, or started and ended."""
 
+_DURATION = 'sum(max(coalesce("end", start) - start, 0))'
+"""What has no end is 0 long, and so is what ends before it starts."""
+
 NO_STREAM = 2**32 - 1
 """The stream of a synchronization with a whole context."""
 
@@ -48,7 +51,7 @@ def work(file: sqlite3.Connection) -> Sums:
         for kind, column in names.items()
         if has(file, f"CUPTI_ACTIVITY_KIND_{kind}")
         for device, stream, name, text, *rest in file.execute(
-            f'SELECT deviceId, streamId, {column}, StringIds.value, count(*), sum("end" - start) '
+            f"SELECT deviceId, streamId, {column}, StringIds.value, count(*), {_DURATION} "
             f"FROM CUPTI_ACTIVITY_KIND_{kind} LEFT JOIN StringIds ON id = {column} "
             "GROUP BY 1, 2, 3"
         )
@@ -63,9 +66,32 @@ def waits(file: sqlite3.Connection) -> Sums:
     return _summed(
         ((None if stream == NO_STREAM else stream,), count, total)
         for stream, count, total in file.execute(
-            f'SELECT streamId, count(*), sum("end" - start) FROM {table} GROUP BY 1'
+            f"SELECT streamId, count(*), {_DURATION} FROM {table} GROUP BY 1"
         )
     )
+
+
+def memory(file: sqlite3.Connection) -> Sums:
+    """Allocations and releases by (type of device, device), in bytes."""
+    if not has(file, "CUDA_GPU_MEMORY_USAGE_EVENTS"):
+        return {}
+    rows = file.execute(
+        "SELECT memKind NOT IN (0, 1), iif(memKind IN (0, 1), -1, deviceId), count(*), "
+        "sum(iif(memoryOperationType = 1, -bytes, bytes)) FROM CUDA_GPU_MEMORY_USAGE_EVENTS "
+        "GROUP BY 1, 2"
+    )
+    return {key: (count, total) for *key_parts, count, total in rows for key in [tuple(key_parts)]}
+
+
+def metrics(file: sqlite3.Connection) -> Sums:
+    """Sampled metrics of GPUs by (number of the GPU, name without unit)."""
+    if not has(file, "GPU_METRICS"):
+        return {}
+    rows = file.execute(
+        "SELECT typeId & 255, metricName, count(*), sum(value) FROM GPU_METRICS "
+        "JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) GROUP BY 1, 2"
+    )
+    return {(gpu, name.partition(" [")[0]): (count, total) for gpu, name, count, total in rows}
 
 
 _Row = tuple[tuple[Any, ...], int, int]
@@ -75,7 +101,7 @@ def _calls(file: sqlite3.Connection) -> Iterator[_Row]:
     for table, tail in _HOST_TABLES.items():
         if has(file, table):
             for thread, name, count, total in file.execute(
-                f'SELECT globalTid, value, count(*), sum("end" - start) FROM {table} '
+                f"SELECT globalTid, value, count(*), {_DURATION} FROM {table} "
                 "JOIN StringIds ON id = nameId GROUP BY 1, 2"
             ):
                 yield (*_thread(thread), re.sub(tail, "", name)), count, total
@@ -85,14 +111,15 @@ def _ranges(file: sqlite3.Connection, is_like: str) -> Iterator[_Row]:
     """Ranges without markers of PyProf, or those alone. What is open ends with the capture."""
     if not has(file, "NVTX_EVENTS"):
         return
-    last = file.execute('SELECT max(coalesce("end", start)) FROM NVTX_EVENTS').fetchone()[0]
+    latest = 'SELECT max(max(start, coalesce("end", start))) FROM NVTX_EVENTS'
+    last = file.execute(latest).fetchone()[0]
     if has(file, "ANALYSIS_DETAILS"):
         last = max(last, file.execute("SELECT max(duration) FROM ANALYSIS_DETAILS").fetchone()[0])
     inline = file.execute("SELECT count(*) FROM pragma_table_info('NVTX_EVENTS') "
                           "WHERE name = 'text'").fetchone()[0]  # fmt: skip
     text = "coalesce(text, value)" if inline else "value"
     for thread, name, count, total in file.execute(
-        f'SELECT globalTid, {text} AS name, count(*), sum(coalesce("end", {last}) - start) '
+        f'SELECT globalTid, {text} AS name, count(*), sum(max(coalesce("end", {last}) - start, 0)) '
         f"FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId WHERE eventType IN {RANGES} "
         f"AND name {is_like} '{{%' GROUP BY 1, 2"
     ):

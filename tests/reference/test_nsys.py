@@ -124,6 +124,8 @@ def assert_same_sums(path: Path, trace: Trace) -> None:
     with sql.opened(path) as file:
         assert sums.differences(work, nsys_sums.work(file)) == {}
         assert sums.differences(waits(trace), nsys_sums.waits(file)) == {}
+        assert sums.differences(sums.memory(trace), nsys_sums.memory(file)) == {}
+        assert sums.differences(metrics(trace), nsys_sums.metrics(file)) == {}
         others = sums.differences(host, nsys_sums.host(file))
         assert all(there is None for _, there in others.values())
         assert merged((key[:2], here) for key, (here, _) in others.items()) == (
@@ -149,6 +151,15 @@ def waits(trace: Trace) -> sums.Sums:
     streams = trace.tracks.select("track", "stream")
     rows = trace.slices.filter(raw_category_code=_code(trace, "cuda_sync")).join(streams, "track")
     return sums.add_up(((stream,), ns) for stream, ns in rows.select("stream", "dur_ns").rows())
+
+
+def metrics(trace: Trace) -> sums.Sums:
+    """Metrics of GPUs; other samples are of the host."""
+    return {
+        (int(source.removeprefix("GPU ")), metric): each
+        for (source, metric), each in sums.samples(trace).items()
+        if source.startswith("GPU ")
+    }
 
 
 @given(st.integers(0, 2**32))
@@ -203,15 +214,15 @@ def assert_tied(
 
 
 def random_tables(seed: int) -> dict[str, list[made.Row]]:
-    """Ranges, calls, device work and waits of several threads, streams and devices; times are
-    random, so that anything overlaps, and some ranges are open."""
+    """What several threads, streams and devices did; times are random, so that anything overlaps,
+    some have no end, or one before their start."""
     chance = Random(seed)
     threads = (made.MAIN, made.BACKWARD, made.MAIN + (1 << 24))
     texts = ("step 1", "aten::mm, seq = 3, op_id = 4", "aten::add, op_id = 9", "a, b = c", "Größe")
 
     def times() -> tuple[int, int]:
         start = chance.randrange(1, 10**6)
-        return start, start + chance.choice((0, 1, chance.randrange(10**5)))
+        return start, start + chance.choice((0, 1, -1, chance.randrange(10**5)))
 
     def place(correlation: int) -> made.Row:
         return {"deviceId": chance.randrange(2), "streamId": chance.randrange(7, 10),
@@ -222,6 +233,8 @@ def random_tables(seed: int) -> dict[str, list[made.Row]]:
     device = [made.ran(chance.choice(("gemm", "k<1>")), *times(), each, **place(each))
               for each in launched]  # fmt: skip
     tables: dict[str, list[made.Row]] = {
+        **{name: rows for name, rows in made.gpu_metrics().items() if "METRICS" in name},
+        "TARGET_INFO_GPU": [{"id": number, "cuDevice": number, "name": "H"} for number in range(2)],
         made.NVTX: [
             chance.choice((made.pushed, made.started))(
                 chance.choice(texts), start, chance.choice((end, end, None)), chance.choice(threads)
@@ -241,8 +254,29 @@ def random_tables(seed: int) -> dict[str, list[made.Row]]:
             for each in device[::5]
         ],
     }
+    tables["OSRT_API"] = [
+        {**each, "nameId": chance.choice(("read", "futex_v2")), "end": chance.choice((1, None))}
+        for each in tables[made.RUNTIME][::4]
+    ]
+    tables["PROFILER_OVERHEAD"] = [
+        {**each, "nameId": "Flush (64 KiB)"} for each in tables[made.RUNTIME][::9]
+    ]
+    tables["CUDA_GPU_MEMORY_USAGE_EVENTS"] = [
+        {
+            "start": start,
+            "globalPid": made.GLOBAL_PID,
+            "deviceId": chance.randrange(2),
+            "memKind": chance.randrange(5),
+            "memoryOperationType": chance.randrange(2),
+            "bytes": chance.randrange(2**40),
+            "address": start,
+            "correlationId": start,
+        }
+        for start, _ in (times() for _ in range(count))
+    ]
     known = {name: rows for name, rows in tables.items() if rows}
-    return {name: rows for name, rows in known.items() if chance.random() < 0.8} or known
+    facts = ("TARGET_INFO_GPU", "TARGET_INFO_GPU_METRICS")
+    return {name: rows for name, rows in known.items() if name in facts or chance.random() < 0.8}
 
 
 def _code(trace: Trace, text: str) -> int:
