@@ -21,7 +21,12 @@ EVIDENCE = TableSpec(
     (
         Column("device", "Device", "string", None, "The device."),
         Column(
-            "reserved_bytes", "Reserved", "integer", "bytes", "Its segments at the end, summed."
+            "reserved_bytes",
+            "Reserved",
+            "integer",
+            "bytes",
+            "Its segments at the end, summed.",
+            family="memory",
         ),
         Column(
             "peak_allocated_bytes",
@@ -29,6 +34,7 @@ EVIDENCE = TableSpec(
             "integer",
             "bytes",
             "The most that was allocated after an event of the snapshot.",
+            family="memory",
         ),
     ),
 )
