@@ -162,3 +162,16 @@ def test_without_iterations_none_is_counted(run: Run, samples: Path, tmp_path: P
     assert done.code == 0, done.err
     text = (tmp_path / "dlprof_summary.csv").read_text()
     assert "Total Iterations,0\nAggregated Iterations,0\nIteration Start,\n" in text
+
+
+def test_an_unknown_domain_is_refused_before_anything_is_written(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "reports"
+    command = ("report", trained, "--reports", "all", "--output", folder, "--domains")
+    refused = run(*command, "pytorch,nonsense")
+    assert refused.code == 2
+    assert "no user ranges of the domain 'nonsense'; there are pytorch" in refused.err
+    assert not folder.exists()
+    assert run(*command, "pytorch").code == 0
+    assert (folder / "dlprof_group_node_pytorch.csv").exists()

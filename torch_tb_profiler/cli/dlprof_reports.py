@@ -19,7 +19,7 @@ from torch_tb_profiler.cli.tasks import (
     report_tasks,
 )
 from torch_tb_profiler.loading.queries.views import view_spec
-from torch_tb_profiler.reports.dlprof.registry import NEEDS, OVERVIEW, REPORTS
+from torch_tb_profiler.reports.dlprof.registry import GROUPS, NEEDS, OVERVIEW, REPORTS
 from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
 from torch_tb_profiler.reports.dlprof.table import Report
 from torch_tb_profiler.reports.dlprof.writing import WRITERS
@@ -63,6 +63,7 @@ def run(arguments: Namespace) -> int:
         output.refuse_existing(
             f"{file.stem}.{suffix}" for _, files in plans for file in files for suffix in formats
         )
+        _refuse_unknown_domains(plans)
     except LoadingError as error:
         return print_failure(error)
     code = DONE
@@ -70,6 +71,29 @@ def run(arguments: Namespace) -> int:
         for task, files in plans:
             code = max(code, _written(output, task, files, formats))
     return max(code, written.code)
+
+
+def _refuse_unknown_domains(plans: Sequence[tuple[Task, Sequence[_File]]]) -> None:
+    """Ask for each domain once, before anything is written: one that no recording has is a mistake.
+
+    Raises:
+        LoadingError: no recording has a domain of that name.
+    """
+    problems: dict[str, LoadingError | None] = {}
+    for task, files in plans:
+        for domain in dict.fromkeys(file.domain for file in files if file.domain is not None):
+            problem = _problem_with_domain(task, domain)
+            problems[domain] = problem and problems.get(domain, problem)
+    for problem in filter(None, problems.values()):
+        raise problem
+
+
+def _problem_with_domain(task: Task, domain: str) -> LoadingError | None:
+    try:
+        _answer(task, GROUPS, domain)
+    except LoadingError as error:
+        return error
+    return None
 
 
 def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequence[str]) -> int:
