@@ -751,7 +751,7 @@ export const VIEWS = {
     groupBys: [],
     parameters: [],
     tables: {
-      "operator_types": ["type", "operators", "calls", "tensor_core_eligible", "tensor_core_used", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "pct"],
+      "operator_types": ["type", "operators", "calls", "timed_calls", "tensor_core_eligible", "tensor_core_used", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "pct"],
     },
   },
   "shapes": {
@@ -1433,6 +1433,7 @@ export interface OperatorTypesOperatorTypesRow {
   type: string | null;
   operators: number | null;
   calls: number | null;
+  timed_calls: number | null;
   tensor_core_eligible: boolean | null;
   tensor_core_used: boolean | null;
   cpu_total_us: number | null;

@@ -100,6 +100,11 @@ def test_op_type_and_summary_add_up(views: Views) -> None:
     types = {r["Op Name"]: r for r in rows(REPORTS["op_type"].make(views))}
     assert types["matrix_product"]["Total GPU Time (ns)"] == 63 * US
     assert types["copy"]["No. Calls"] == 3
+    for row in types.values():
+        for time in ("CPU Time", "GPU Time"):
+            mean, total = row[f"Avg. {time} (ns)"], row[f"Total {time} (ns)"]
+            if mean is not None:
+                assert mean * row["No. Calls"] == pytest.approx(total, abs=row["No. Calls"])
     summary = {table.title: table.frame for table in REPORTS["summary"].make(views).tables}
     for title in ("Operators", "Kernels"):
         whole, *parts = summary[title]["GPU Time (ns)"].to_list()

@@ -57,7 +57,7 @@ def a_recording() -> list[Event]:
 def test_nested_calls_of_a_type_count_once_and_parallel_work_too() -> None:
     of = view(trace(a_recording()))
     products = rows(of)["matrix_product"]
-    assert (products["operators"], products["calls"]) == (3, 3)
+    assert (products["operators"], products["calls"], products["timed_calls"]) == (3, 3, 2)
     assert products["tensor_core_eligible"] is products["tensor_core_used"] is True
     assert [products[f"cpu_{key}_us"] for key in ("total", "mean", "min", "max")] == [
         80,

@@ -179,7 +179,7 @@ def call_times(trace: Trace, selection: Selection, calls: pl.DataFrame) -> pl.Da
 
 def times_by_group(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The times of groups of calls: the keys, per measure and statistic (``gpu_idle_mean``, in ns)
-    a column, and ``kernel_calls``.
+    a column, ``kernel_calls``, and ``timed_calls``, of which the means are.
 
     Of calls inside others of their group only the outermost count. Mean, smallest and largest are
     those of calls in the selection, null where there is none.
@@ -220,4 +220,5 @@ def times_by_group(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
             for statistic, expression in statistics(measure).items()
         ),
         only("kernel_calls", "of_work", is_flat).sum(),
+        pl.col("single").sum().cast(pl.Int64).alias("timed_calls"),
     )

@@ -16,7 +16,7 @@ SOURCE = ("operator_types", "operator_types")
 _TITLES = {
     "Op Name": "type",
     "No. Nodes": "operators",
-    "No. Calls": "calls",
+    "No. Calls": "timed_calls",
     "TC Eligibility": "tensor_core_eligible",
     "Using TC": "tensor_core_used",
     **sixteen_times(),
@@ -24,5 +24,5 @@ _TITLES = {
 
 
 def op_type(views: Views) -> Report:
-    """The report, in the order of the view."""
+    """The report, in the order of the view. Calls are those that the times are of."""
     return Report("op_type", (ReportTable(None, renamed(frame_of(views, SOURCE), _TITLES)),))

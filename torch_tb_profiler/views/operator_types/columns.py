@@ -48,6 +48,15 @@ OPERATOR_TYPES = TableSpec(
             additive=True,
         ),
         Column(
+            "timed_calls",
+            "Outermost Calls",
+            "integer",
+            "count",
+            "Number of calls that are not inside another one of the type: those that the times are "
+            "of, so that the mean times this number is the total.",
+            additive=True,
+        ),
+        Column(
             "tensor_core_eligible",
             "Tensor Cores Eligible",
             "boolean",

@@ -108,6 +108,7 @@ def _rows(
         "type": types,
         "operators": operators.cast(pl.Int64),
         "calls": groups["calls"].cast(pl.Int64),
+        "timed_calls": groups["timed_calls" if is_of_operators else "calls"].cast(pl.Int64),
         "tensor_core_eligible": codes.verdict_column(eligible.cast(pl.Int8)),
         "tensor_core_used": codes.verdict_column(groups["used"].cast(pl.Int8)),
         **times,
