@@ -175,3 +175,10 @@ def test_an_unknown_domain_is_refused_before_anything_is_written(
     assert not folder.exists()
     assert run(*command, "pytorch").code == 0
     assert (folder / "dlprof_group_node_pytorch.csv").exists()
+
+
+def test_files_of_a_header_alone_say_why(run: Run, trained: Path, tmp_path: Path) -> None:
+    done = run("report", trained, "--reports", "iteration", "--output", tmp_path)
+    assert done.code == 0
+    assert rows(tmp_path / "dlprof_iteration.csv") == []
+    assert "Report iteration has no rows: No device work was launched" in done.err

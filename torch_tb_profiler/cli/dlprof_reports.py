@@ -136,7 +136,17 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
                 break
             views[name] = answer
         else:
-            yield file, _named(kind.make(views), task)
+            report = kind.make(views)
+            if all(table.frame.is_empty() for table in report.tables):
+                print_warning(f"Report {file.report} has no rows: {_why_empty(views)}")
+            yield file, _named(report, task)
+
+
+def _why_empty(views: Mapping[str, View]) -> str:
+    """Why the tables of some views have no rows, as they say it themselves."""
+    tables = (table for view in views.values() for table in view.tables.values())
+    reasons = (table.why_empty for table in tables if table.frame.is_empty())
+    return next(filter(None, reasons), "The recording holds nothing for it.")
 
 
 def _of_all_iterations(task: Task) -> Task:

@@ -72,6 +72,7 @@ def test_detail(views: Views) -> None:
 
 def test_iteration_and_kernel_hold_every_kernel_call(views: Views) -> None:
     calls = rows(REPORTS["iteration"].make(views))
+    assert all(call["Kernel Name"] for call in calls)
     told = [
         (r["Iteration"], r["GPU Time (ns)"], r["API Call Time (ns)"], r["Uses TC"]) for r in calls
     ]

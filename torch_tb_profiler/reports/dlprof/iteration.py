@@ -43,6 +43,7 @@ def iteration(views: Views) -> Report:
     """The report, in order of iteration and start."""
     calls = with_operator_paths(views, frame_of(views, SOURCE))
     frame = calls.with_columns(
+        pl.coalesce("short_name", "kernel").alias("short_name"),  # copies and sets have one name
         *(_axis("grid", number) for number in range(3)),
         *(_axis("block", number) for number in range(3)),
     )
