@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.traces import call, kernel, op, step, trace
+from tests.helpers.traces import annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.user_rules import (
@@ -92,6 +92,18 @@ def test_the_source_of_a_classification_is_in_the_table_of_kernels() -> None:
     assert sources[KERNELS[0][0]] == "operator"  # the strongest of its calls
     assert sources[KERNELS[3][0]] is None
     assert "no rule of yours" in table.null_reasons["recognized_by"]
+
+
+def test_the_class_of_a_kernel_that_a_collective_launched_is_communication() -> None:
+    events = [
+        annotation("nccl:all_reduce", 10, 30),
+        call("cudaLaunchKernel", 15, 3, corr=1),
+        kernel("lab_a", 50, 20, corr=1),
+    ]
+    view = kernels(trace([step(1, 0, 1000), *events]), Selection())
+    (row,) = view.tables["kernels"].frame.to_dicts()
+    assert (row["kernel_class"], row["recognized_by"]) == ("communication", "launching range")
+    assert view.tables["unrecognized"].frame.is_empty()
 
 
 def _matches(*names: str) -> list[str]:

@@ -12,6 +12,7 @@ import polars as pl
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy, kernel_name_kinds
 from torch_tb_profiler.analysis.recording.missing_reasons import AnyCapability
+from torch_tb_profiler.knowledge.kernels import COMMUNICATION, OTHER
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text, verdict
 from torch_tb_profiler.views.kernels.rows import kernel_rows
@@ -64,9 +65,14 @@ def _no_types(trace: Trace) -> str:
 
 
 def _classes(rows: Rows) -> pl.Series:
-    """The kind of work that each name stands for."""
+    """The kind of work that each name stands for; communication where only what launched the
+    kernel, or its metadata, says so."""
     known = kernel_name_kinds(rows.trace)
     kinds = [known.kinds[known.index[code]].kind for code in rows["name_code"].to_list()]
+    kinds = [
+        COMMUNICATION if kind == OTHER and communicates else kind
+        for kind, communicates in zip(kinds, rows["communication"], strict=True)
+    ]
     return pl.Series(kinds, dtype=pl.String)
 
 
