@@ -115,6 +115,17 @@ def memory(recording: Any) -> Sums:
     )
 
 
+def peaks(recording: Any) -> dict[tuple[int, int], tuple[int, int]]:
+    """Device → the largest peaks that its events state: allocated and reserved bytes."""
+    result: dict[tuple[int, int], tuple[int, int]] = {}
+    for each in (one.mem_event for node in _nodes(recording) for one in node.mem_nodes):
+        before = result.get(device(each.place), (0, 0))
+        result[device(each.place)] = (
+            max(before[0], each.peak_allocated), max(before[1], each.peak_reserved)
+        )  # fmt: skip
+    return result
+
+
 def device(place: str) -> tuple[int, int]:
     """Type and number of a device, ``Place(gpu:1)``."""
     match = re.fullmatch(r"Place\((cpu|gpu):?(\d*)\)", place)

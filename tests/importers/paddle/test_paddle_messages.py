@@ -31,6 +31,13 @@ def assert_same_sums(data: bytes) -> None:
     for what in ("slices", "work", "launches", "memory"):
         here, there = getattr(sums, what)(trace), getattr(paddle_messages, what)(recording)
         assert sums.differences(here, there) == {}, what
+    assert peaks(trace) == paddle_messages.peaks(recording)
+
+
+def peaks(trace: Trace) -> dict[tuple[int, int], tuple[int, int]]:
+    table = trace.side.get("recorded_memory_peaks")
+    rows = [] if table is None else table.frame.rows()
+    return {(kind, device): (allocated, reserved) for kind, device, allocated, reserved in rows}
 
 
 def test_every_protobuf_of_the_corpus(corpus: Path) -> None:
@@ -112,7 +119,9 @@ def _add_node(chance: random.Random, node: Any, thread: int) -> None:
                 timestamp_ns=START + chance.randrange(10**9), type=chance.randrange(4),
                 addr=chance.randrange(2**63), increase_bytes=chance.randrange(-(2**40), 2**40),
                 place=chance.choice(("Place(cpu)", "Place(gpu:0)", "Place(gpu:3)")),
-                current_allocated=chance.randrange(2**40), **place,
+                current_allocated=chance.randrange(2**40),
+                peak_allocated=chance.randrange(2**40), peak_reserved=chance.randrange(2**40),
+                **place,
             )
         )  # fmt: skip
 
@@ -163,7 +172,9 @@ def as_json(recording: Any) -> bytes:
                     put(TYPES[work.type], work, row, **link)
             for memory in (each.mem_event for each in node.mem_nodes):
                 args = {"place": memory.place, "addr": str(memory.addr),
-                        "increase_bytes": memory.increase_bytes}  # fmt: skip
+                        "increase_bytes": memory.increase_bytes,
+                        "peak_allocated": memory.peak_allocated,
+                        "peak_reserved": memory.peak_reserved}  # fmt: skip
                 events.append({"ph": "i", "name": "[memory]", "cat": MEMORY[memory.type],
                                "pid": memory.process_id, "tid": f"{thread}(C++)",
                                "ts": memory.timestamp_ns // 1000, "args": args})  # fmt: skip
@@ -185,3 +196,4 @@ def test_random_json(seed: int) -> None:
     for what in ("slices", "work", "memory"):
         here, there = getattr(sums, what)(trace), getattr(paddle_messages, what)(recording)
         assert sums.differences(here, there) == {}, what
+    assert peaks(trace) == paddle_messages.peaks(recording)
