@@ -7,7 +7,7 @@ from random import Random
 
 from bench.diagnosis import editing
 from bench.diagnosis.editing import Editor, before_optimizer, places, steps
-from bench.diagnosis.model import Rank, Recording
+from bench.diagnosis.model import Rank, Recording, Span, Wait, Work
 from bench.diagnosis.programs import OPTIMIZER, PASSES
 from bench.diagnosis.writer import Writer
 
@@ -238,3 +238,32 @@ def graph_of_small_batch(recording: Recording, random: Random, amount: float) ->
         moment.gap = min(moment.gap, 0.01)
         for work in moment.launches:
             work.after_launch = min(work.after_launch, 2.0)
+
+
+def blocking_launches(recording: Recording, random: Random, amount: float) -> None:
+    """Every launch of some steps returns when its kernel has ended (CUDA_LAUNCH_BLOCKING)."""
+    del random, amount
+    [rank] = recording
+    launched: dict[Span, list[Work]] = {}
+    for moment in rank.moments:
+        if moment.launches:
+            launched[moment.span] = moment.launches
+        elif moment.kind == "end" and moment.wait is None and moment.span in launched:
+            moment.wait = Wait(launched[moment.span][-1], 3.0)
+
+
+def released_memory(recording: Recording, random: Random, amount: float) -> None:
+    """Every step gives its memory back to the driver, which waits for the device."""
+    [rank] = recording
+    editor = Editor(rank)
+    each_us = random.uniform(80.0, 600.0)
+    count = max(1, int(amount / each_us))
+    for step in places(rank):
+        place = random.choice(_after_work(rank, step) or step)
+
+        def write(writer: Writer) -> None:
+            for number in range(count):
+                writer.call("Free", each_us, wait=Wait(None, 3.0) if number == 0 else None)
+
+        editor.insert(place, write)
+    editor.finish()

@@ -128,3 +128,14 @@ def test_alone_is_what_no_other_work_overlaps(parts: list[tuple[int, int, int, b
             )
             expected[row] += 1000 * (chosen[row] and not is_overlapped)
     assert _alone(of, np.array(chosen)).tolist() == expected
+
+
+def test_a_wait_that_leaves_work_in_the_queue_passes_on_what_the_device_is_ahead() -> None:
+    """The host waits 5 µs for the first of three queued kernels, and 98 for the last one. Half of
+    the first is 50 µs, of which its own wait shows 5."""
+    events = [*launched(0, 10, 100, 1), *launched(6, 110, 100, 2), *launched(12, 210, 100, 3)]
+    of = trace([step(1, 0, 400), *events, wait(105, 111), wait(212, 311)])
+    assert saved_us(of, 50, 0, 0) == 50
+    assert saved_us(of, 0, 50, 0) == 50
+    # Without the first wait the host comes to the second one at 207, and has nothing to wait for.
+    assert saved_us(of, 99, 99, 99) == 103

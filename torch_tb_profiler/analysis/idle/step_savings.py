@@ -75,30 +75,43 @@ def estimate_saved_ns(trace: Trace, slices: Int64, saved_ns: Int64) -> float | N
     saved[np.searchsorted(work["slice"].to_numpy(), slices)] = saved_ns
     front = device_front(trace)
     saved = np.minimum(saved, _alone(trace, saved > 0))[front.row]
-    shift = _shifts(front, np.minimum(saved, front.end_ns - front.since_ns))
-    return float(np.minimum(shift, front.waited_ns[front.waited_ns > 0]).sum())
+    return float(_host_shift(front, np.minimum(saved, front.end_ns - front.since_ns)))
 
 
-def _shifts(front: DeviceFront, saved_ns: Int64) -> Int64:
-    """How much earlier each awaited piece of the front ends.
+def _host_shift(front: DeviceFront, saved_ns: Int64) -> int:
+    """How much earlier the host returns from its last wait.
 
     A piece starts earlier by as much as the one before it ends earlier, but not before its launch
-    has arrived. After a wait everything comes earlier together with the host, so each stretch
-    between two waits is computed separately.
+    has arrived, which comes earlier by as much as the host returned earlier from the waits before
+    it. A wait ends when both the host has come to it and the piece has ended. So a wait that
+    leaves work in the queue (a full queue) passes on what the device, not the host, is ahead.
     """
     awaited = np.flatnonzero(front.waited_ns > 0)
-    first = np.append(0, awaited + 1)[: len(awaited)]
     if not len(awaited):
-        return awaited
+        return 0
+    first = np.append(0, awaited + 1)[: len(awaited)]
     # A piece that starts before the previous one has ended did not wait for it, but for the same.
-    passed_on = np.where(np.append(front.start_ns[1:] < front.end_ns[:-1], False), 0, saved_ns)
-    total = np.append(0, np.cumsum(passed_on))
-    # With s summed from the start of the stretch: shift = min(slack - s before, … of all) + s.
+    overlapped = np.append(front.start_ns[1:] < front.end_ns[:-1], False)
+    total = np.append(0, np.cumsum(np.where(overlapped, 0, saved_ns)))
     limit = front.slack_ns - total[:-1]
-    limit[first] = -total[first]
-    until_last = limit[: awaited[-1] + 1]
-    shifts: Int64 = np.minimum.reduceat(until_last, first) + total[awaited] + saved_ns[awaited]
-    return shifts
+    own = limit[first]
+    limit[first] = np.iinfo(np.int64).max // 2
+    later = np.minimum.reduceat(limit[: awaited[-1] + 1], first)
+    arrived = front.start_ns[first] - front.slack_ns[first]
+    waits_before = np.searchsorted(front.end_ns[awaited], arrived, "right")
+    ended = total[awaited] + saved_ns[awaited]
+    passed_on = np.where(overlapped[awaited], saved_ns[awaited], 0)
+    columns = (later, own, total[first], ended, passed_on, front.waited_ns[awaited], waits_before)
+    host, device = [0], 0  # how much earlier: the host after each wait, the device after the last
+    for least, slack, before, after, kept, waited, known in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        launched = host[min(known, len(host) - 1)]
+        start = min(device - before, slack + launched) if len(host) > 1 else -before
+        end = min(start, least + launched) + after
+        host.append(min(waited + host[-1], end))
+        device = end - kept
+    return host[-1]
 
 
 def _alone(trace: Trace, chosen: Bools) -> Int64:

@@ -35,6 +35,9 @@ RETURN_NS = 20_000
 BUSY_SHARE = 0.9
 """Share of a long call during which some device must work for it to be a wait."""
 
+FULL_QUEUE = 1000
+"""So much pending work fills the launch queue of a device (CUDA: 1024); further launches wait."""
+
 _FETCHES = re.compile(r"DtoH|D2[HM]|DeviceToHost|-> (Pageable|Pinned|Host|Memory)", re.IGNORECASE)
 _UPLOADS = re.compile(r"HtoD|[HM]2D|HostToDevice", re.IGNORECASE)
 """Names of copies: CUDA's, HIP's (also roctracer's ``CopyHostToDevice``), and those of XPUs, which
@@ -84,6 +87,11 @@ def waits(trace: Trace) -> pl.DataFrame:
     start = calls["start_ns"].to_numpy()
     long = np.flatnonzero((wait < 0) & (dur >= LONG_CALL_NS))
     wait[long[_wait_for_a_device(trace, start[long], start[long] + dur[long])]] = Wait.DEVICE
+    short = np.flatnonzero((wait < 0) & (dur >= COPY_NS) & (kinds != _GRAPH))
+    held = _wait_for_own_work(trace, calls["id"].to_numpy()[short], start[short], dur[short])
+    full = _pending(trace, start[short]) >= FULL_QUEUE
+    full &= _wait_for_a_device(trace, start[short], start[short] + dur[short])
+    wait[short[held | full]] = Wait.DEVICE
     waiting = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
     waiting = waiting.filter(pl.Series(_outermost(waiting["track"], waiting["end_ns"])))
     fetched = pl.Series(_in_fetching_operators(trace, waiting)) & (pl.col("wait") == Wait.DEVICE)
@@ -123,6 +131,29 @@ def _wait_for_a_device(trace: Trace, start_ns: Int64, end_ns: Int64) -> Bools:
     last = np.append(ends, np.iinfo(np.int64).min)[np.searchsorted(ends, end_ns, "right") - 1]
     waiting: Bools = (worked >= BUSY_SHARE * (end_ns - start_ns)) & (last >= end_ns - RETURN_NS)
     return waiting
+
+
+def _wait_for_own_work(trace: Trace, calls: Int64, start_ns: Int64, dur_ns: Int64) -> Bools:
+    """Which calls last until what they launched has ended, which takes most of them: launches that
+    block. (Short work may end before its launch returns, too.)"""
+    work = trace.device_work.filter(pl.col("launch").is_in(pl.Series(calls).implode()))
+    last = work.group_by("launch").agg(
+        (pl.col("start_ns") + pl.col("dur_ns")).max().alias("end_ns"), pl.col("dur_ns").sum()
+    )
+    found = pl.DataFrame({"launch": calls}, schema={"launch": work.schema["launch"]})
+    found = found.join(last, on="launch", how="left", maintain_order="left")
+    end, own = (found[key].fill_null(0).to_numpy() for key in ("end_ns", "dur_ns"))
+    waiting: Bools = (own * 2 >= dur_ns) & (end > start_ns) & (end <= start_ns + dur_ns)
+    return waiting
+
+
+def _pending(trace: Trace, time_ns: Int64) -> Int64:
+    """How much work is launched and has not ended at some moments."""
+    work = trace.device_work.filter(pl.col("launch").is_not_null())
+    launched = np.sort(trace.slices["start_ns"].to_numpy()[indices(work["launch"])])
+    ended = np.sort((work["start_ns"] + work["dur_ns"]).to_numpy())
+    pending: Int64 = np.searchsorted(launched, time_ns) - np.searchsorted(ended, time_ns)
+    return pending
 
 
 def copy_directions(trace: Trace, names: pl.Series) -> Int8:
