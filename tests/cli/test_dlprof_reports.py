@@ -182,3 +182,23 @@ def test_files_of_a_header_alone_say_why(run: Run, trained: Path, tmp_path: Path
     assert done.code == 0
     assert rows(tmp_path / "dlprof_iteration.csv") == []
     assert "Report iteration has no rows: No device work was launched" in done.err
+
+
+def test_traces_without_the_key_node_are_left_out_where_others_have_it(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
+    """One of two recordings in a folder calls it: one set of reports, and a word on the other."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("cpu_resnet_full", "cpu_slowloader_nw0"):
+        (file,) = (samples / name).glob("*.json.gz")
+        (logs / file.name).write_bytes(file.read_bytes())
+    folder = tmp_path / "reports"
+    command = ("report", logs, "--reports", "summary", "--output", folder, "--force")
+    done = run(*command, "--key-node", "aten::unsqueeze")
+    assert done.code == 0, done.err
+    (written,) = os.listdir(folder)
+    assert "worker0" in written
+    assert "nw0" in done.err
+    assert "is left out: There is no key node 'aten::unsqueeze'" in done.err
+    assert run(*command, "--key-node", "aten::conv9d").code == 2

@@ -30,6 +30,8 @@ from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.schema import View
 
 ALL_REPORTS = "all"
+UNKNOWN_KEY_NODE = "unknown_key_node"
+"""Code of the error for a key node that a recording does not have."""
 _RANGES = "ranges"
 """The grouping for a domain of ranges."""
 
@@ -66,10 +68,17 @@ def run(arguments: Namespace) -> int:
         _refuse_unknown_domains(plans)
     except LoadingError as error:
         return print_failure(error)
-    code = DONE
     with writing_errors(arguments.output or ".") as written:
-        for task, files in plans:
-            code = max(code, _written(output, task, files, formats))
+        outcomes = [(task, _attempt(output, task, files, formats)) for task, files in plans]
+    has_key_node = any(isinstance(outcome, int) for _, outcome in outcomes)
+    code = DONE
+    for task, outcome in outcomes:
+        if isinstance(outcome, int):
+            code = max(code, outcome)
+        elif outcome.problem.code == UNKNOWN_KEY_NODE and has_key_node:
+            print_warning(f"{_name_of(task)} is left out: {outcome.problem.message}")
+        else:
+            code = max(code, print_failure(outcome))
     return max(code, written.code)
 
 
@@ -96,20 +105,30 @@ def _problem_with_domain(task: Task, domain: str) -> LoadingError | None:
     return None
 
 
+def _attempt(
+    output: Output, task: Task, files: Sequence[_File], formats: Sequence[str]
+) -> int | LoadingError:
+    """The exit code of :func:`_written`, or why there is none."""
+    try:
+        return _written(output, task, files, formats)
+    except LoadingError as error:
+        return error
+
+
 def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequence[str]) -> int:
     """Write the files of one trace.
 
     Returns:
         The exit code: an error if the trace has no data for any of them.
+
+    Raises:
+        LoadingError: the trace cannot be read, or the request is invalid.
     """
     code = INPUT_UNREADABLE
-    try:
-        for file, report in _reports(task, files):
-            for suffix in formats:
-                output.write(f"{file.stem}.{suffix}", WRITERS[suffix](report))
-            code = DONE
-    except LoadingError as error:
-        return print_failure(error)
+    for file, report in _reports(task, files):
+        for suffix in formats:
+            output.write(f"{file.stem}.{suffix}", WRITERS[suffix](report))
+        code = DONE
     return code
 
 
@@ -180,13 +199,18 @@ def _named(report: Report, task: Task) -> Report:
     """``report`` with the name of the recording where DLProf has its profile name."""
     if report.name != "summary" or task.request is None:
         return report
-    about = task.request.subject
-    name = ".".join(part for part in (about.run, about.worker, about.span) if part)
     system, *others = report.tables
+    is_name = pl.col("Name") == PROFILE_NAME
     rows = system.frame.with_columns(
-        Value=pl.when(pl.col("Name") == PROFILE_NAME).then(pl.lit(name)).otherwise("Value")
+        Value=pl.when(is_name).then(pl.lit(_name_of(task))).otherwise("Value")
     )
     return replace(report, tables=(replace(system, frame=rows), *others))
+
+
+def _name_of(task: Task) -> str:
+    """Run, worker and span."""
+    about = task.request.subject if task.request else Subject()
+    return ".".join(part for part in (about.run, about.worker, about.span) if part)
 
 
 def _answer(task: Task, name: str, domain: str | None) -> View | RequestError:
