@@ -22,6 +22,7 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 DEVICE_CATEGORIES = {
     "kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset", "cuda_sync",
+    "graph_event_node", "graph_host_node",
 }  # fmt: skip
 HOST_CATEGORIES = {"cpu_op", "Operator", "user_annotation"}
 

@@ -25,6 +25,7 @@ from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS
 DATA = Path(__file__).resolve().parents[2] / "data"
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 VERSIONS = sorted((DATA / "torch_versions").glob("*/*.json.gz"))
+LARGE_BYTES = 500_000
 RECORDED = sorted(SAMPLES.glob("*/*.json.gz"))
 
 
@@ -37,6 +38,19 @@ def test_every_row_equals_the_reference(path: Path) -> None:
     for name, rows in wanted.items():
         assert rows_read[name] == rows, name
     assert columns.quality.counts == {}
+
+
+def test_every_row_of_the_corpus_equals_the_reference(corpus: Path) -> None:
+    """Of recordings that are no samples; large ones are compared by their sums."""
+    names = ("*/*.pt.*", "*/c_ddp2_gloo_et/*.pt.*", "inference/*.json.gz")
+    skipped = {path.name for path in RECORDED}
+    paths = {path for name in names for path in corpus.glob(name) if path.name not in skipped}
+    recordings = [path for path in sorted(paths) if path.stat().st_size < LARGE_BYTES]
+    assert len(recordings) == 10
+    for path in recordings:
+        wanted, rows_read = expected(document(path)), actual(read_file(path))
+        for name, rows in wanted.items():
+            assert rows_read[name] == rows, (path, name)
 
 
 def test_there_are_fourteen_torch_versions() -> None:
