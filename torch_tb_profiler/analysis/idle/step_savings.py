@@ -103,14 +103,14 @@ def _host_shift(front: DeviceFront, saved_ns: Int64) -> int:
     passed_on = np.where(overlapped[awaited], saved_ns[awaited], 0)
     columns = (later, own, total[first], ended, passed_on, front.waited_ns[awaited], waits_before)
     host, device = [0], 0  # how much earlier: the host after each wait, the device after the last
-    for least, slack, before, after, kept, waited, known in zip(
+    for least, slack, before, after, overlapping, waited, known in zip(
         *(column.tolist() for column in columns), strict=True
     ):
         launched = host[min(known, len(host) - 1)]
         start = min(device - before, slack + launched) if len(host) > 1 else -before
         end = min(start, least + launched) + after
         host.append(min(waited + host[-1], end))
-        device = end - kept
+        device = end - overlapping
     return host[-1]
 
 

@@ -140,9 +140,9 @@ def _wait_for_own_work(trace: Trace, calls: Int64, start_ns: Int64, dur_ns: Int6
     last = work.group_by("launch").agg(
         (pl.col("start_ns") + pl.col("dur_ns")).max().alias("end_ns"), pl.col("dur_ns").sum()
     )
-    found = pl.DataFrame({"launch": calls}, schema={"launch": work.schema["launch"]})
-    found = found.join(last, on="launch", how="left", maintain_order="left")
-    end, own = (found[key].fill_null(0).to_numpy() for key in ("end_ns", "dur_ns"))
+    launches = pl.DataFrame({"launch": calls}, schema={"launch": work.schema["launch"]})
+    launches = launches.join(last, on="launch", how="left", maintain_order="left")
+    end, own = (launches[key].fill_null(0).to_numpy() for key in ("end_ns", "dur_ns"))
     waiting: Bools = (own * 2 >= dur_ns) & (end > start_ns) & (end <= start_ns + dur_ns)
     return waiting
 
