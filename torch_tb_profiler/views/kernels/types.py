@@ -40,6 +40,7 @@ KERNEL_TYPES = TableSpec(
         ),
     ),
     sort="-total_us,kernel_class,data_types",
+    is_summary=True,
 )
 
 
