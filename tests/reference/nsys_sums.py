@@ -33,6 +33,9 @@ _EMIT_NVTX = re.compile(r"(?s), (stashed )?(seq|op_id|sizes|input_op_ids) ?= ?[\
 _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
 
 
+_Row = tuple[tuple[Any, ...], int, int]
+
+
 def host(file: sqlite3.Connection) -> Sums:
     """Calls, overhead and ranges by (process, thread, name), in ns."""
     return _summed([*_calls(file), *_ranges(file, "NOT LIKE")])
@@ -45,17 +48,30 @@ def markers(file: sqlite3.Connection) -> Sums:
 
 def work(file: sqlite3.Connection) -> Sums:
     """Device work by (device, stream, kind, name of a kernel or direction of a copy), in ns."""
+    return _summed([*_activities(file), *_graphs(file)])
+
+
+def _activities(file: sqlite3.Connection) -> Iterator[_Row]:
     names = {"KERNEL": "demangledName", "MEMCPY": "copyKind", "MEMSET": "0"}
-    return _summed(
-        ((device, stream, kind, text if kind == "KERNEL" else _COPY_KINDS.get(name)), *rest)
-        for kind, column in names.items()
-        if has(file, f"CUPTI_ACTIVITY_KIND_{kind}")
-        for device, stream, name, text, *rest in file.execute(
-            f"SELECT deviceId, streamId, {column}, StringIds.value, count(*), {_DURATION} "
-            f"FROM CUPTI_ACTIVITY_KIND_{kind} LEFT JOIN StringIds ON id = {column} "
-            "GROUP BY 1, 2, 3"
-        )
-    )
+    for kind, column in names.items():
+        if has(file, f"CUPTI_ACTIVITY_KIND_{kind}"):
+            for device, stream, name, text, count, total in file.execute(
+                f"SELECT deviceId, streamId, {column}, StringIds.value, count(*), {_DURATION} "
+                f"FROM CUPTI_ACTIVITY_KIND_{kind} LEFT JOIN StringIds ON id = {column} "
+                "GROUP BY 1, 2, 3"
+            ):
+                shown = text if kind == "KERNEL" else _COPY_KINDS.get(name)
+                yield (device, stream, kind, shown), count, total
+
+
+def _graphs(file: sqlite3.Connection) -> Iterator[_Row]:
+    """Launches of graphs that were recorded as a whole; 0 and 0 means that the time is unknown."""
+    if has(file, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"):
+        for device, stream, graph, count, total in file.execute(
+            f"SELECT deviceId, streamId, graphId, count(*), {_DURATION} "
+            'FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE start != 0 OR "end" != 0 GROUP BY 1, 2, 3'
+        ):
+            yield (device, stream, "KERNEL", f"CUDA graph {graph}"), count, total
 
 
 def waits(file: sqlite3.Connection) -> Sums:
@@ -92,9 +108,6 @@ def metrics(file: sqlite3.Connection) -> Sums:
         "JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) GROUP BY 1, 2"
     )
     return {(gpu, name.partition(" [")[0]): (count, total) for gpu, name, count, total in rows}
-
-
-_Row = tuple[tuple[Any, ...], int, int]
 
 
 def _calls(file: sqlite3.Connection) -> Iterator[_Row]:

@@ -249,6 +249,10 @@ def random_tables(seed: int) -> dict[str, list[made.Row]]:
         "CUPTI_ACTIVITY_KIND_MEMCPY": [
             {**each, "copyKind": chance.choice((1, 2, 8)), "bytes": 8} for each in device[1::2]
         ],
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [
+            {**each, "graphId": chance.randrange(3), **chance.choice(({}, {"start": 0, "end": 0}))}
+            for each in device[::7]
+        ],
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": [
             {**each, "syncType": 3, "streamId": chance.choice((7, 8, nsys_sums.NO_STREAM))}
             for each in device[::5]
