@@ -33,6 +33,7 @@ class Cause:
     least_pct: float
     has_gain: bool
     gain_of: frozenset[str]
+    what_if: str | None
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -75,6 +76,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         float(entry["least_pct"]),
         bool(entry.get("gain", True)),
         frozenset(entry.get("gain_of", entry["first"])),
+        entry.get("what_if"),
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 
 from bench.diagnosis import editing
 from bench.diagnosis.editing import Editor, before_optimizer, places
 from bench.diagnosis.model import Rank, Recording, Work
 from bench.diagnosis.programs import COMMUNICATION, COMPUTE
+from bench.diagnosis.replay import replay
 from bench.diagnosis.writer import Writer
 
 
@@ -53,12 +55,16 @@ def lost_overlap(recording: Recording, random: Random, amount: float) -> None:
 
 
 def kept_overlap(recording: Recording, random: Random, amount: float) -> None:
-    """Collectives take a while, but computation hides them."""
+    """Collectives take a while, but the computation until the next one hides each."""
     del random
     works = [work for work in recording[0].works if work.collective is not None]
     wanted = amount * len(editing.steps(recording[0])) / sum(work.us for work in works)
+    ran = replay(recording)[0].works
+    starts = sorted(ran[work][0] for work in works)
+    hidden = 0.8 * min(b - a for a, b in pairwise(starts)) / max(work.us for work in works)
+    factor = max(min(wanted, hidden), 1.0)
     for rank in recording:
-        editing.scale(rank, lambda work: max(wanted, 1.0) if work.collective is not None else 1.0)
+        editing.scale(rank, lambda work: factor if work.collective is not None else 1.0)
 
 
 def slow_network(recording: Recording, random: Random, amount: float) -> None:

@@ -12,7 +12,7 @@ from bench.diagnosis.causes import neutral
 from bench.diagnosis.model import Recording
 from bench.diagnosis.replay import replay
 from bench.diagnosis.writing import write
-from torch_tb_profiler.api import open_trace
+from torch_tb_profiler.api import RequestError, open_trace
 from torch_tb_profiler.views.schema import Note
 
 LARGE_PCT = 5.0
@@ -44,6 +44,7 @@ class Verdict:
         is_found: Whether any names the cause.
         is_first: Whether the first one does.
         gain_us: The estimated gain of the finding about the cause; None without one.
+        what_if_pct: What the critical path saves without the cause, as share of its step.
     """
 
     seed: str
@@ -60,6 +61,14 @@ class Verdict:
     is_found: bool
     is_first: bool
     gain_us: float | None
+    what_if_pct: float | None
+
+    @property
+    def what_if_error_pct(self) -> float | None:
+        """Relative error of the what-if; None where there is none to compare."""
+        if self.what_if_pct is None or not self.is_expected:
+            return None
+        return abs(self.what_if_pct - self.true_pct) / self.true_pct * 100
 
     @property
     def error_pct(self) -> float | None:
@@ -101,7 +110,24 @@ def judge(case: Case, keep: Path | None = None) -> Verdict:
         bool(about),
         bool(ranked) and ranked[0].code in first,
         max(gains, default=None),
+        _what_if_pct(case) if cause is not None and case.is_expected else None,
     )
+
+
+def _what_if_pct(case: Case) -> float | None:
+    """What the critical path of a step saves without the cause; None where it has no such row."""
+    if case.cause is None or case.cause.what_if is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        write(case.recording, replay(case.recording), Path(folder))
+        with open_trace(folder, cache=False) as session:
+            try:
+                view = session.view("critical_path", what_if=case.cause.what_if)
+            except RequestError:
+                return None
+    values = {fact.key: fact.value for fact in view.facts}
+    saved = values.get("what_if_saved_pct")
+    return float(saved) if isinstance(saved, (int, float)) else 0.0
 
 
 def findings(

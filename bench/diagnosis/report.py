@@ -65,7 +65,8 @@ def _claims_of(verdict: Verdict) -> list[str]:
 
 def summary(verdicts: Sequence[Verdict]) -> str:
     """All tables."""
-    return "\n\n".join((totals(verdicts), by_cause(verdicts), by_finding(verdicts)))
+    parts = totals(verdicts), by_cause(verdicts), by_finding(verdicts), what_ifs(verdicts)
+    return "\n\n".join(parts)
 
 
 def totals(verdicts: Sequence[Verdict]) -> str:
@@ -133,6 +134,22 @@ def by_finding(verdicts: Sequence[Verdict]) -> str:
     return _table(("finding", "made", "right", "wrong where the cause is"), rows)
 
 
+def what_ifs(verdicts: Sequence[Verdict]) -> str:
+    """One row per cause whose removal the critical path was asked for."""
+    errors: dict[str, list[float]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.what_if_error_pct is not None:
+            errors[verdict.name].append(verdict.what_if_error_pct)
+    rows = [
+        (name, str(len(each)), f"{median(each):.0f} %", f"{max(each):.0f} %")
+        for name, each in errors.items()
+    ]
+    every = [error for each in errors.values() for error in each]
+    if every:
+        rows.append(("all", str(len(every)), f"{median(every):.0f} %", f"{max(every):.0f} %"))
+    return _table(("cause", "cases", "error of what-if (median)", "(largest)"), rows)
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -149,6 +166,7 @@ def write_document(verdicts: Sequence[Verdict], command: str) -> None:
         "totals": f"`{command}`:\n\n{totals(verdicts)}",
         "causes": by_cause(verdicts),
         "findings": by_finding(verdicts),
+        "what-ifs": what_ifs(verdicts),
     }
     for section, table in made.items():
         text = written(text, section, table)
