@@ -89,9 +89,11 @@ def waits(trace: Trace) -> pl.DataFrame:
     wait[long[_wait_for_a_device(trace, start[long], start[long] + dur[long])]] = Wait.DEVICE
     short = np.flatnonzero((wait < 0) & (dur >= COPY_NS) & (kinds != _GRAPH))
     held = _wait_for_own_work(trace, calls["id"].to_numpy()[short], start[short], dur[short])
-    full = _pending(trace, start[short]) >= FULL_QUEUE
-    full &= _wait_for_a_device(trace, start[short], start[short] + dur[short])
-    wait[short[held | full]] = Wait.DEVICE
+    wait[short[held]] = Wait.DEVICE
+    short = short[~held]
+    short = short[_wait_for_a_device(trace, start[short], start[short] + dur[short])]
+    if len(short):
+        wait[short[_pending(trace, start[short]) >= FULL_QUEUE]] = Wait.DEVICE
     waiting = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
     waiting = waiting.filter(pl.Series(_outermost(waiting["track"], waiting["end_ns"])))
     fetched = pl.Series(_in_fetching_operators(trace, waiting)) & (pl.col("wait") == Wait.DEVICE)
@@ -150,8 +152,9 @@ def _wait_for_own_work(trace: Trace, calls: Int64, start_ns: Int64, dur_ns: Int6
 def _pending(trace: Trace, time_ns: Int64) -> Int64:
     """How much work is launched and has not ended at some moments."""
     work = trace.device_work.filter(pl.col("launch").is_not_null())
-    launched = np.sort(trace.slices["start_ns"].to_numpy()[indices(work["launch"])])
-    ended = np.sort((work["start_ns"] + work["dur_ns"]).to_numpy())
+    launched = trace.slices["start_ns"].to_numpy()[indices(work["launch"])]
+    launched = np.sort(launched, kind="stable")  # both are nearly in order
+    ended = np.sort((work["start_ns"] + work["dur_ns"]).to_numpy(), kind="stable")
     pending: Int64 = np.searchsorted(launched, time_ns) - np.searchsorted(ended, time_ns)
     return pending
 
