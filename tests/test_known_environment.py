@@ -71,7 +71,8 @@ def test_no_name_denotes_a_secret_a_location_or_a_person() -> None:
 
 def test_the_docs_name_every_variable_and_every_setting() -> None:
     text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    settings, environment = text.split("## Environment")
+    settings, after = text.split("## Environment")
+    environment = after.partition("\n## ")[0]
     assert set(re.findall(r"`([A-Z0-9_]+)`", environment)) == set(KINDS)
     assert set(ProgramSettings.__struct_fields__) <= set(re.findall(r"`([a-z0-9_]+)`", settings))
 
