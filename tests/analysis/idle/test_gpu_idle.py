@@ -261,7 +261,7 @@ def agree(recording: Trace) -> None:
     assert sum(length.values()) == sum(of_set.values())
     launched = ("kernel_to_kernel", "waiting_work", "communication_of_others")
     on_device = of_set[IdleCause.KERNEL_TO_KERNEL] + of_set[IdleCause.WAITING_WORK]
-    if not length["garbage_collection"] and sum(map(length.get, launched)) == on_device:
+    if not length["garbage_collection"] and sum(length[cause] for cause in launched) == on_device:
         expected = {
             cause: sum(of_set[part] for part in parts) for cause, parts in GPU_CAUSES.items()
         }
