@@ -71,7 +71,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "duplicate_correlation": "Host calls share a correlation id; the first launching call is used.",
     "device_without_properties": "Devices that ran work and that the recording does not describe.",
     "device_numbers_matched": "Devices have two numbers in this file: memory events and declared "
-    "devices use torch's numbers of the visible devices, kernels use ROCm's numbers of the "
+    "devices use torch's numbers of the visible devices, kernels use the driver's numbers of the "
     "devices in the machine. Both were matched; the kernels' number is shown.",
     "device_numbers_unmatched": "Memory events and kernels number the devices differently, and "
     "the numbers could not be matched: memory is shown with torch's own numbers.",
