@@ -28,6 +28,14 @@ def test_all_views_are_those_with_data(run: Run, samples: Path) -> None:
     assert not {"compare", "kernels"} & set(names)
 
 
+def test_a_recording_that_no_view_shows_is_no_success(run: Run) -> None:
+    """A folder of MindSpore that only says how its job was divided."""
+    folder = Path(__file__).parents[1] / "data" / "mindspore_r1" / "parallel_strategy"
+    done = run("report", folder, "--view", "all")
+    assert (done.code, done.out) == (3, "")
+    assert "No view has data" in done.err
+
+
 def test_a_view_of_a_run_appears_once_with_all_workers(run: Run, samples: Path) -> None:
     done = run("report", samples / "cpu_ddp4_gloo", "--view", "distributed", "--format", "json")
     assert done.code == 0

@@ -23,7 +23,7 @@ from torch_tb_profiler.cli.tasks import (
     report_tasks,
     tables_of,
 )
-from torch_tb_profiler.requests.errors import LoadingError, unknown
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, unknown
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -99,7 +99,7 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
     Returns:
         The largest exit code.
     """
-    code = DONE
+    code, answered = DONE, 0
     shown_notes: set[str] = set()
     for number, task in enumerate(tasks):
         prefetch(tasks[number:])
@@ -115,6 +115,15 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
         else:
             if result is not None:
                 sink.add(result, stems[number])
+                answered += 1
+    if code == DONE and not answered:
+        nothing = OpenError(
+            "view_unavailable",
+            "No view has data for what was read.",
+            "--view overview says what the files contain.",
+        )
+        code = print_failure(nothing)
+        sink.add_error(nothing)
     sink.close()
     return code
 
