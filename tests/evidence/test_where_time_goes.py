@@ -33,7 +33,9 @@ def test_a_busy_device_by_kind_and_name() -> None:
     ]
     note = first_note(one_step(work))
     assert note.code == "where_time_goes"
-    assert note.text.startswith("The GPU works 98 % of a step of 1.0 ms. By kind: matrix products")
+    assert note.text.startswith(
+        "The GPU runs kernels or copies for 98 % of a step of 1.0 ms. By kind"
+    )
     assert "matrix products 67 %, copies 3 %, not recognized 31 %." in note.text
     assert "(1×), acme::secret_kernel 31 % (1×), Memcpy DtoD (Device -> Device) 3 %" in note.text
     rows = note.evidence["rows"]
@@ -50,15 +52,18 @@ def test_several_devices_have_their_range() -> None:
         *launched(GEMM, 0, 1000, 1),
         kernel(GEMM, 0, 900, device=1),
     ]
-    assert "Each of 2 GPUs works 90 to 100 % of" in first_note(one_step(work)).text
+    assert (
+        "Each of 2 GPUs runs kernels or copies for 90 to 100 % of"
+        in first_note(one_step(work)).text
+    )
 
 
 def test_without_device_time_the_operators_of_the_host() -> None:
     """The product's own time is 400 of 500 µs, an addition is inside."""
     note = first_note(one_step([op("aten::mm", 0, 500), op("aten::add", 100, 100)]))
     assert note.text == (
-        "The recording has no device time; in a step of 1.0 ms the host's time counts. By kind: "
-        "matrix products 80 %, elementwise 20 %. "
+        "No device work is recorded. Operators of the host run for 50 % of a step of 1.0 ms. "
+        "By kind: matrix products 80 %, elementwise 20 %. "
         "Most time: aten::mm 80 % (1×), aten::add 20 % (1×)."
     )
 
@@ -66,8 +71,8 @@ def test_without_device_time_the_operators_of_the_host() -> None:
 def test_without_steps_and_operators_the_ranges_of_the_recording() -> None:
     note = first_note(trace([annotation("solve", 0, 300), annotation("read", 0, 100)]))
     assert note.text == (
-        "The recording has no device time; in the 300.0 µs of the recording the host's time "
-        "counts. Most time: solve 67 % (1×), read 33 % (1×)."
+        "No device work is recorded. This is what the host does in the 300.0 µs of the recording. "
+        "Most time: solve 67 % (1×), read 33 % (1×)."
     )
 
 
@@ -82,3 +87,17 @@ def test_a_text_of_the_trace_stays_on_its_line() -> None:
     note = first_note(one_step([op("evil\n## heading " + "x" * 5000, 0, 500)]))
     assert "\n" not in note.text
     assert len(note.text) < 1000
+
+
+def test_device_work_without_launches_is_device_work() -> None:
+    """Only the kernels and one operator: what launched them is not in the file."""
+    work = [op("aten::mm", 0, 500), kernel(GEMM, 10, 700)]
+    note = first_note(one_step(work))
+    assert note.text.startswith("The GPU runs kernels or copies for 70 % of a step of 1.0 ms.")
+
+
+def test_few_operators_do_not_stand_for_the_host() -> None:
+    """One of 10 µs in a range of 900 µs."""
+    note = first_note(one_step([annotation("prepare", 0, 900), op("aten::add", 100, 10)]))
+    assert "This is what the host does in a step of 1.0 ms." in note.text
+    assert "prepare 99 % (1×), aten::add 1 % (1×)." in note.text

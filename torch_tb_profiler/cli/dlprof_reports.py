@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> int:
         output.refuse_existing(
             f"{file.stem}.{suffix}" for _, files in plans for file in files for suffix in formats
         )
-        _refuse_unknown_domains(plans)
+        _refuse_unknown_domains(tasks, domains)
     except LoadingError as error:
         return print_failure(error)
     with writing_errors(arguments.output or ".") as written:
@@ -82,19 +82,16 @@ def run(arguments: Namespace) -> int:
     return max(code, written.code)
 
 
-def _refuse_unknown_domains(plans: Sequence[tuple[Task, Sequence[_File]]]) -> None:
+def _refuse_unknown_domains(tasks: Sequence[Task], domains: Sequence[str]) -> None:
     """Ask for each domain once, before anything is written: one that no recording has is a mistake.
 
     Raises:
         LoadingError: no recording has a domain of that name.
     """
-    problems: dict[str, LoadingError | None] = {}
-    for task, files in plans:
-        for domain in dict.fromkeys(file.domain for file in files if file.domain is not None):
-            problem = _problem_with_domain(task, domain)
-            problems[domain] = problem and problems.get(domain, problem)
-    for problem in filter(None, problems.values()):
-        raise problem
+    for domain in domains:
+        problems = [_problem_with_domain(task, domain) for task in tasks]
+        if problems and problems[0] is not None and all(problems):
+            raise problems[0]
 
 
 def _problem_with_domain(task: Task, domain: str) -> LoadingError | None:

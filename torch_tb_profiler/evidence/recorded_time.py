@@ -3,6 +3,7 @@ timeline: parts of a step, and the types of operators with the most time."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.evidence.finding import plain_evidence, shorten
@@ -31,9 +32,8 @@ STEP = "the steps"
 _PARTS = {
     "recorded_step_trace": {
         "forward_backward_us": "forward and backward",
-        "communication_us": "communication",
         "tail_us": "tail",
-        "interval_us": "before it begins",
+        "interval_us": "interval before it (waiting for data)",
     },
     "recorded_steps": {
         "computing_us": "computing",
@@ -59,11 +59,13 @@ def recorded_time(trace: Trace) -> Note | None:
     parts: list[_Row] = []
     if name is not None:
         steps = trace.side[name].frame
-        length_us = sum(float(steps[column].sum()) for column in _LENGTH[name])
-        if length_us > 0:
-            parts = _parts(steps, _PARTS[name], length_us)
-            mean = duration_text(length_us / steps.height)
-            sentences.append(f"A step takes {mean} (mean of {steps.height:,}): {_listed(parts)}.")
+        length_us = steps.select(pl.sum_horizontal(_LENGTH[name])).to_series().to_numpy()
+        if float(length_us.sum()) > 0:
+            parts = _parts(steps, _PARTS[name], float(length_us.sum()))
+            usual = duration_text(float(np.median(length_us)))
+            of_all = f" (median of {steps.height:,})" if steps.height > 1 else ""
+            inside = _inside(steps, float(length_us.sum()))
+            sentences.append(f"A step takes {usual}{of_all}: {_listed(parts)}{inside}.")
     types = _types(trace)
     if types:
         sentences.append(f"Most operator time of {types[0][1]}: {_listed(types)}.")
@@ -87,6 +89,14 @@ def _parts(steps: pl.DataFrame, titles: dict[str, str], length_us: float) -> lis
         for title in ordered
         if sums[title] > 0
     ]
+
+
+def _inside(steps: pl.DataFrame, length_us: float) -> str:
+    """What the other parts hold of communication, where only its sum is recorded."""
+    if "forward_backward_us" not in steps.columns or not float(steps["communication_us"].sum()):
+        return ""
+    share = float(steps["communication_us"].sum()) / length_us * 100
+    return f"; communication, inside these, {share:.0f} %"
 
 
 def _types(trace: Trace) -> list[_Row]:

@@ -58,12 +58,12 @@ def snapshot_memory(trace: Trace) -> Note | None:
     if not rows:
         return None
     device, reserved_bytes, peak_bytes = rows[0]
-    peak = "" if peak_bytes is None else f", {size_text(peak_bytes)} allocated at its peak"
-    others = "" if len(rows) == 1 else f", the most of {len(rows)} devices"
+    peak = "" if peak_bytes is None else f"; at its peak {size_text(peak_bytes)} were allocated"
+    others = "" if len(rows) == 1 else f", the first of {len(rows)} devices,"
     text = (
         "The recording is a memory snapshot, which records memory, not time. "
-        f"{device} has {size_text(reserved_bytes)} reserved{peak}{others}. Its own page says which "
-        "code holds it."
+        f"{device}{others} has {size_text(reserved_bytes)} reserved at its end{peak}. Its own page "
+        "says which code holds it."
     )
     table = pl.DataFrame(rows, schema=EVIDENCE.polars_schema(), orient="row")
     source = {"view": "snapshot", "table": "by_stack"}

@@ -7,6 +7,8 @@ about time.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
@@ -17,7 +19,6 @@ from torch_tb_profiler.analysis.operators.by_name import operators_by_name
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
-from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
 from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.analysis.steps.masks import slice_mask
@@ -35,6 +36,10 @@ CODE = "where_time_goes"
 NAMED = 3
 """Kinds and names that the sentence has."""
 MAX_ROWS = 10
+MAX_NAME_CHARS = 80
+"""Of a name in the sentence; the evidence has the whole."""
+LEAST_OPERATORS_PCT = 25.0
+"""Operators that run for less of the steps say little of the host: then all it does counts."""
 TITLE = "Where the time goes"
 EVIDENCE = TableSpec(
     CODE,
@@ -82,10 +87,12 @@ def where_time_goes(context: Context) -> Note | None:
     """
     if Role.OTHER in unknown_roles(context.trace):
         return None
-    has_work = not context.work.is_empty() and no_device_time(context.trace) is None
+    has_work = not context.work.is_empty()
+    operators_pct = _operators_pct(context)
+    by_operator = _operator_names(context) if operators_pct >= LEAST_OPERATORS_PCT else None
     for names, intro, source in (
         (_device_names(context) if has_work else None, _device_sentence, KERNELS),
-        (_operator_names(context), _host_sentence, OPERATORS),
+        (by_operator, partial(_operators_sentence, operators_pct), OPERATORS),
         (_slice_names(context, HOST), _host_sentence, None),
         (_slice_names(context, OTHER_DEVICE_ROWS), _other_sentence, None),
     ):
@@ -207,14 +214,36 @@ def _device_sentence(context: Context) -> str:
     kind = device_kind(context.trace)
     device = kind.name if kind is not None else "GPU"
     if len(busy_pct) == 1:
-        return f"The {device} works {busy_pct[0]:.0f} % of {_whole(context)}."
+        return f"The {device} runs kernels or copies for {busy_pct[0]:.0f} % of {_whole(context)}."
     least, most = min(busy_pct), max(busy_pct)
     share = f"{least:.0f} %" if round(least) == round(most) else f"{least:.0f} to {most:.0f} %"
-    return f"Each of {len(busy_pct)} {device}s works {share} of {_whole(context)}."
+    each = f"Each of {len(busy_pct)} {device}s"
+    return f"{each} runs kernels or copies for {share} of {_whole(context)}."
+
+
+def _operators_pct(context: Context) -> float:
+    """The share of the steps in which the host runs operators."""
+    slices = context.trace.slices.filter(pl.col("category") == Category.OPERATOR)
+    start = slices["start_ns"].to_numpy()
+    running = context.within_steps(union(start, start + slices["dur_ns"].to_numpy()))
+    return context.share_pct(context.per_step_ns(running))
+
+
+def _operators_sentence(share_pct: float, context: Context) -> str:
+    return (
+        f"{_no_device_work(context)} Operators of the host run for {share_pct:.0f} % of "
+        f"{_whole(context)}."
+    )
 
 
 def _host_sentence(context: Context) -> str:
-    return f"The recording has no device time; in {_whole(context)} the host's time counts."
+    return f"{_no_device_work(context)} This is what the host does in {_whole(context)}."
+
+
+def _no_device_work(context: Context) -> str:
+    if context.work.is_empty():
+        return "No device work is recorded."
+    return "The device work of the recording has no duration."
 
 
 def _other_sentence(context: Context) -> str:
@@ -237,7 +266,7 @@ def _shares(names: pl.DataFrame) -> str:
         f"{kind} {share:.0f} %" for kind, share in kinds.iter_rows() if round(share) >= 1
     )
     by_name = ", ".join(
-        f"{shorten(name)} {share:.0f} % ({calls:,}×)"
+        f"{_cut(name)} {share:.0f} % ({calls:,}×)"
         for name, share, calls in names.head(NAMED).select("name", "share_pct", "calls").iter_rows()
         if round(share) >= 1
     )
@@ -245,3 +274,9 @@ def _shares(names: pl.DataFrame) -> str:
     unknown = f", not recognized {unknown_pct:.0f} %" if by_kind and unknown_pct >= 1 else ""
     first = f"By kind: {by_kind}{unknown}. " if by_kind else ""
     return f"{first}Most time: {by_name}."
+
+
+def _cut(name: str) -> str:
+    """A name as the sentence has it."""
+    line = str(shorten(name))
+    return line if len(line) <= MAX_NAME_CHARS else f"{line[:MAX_NAME_CHARS]}…"

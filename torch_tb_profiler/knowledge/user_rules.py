@@ -133,27 +133,60 @@ def kind_by_user(rules: UserRules, name: str) -> KernelKind | None:
     """What the first rule that ``name`` fits says of it; None where none fits."""
     if not rules.rules:
         return None
-    recorded, plain = name, demangled(name)
-    for rule, (pattern, kind) in zip(rules.rules, _compiled(rules.rules), strict=True):
-        if pattern is None:
-            is_hit = rule.match in recorded or rule.match in plain
-        else:
-            is_hit = pattern.search(plain[:MAX_NAME_CHARS]) is not None
-        if is_hit:
-            return kind
-    return None
+    memory = _memory_of(rules)
+    if name not in memory.kinds:
+        memory.kinds[name] = memory.first_hit(name)
+    return memory.kinds[name]
 
 
-def rule_text(match: str, category: str = "") -> str:
+class _Memory:
+    """Rules, compiled, with what they said of names: views ask for each several times."""
+
+    def __init__(self, rules: UserRules) -> None:
+        self.rules = rules
+        self.kinds: dict[str, KernelKind | None] = {}
+        self._compiled = _compiled(rules.rules)
+
+    def first_hit(self, name: str) -> KernelKind | None:
+        """What the first rule that a name fits says of it."""
+        plain = demangled(name)
+        for rule, (pattern, kind) in zip(self.rules.rules, self._compiled, strict=True):
+            if pattern is None:
+                is_hit = rule.match in name or rule.match in plain
+            else:
+                is_hit = pattern.search(plain[:MAX_NAME_CHARS]) is not None
+            if is_hit:
+                return kind
+        return None
+
+
+_MOST_MEMORIES = 4
+_memories: list[_Memory] = []
+"""The rules used last; found by identity, as hashing thousands of rules per name takes long."""
+
+
+def _memory_of(rules: UserRules) -> _Memory:
+    memory = next((each for each in _memories if each.rules is rules), None)
+    if memory is None:
+        memory = _Memory(rules)
+        _memories.insert(0, memory)
+        del _memories[_MOST_MEMORIES:]
+    return memory
+
+
+def rule_text(match: str, category: str = "", *, is_whole: bool = False) -> str:
     """A rule to copy into a file, as TOML.
 
     Args:
         match: What the names contain.
+        is_whole: Whether they are nothing else, but for a result before and parameters after it.
         category: Their category where it is known: then the use of matrix units is left to fill in;
             otherwise the category is.
     """
-    more = "\ntensor-core =    # true or false" if category else ""
-    return f'[[kernel]]\nmatch = {_toml_text(match)}\ncategory = "{category}"{more}\n'
+    more = f"\n{'' if category else '# '}tensor-core =    # true or false"
+    pattern = rf"^(void )?{re.escape(match)}(\(.*)?$"
+    key, text = ("pattern", pattern) if is_whole else ("match", match)
+    return f'[[kernel]]\n{key} = {_toml_text(text)}\ncategory = "{category}"{more}\n'
 
 
 def _toml_text(text: str) -> str:

@@ -48,6 +48,14 @@ def config_folder() -> Path | None:
     return None if folder.startswith("~") else Path(folder) / FOLDER_NAME
 
 
+def _is_there(path: Path) -> bool:
+    """Whether a file exists; one in a folder that may not be looked into does not."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
+
+
 class RulesSource:
     """A file of rules that may change. Thread-safe."""
 
@@ -75,7 +83,7 @@ class RulesSource:
             return NO_RULES
         source = _shown(self._path)
         try:
-            if not self._path.exists() and self._is_optional:
+            if self._is_optional and not _is_there(self._path):
                 return UserRules(source)
             if not self._path.is_file():
                 cause = "is no file" if self._path.exists() else "does not exist"

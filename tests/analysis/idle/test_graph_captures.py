@@ -9,7 +9,7 @@ from torch_tb_profiler.analysis.idle.graph_captures import graph_captures
 
 
 def spans(events: list[Event]) -> list[tuple[int, int]]:
-    found = graph_captures(trace(events))
+    (found,) = graph_captures(trace(events)).values()
     return [
         (start // 1000, end // 1000)
         for start, end in zip(found.start_ns.tolist(), found.end_ns.tolist(), strict=True)
@@ -60,3 +60,18 @@ def test_what_is_launched_into_a_graph_is_no_launch_bound_time() -> None:
     (of_gpu,) = gpu_idle(recorded).values()
     capture = of_gpu.causes["graph_capture"]
     assert (capture.start_ns.tolist(), capture.end_ns.tolist()) == ([10_000], [110_000])
+
+
+def test_a_capture_of_a_thread_that_launches_nothing_next_is_not_the_cause() -> None:
+    events = [
+        call("cudaLaunchKernel", 0, 5, corr=1),
+        kernel("k", 5, 5, corr=1),
+        op("aten::mm", 10, 100),
+        call("cudaLaunchKernel", 105, 5, corr=2),
+        kernel("k", 110, 50, corr=2),
+        call("cudaStreamBeginCapture", 10, 5, tid=2),
+        call("cudaStreamEndCapture", 95, 5, tid=2),
+    ]
+    causes = idle_causes(trace(events)).intervals
+    assert not len(causes[IdleCause.GRAPH_CAPTURE].start_ns)
+    assert len(causes[IdleCause.HOST].start_ns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -110,7 +111,7 @@ def _matches(*names: str) -> list[str]:
     """What the rules of the unrecognized kernels look for, the kernel with most time first."""
     events = [kernel(name, 100 * n, 90 - n) for n, name in enumerate(names)]
     texts = (row["rule"] for row in rows(trace([step(1, 0, 9000), *events])))
-    return [text.split("match = ")[1].splitlines()[0].strip("'") for text in texts]
+    return [text.splitlines()[1].partition(" = ")[2].strip("'") for text in texts]
 
 
 def test_a_rule_is_no_wider_than_what_is_unknown() -> None:
@@ -126,7 +127,18 @@ def test_a_rule_is_no_wider_than_what_is_unknown() -> None:
 
 def test_of_very_many_kernels_rules_have_the_whole_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrecognized, "MAX_COMPARED", 1)
-    assert _matches("void lab::k<1>(int)", "lab") == ["lab::k<1>", "lab"]
+    assert _matches("void lab::k<1>(int)", "lab") == [
+        r"^(void )?lab::k<1>(\(.*)?$",
+        r"^(void )?lab(\(.*)?$",
+    ]
+
+
+def test_a_rule_of_a_short_name_takes_no_other_kernel() -> None:
+    """Triton calls kernels ``kernel``: a text that others contain must be the whole name."""
+    offered = _matches("kernel", "flash_fwd_kernel")
+    pattern = re.compile(offered[0])
+    assert pattern.search("kernel")
+    assert not pattern.search("flash_fwd_kernel")
 
 
 def test_what_else_its_streams_do_is_shown() -> None:

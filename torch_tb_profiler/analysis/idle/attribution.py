@@ -213,11 +213,20 @@ def _host_causes(
         IdleCause.PROFILER: intersect(late, _profiler_overhead(trace)),
     }
     rest = subtract(late, parts[IdleCause.PROFILER])
-    parts[IdleCause.GRAPH_CAPTURE] = intersect(rest, graph_captures(trace))
+    captures = graph_captures(trace)
+    by_track = _gaps_by_thread(trace, idle)
+    parts[IdleCause.GRAPH_CAPTURE] = union_all(
+        empty(),
+        *(
+            intersect(intersect(_select(idle, rows), rest), captures[track])
+            for track, rows in by_track.items()
+            if track in captures
+        ),
+    )
     rest = subtract(rest, parts[IdleCause.GRAPH_CAPTURE])
     by_thread = [
         _split_by_activity(intersect(_select(idle, rows), rest), threads[track])
-        for track, rows in _gaps_by_thread(trace, idle).items()
+        for track, rows in by_track.items()
     ]
     explained = union_all(empty(), *(part for split in by_thread for part in split.values()))
     merged = merge_threads(list(threads.values()))

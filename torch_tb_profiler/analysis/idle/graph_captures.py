@@ -25,9 +25,9 @@ _INSTANTIATE = re.compile(rf"{_RUNTIMES}GraphInstantiate\w*")
 
 
 @per_trace
-def graph_captures(trace: Trace) -> Intervals:
-    """When any thread captures or instantiates a graph; a capture whose end is not recorded has no
-    length."""
+def graph_captures(trace: Trace) -> dict[int, Intervals]:
+    """Per track of a thread when it captures or instantiates graphs; a capture whose end is not
+    recorded has no length."""
     begins, ends = _calls(trace, _BEGIN), _calls(trace, _END)
     # Slices are in order of track and time, so the end of a capture is the next one by id.
     after = np.append(ends, -1)[np.searchsorted(ends, begins)]
@@ -36,10 +36,13 @@ def graph_captures(trace: Trace) -> Intervals:
     single = _calls(trace, _INSTANTIATE)
     start_ns = trace.slices["start_ns"].to_numpy()
     end_ns = start_ns + trace.slices["dur_ns"].to_numpy()
-    return union(
-        np.append(start_ns[begins[paired]], start_ns[single]),
-        np.append(end_ns[after[paired]], end_ns[single]),
-    )
+    first = np.append(begins[paired], single)
+    last = np.append(after[paired], single)
+    return {
+        int(number): union(start_ns[first[of_track]], end_ns[last[of_track]])
+        for number in np.unique(track[first])
+        for of_track in [track[first] == number]
+    }
 
 
 def _calls(trace: Trace, pattern: re.Pattern[str]) -> Int64:

@@ -50,17 +50,18 @@ def _rules(rows: Rows) -> pl.Series:
     category = {}
     if len(every) <= MAX_COMPARED:
         category = {demangled(str(trace.strings[code])): own.get(code) for code in every}
-    texts = [
-        rule_text(_match(demangled(str(trace.strings[code])), category), of_row)
-        for code, of_row in own.items()
-    ]
+    texts = []
+    for code, of_row in own.items():
+        match, is_whole = _match(demangled(str(trace.strings[code])), category)
+        texts.append(rule_text(match, of_row, is_whole=is_whole))
     return pl.Series(texts, dtype=pl.String)
 
 
-def _match(name: str, category: Mapping[str, str | None]) -> str:
+def _match(name: str, category: Mapping[str, str | None]) -> tuple[str, bool]:
     """What the rule of a kernel looks for: its name without result and parameters; of a function
     template whose arguments are numbers and plain types, the name of the template, if all kernels
-    of the recording that contain it lack the same.
+    of the recording that contain it lack the same. And whether that is the whole name: where other
+    kernels contain it too, or there are too many to know.
 
     Args:
         name: The demangled name.
@@ -72,8 +73,9 @@ def _match(name: str, category: Mapping[str, str | None]) -> str:
     if category and bracket and _PLAIN_ARGUMENTS.fullmatch(arguments):
         shorter = template + bracket
         if {known for other, known in category.items() if shorter in other} == {category[name]}:
-            return shorter
-    return text
+            return shorter, False
+    matches = {known for other, known in category.items() if text in other}
+    return text, matches != {category.get(name)}
 
 
 UNRECOGNIZED = TableSpec(
