@@ -60,7 +60,10 @@ def test_kernels_with_time_calls_share_and_launcher() -> None:
 
 def test_the_rule_of_a_row_asks_for_what_is_missing() -> None:
     first, second, third = (row["rule"] for row in rows(recording()))
-    assert first == "[[kernel]]\nmatch = 'lab::exchange<'\ncategory = \"\"\n"
+    assert first == (
+        "[[kernel]]\nmatch = 'lab::exchange<'\n"
+        'category = ""\n# tensor-core =    # true or false\n'
+    )
     assert second == first  # another variant of the same template
     assert 'category = "gemm"\ntensor-core =' in third
     with pytest.raises(RulesError, match="line 3: the category is empty"):
