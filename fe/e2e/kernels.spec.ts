@@ -74,7 +74,7 @@ test("a kernel that nothing recognizes has a rule to copy, which holds once it i
     await expect(unrecognized).toContainText(`None yet: they are looked for in ${file}`);
     await unrecognized.getByRole("button", { name: "Copy the rule" }).click();
     const rule = await page.evaluate(() => navigator.clipboard.readText());
-    expect(rule).toBe(`[[kernel]]\nmatch = 'lab::exchange<'\ncategory = ""\n`);
+    expect(rule).toBe(`[[kernel]]\nmatch = 'lab::exchange<'\ncategory = ""\n# tensor-core =    # true or false\n`);
     writeFileSync(file, rule.replace('""', '"communication"'));
     await expect(async () => {
       await page.reload();
