@@ -70,7 +70,7 @@ def rules_fact(trace: Trace) -> Fact:
 
 def recognition_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
     """The shares of kernel time in kernels whose Tensor Core use, whose class, or whose
-    communication nothing tells.
+    communication nothing shows.
 
     Args:
         calls: The selected rows of ``kernel_calls``.
@@ -90,7 +90,7 @@ def recognition_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
             "Kernel time of unknown class",
             calls.filter(calls["unknown_class"]),
             whole_ns,
-            "Share of kernel time in kernels whose kind of work nothing tells.",
+            "Share of kernel time in kernels whose kind of work nothing shows.",
         ),
         _share(
             "unrecognized_time_pct",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from torch_tb_profiler.views.parameters import Parameter
 
 if TYPE_CHECKING:  # the command line asks for names before it may wait for polars
+    from torch_tb_profiler.trace.model import Trace
     from torch_tb_profiler.views.spec import ViewSpec
 
 VIEW_NAMES = (
@@ -72,3 +73,9 @@ def declared_parameters(name: str) -> tuple[Parameter, ...]:
     package = import_module(f"torch_tb_profiler.views.{name}")
     parameters: tuple[Parameter, ...] = getattr(package, "PARAMETERS", ())
     return parameters
+
+
+def first_view(trace: Trace) -> str:
+    """The name of the view to show first."""
+    views = all_views().values()
+    return next((spec.name for spec in views if spec.is_first(trace)), next(iter(views)).name)

@@ -15,9 +15,9 @@ from tests.helpers.traces import trace as built
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.where_time_goes import where_time_goes
-from torch_tb_profiler.loading.queries.views import first_view
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.overview.view import overview
+from torch_tb_profiler.views.registry import first_view
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.snapshot.view import SPEC, snapshot
 

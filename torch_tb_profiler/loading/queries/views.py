@@ -117,14 +117,8 @@ def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0
             for spec in registry.all_views().values()
             if spec.on_pages
         ],
-        first_view=first_view(trace),
+        first_view=registry.first_view(trace),
     )
-
-
-def first_view(trace: Trace) -> str:
-    """The name of the view to show first."""
-    views = registry.all_views().values()
-    return next((spec.name for spec in views if spec.is_first(trace)), next(iter(views)).name)
 
 
 def _view_entry(

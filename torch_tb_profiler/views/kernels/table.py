@@ -43,7 +43,7 @@ NOT_RECORDED = "The profiler did not record this for these kernels."
 
 
 NOT_RECOGNIZED = (
-    "Neither its name nor what launched it tells what it does, and no rule of yours names it."
+    "Neither its name nor what launched it shows what it does, and no rule of yours names it."
 )
 _SOURCES = {
     RecognizedBy.USER_RULE: "your rule",
@@ -288,7 +288,7 @@ KERNELS = TableSpec(
             "string",
             None,
             "Strongest source of what it does and whether it communicates: your rule, the recorded "
-            "collective, the range that launched it, or its name; operator if that only tells that "
+            "collective, the range that launched it, or its name; operator if that only shows that "
             "it does not communicate.",
             hidden=True,
             value=_sources,

@@ -1,4 +1,4 @@
-"""The kernels whose class or Tensor Core use nothing tells, each with a rule to fill in.
+"""The kernels whose class or Tensor Core use nothing shows, each with a rule to fill in.
 
 Definitions: ``docs/metrics.md#what-is-not-recognized``.
 """
@@ -82,7 +82,7 @@ UNRECOGNIZED = TableSpec(
     "unrecognized",
     "Unrecognized kernels",
     "One row per kernel whose class or Tensor Core use neither its name nor what launched it "
-    "tells. Copy its rule into your file of rules and fill in what is missing: it then holds in "
+    "shows. Copy its rule into your file of rules and fill in what is missing: it then holds in "
     "every view.",
     (
         Column("name", "Name", "string", None, "Name of the kernel.", value=text("name_code")),
@@ -91,7 +91,7 @@ UNRECOGNIZED = TableSpec(
             "Unknown",
             "string",
             None,
-            "What nothing tells of it: its class; if several ranks took part, whether it "
+            "What nothing shows of it: its class; if several ranks took part, whether it "
             "communicates; whether it uses Tensor Cores (matrix units).",
         ),
         Column("calls", "Calls", "integer", "count", "Number of executions.", additive=True),

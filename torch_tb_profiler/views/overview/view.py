@@ -335,7 +335,7 @@ WITHOUT_EVENTS = (
     "recorded_operators",
     "snapshot_segments",
 )
-"""Side tables of which the first line tells without any event."""
+"""Side tables that the first line describes without any event."""
 
 NO_EVENTS = "The recording contains no events: the profiler stopped before anything ran."
 
