@@ -760,8 +760,8 @@ export const VIEWS = {
     groupBys: [],
     parameters: ["iteration", "peak"],
     tables: {
-      "types": ["type", "iteration", "calls", "time_us", "mean_us", "min_us", "max_us", "distinct_shapes"],
-      "instances": ["name", "type", "iteration", "calls", "time_us", "input_shapes", "mean_us", "min_us", "max_us", "distinct_shapes"],
+      "types": ["type", "iteration", "calls", "time_us", "call_mean_us", "mean_us", "min_us", "max_us", "distinct_shapes"],
+      "instances": ["name", "type", "iteration", "calls", "time_us", "call_mean_us", "input_shapes", "mean_us", "min_us", "max_us", "distinct_shapes"],
       "shapes_over_iterations": ["iteration", "calls", "time_us", "distinct_shapes", "new_shapes", "compilations", "recompilations", "compiling_us"],
       "shapes": ["name", "input_shapes", "calls", "time_us", "mean_us", "tflops_per_s", "slower", "lost_us", "flops"],
     },
@@ -1460,6 +1460,7 @@ export interface ShapesTypesRow {
   iteration: string | null;
   calls: number | null;
   time_us: number | null;
+  call_mean_us: number | null;
   mean_us: number | null;
   min_us: number | null;
   max_us: number | null;
@@ -1472,6 +1473,7 @@ export interface ShapesInstancesRow {
   iteration: string | null;
   calls: number | null;
   time_us: number | null;
+  call_mean_us: number | null;
   input_shapes: string | null;
   mean_us: number | null;
   min_us: number | null;

@@ -1,4 +1,7 @@
 /** A page for any view: its content in the order of the server. */
+import type { ReactNode } from "react";
+
+import type { Row } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
 import { DataTable } from "../table/DataTable";
@@ -19,8 +22,19 @@ export function GenericPage(props: PageProps) {
 /** Height of a table with others below it. */
 const SHARED_HEIGHT = "480px";
 
+/** What opens inside the rows of a table. */
+export interface RowDetails {
+  readonly rowId: (row: Row) => string;
+  readonly detail: (row: Row) => ReactNode;
+}
+
+interface BodyProps extends ViewContext {
+  /** By the name of the table; rows of others do not open. */
+  readonly details?: Readonly<Record<string, RowDetails>>;
+}
+
 /** Findings, facts, charts and tables of a view. */
-export function GenericBody({ view, source, fileName }: ViewContext) {
+export function GenericBody({ view, source, fileName, details }: BodyProps) {
   return (
     <>
       <Findings notes={view.notes} always={false} />
@@ -37,6 +51,7 @@ export function GenericBody({ view, source, fileName }: ViewContext) {
           address={name}
           fileName={fileName(name)}
           notes={view.notes}
+          {...details?.[name]}
           {...(all.length > 1 ? { maxHeight: SHARED_HEIGHT } : {})}
         />
       ))}

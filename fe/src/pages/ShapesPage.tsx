@@ -3,11 +3,18 @@ import type { View } from "../api/types";
 import { hasColumn, textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { PEAK_KEY, storedPeaks } from "./efficiency/peak";
-import { GenericBody } from "./GenericPage";
-import { ViewFrame, type PageProps } from "./ViewFrame";
+import { GenericBody, type RowDetails } from "./GenericPage";
+import { OperatorCurve } from "./shapes/OperatorCurve";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 /** Parameter of the address with the chosen iteration, shared with the page of the iterations. */
 const CHOSEN = "iteration";
+
+/** The tables whose rows open into the curve of what they are about, and the column that names it. */
+const CURVED = [
+  { name: "types", column: "type" },
+  { name: "instances", column: "name" },
+] as const;
 
 export function ShapesPage(props: PageProps) {
   const { [CHOSEN]: chosen, [PEAK_KEY]: peak = storedPeaks({ run: props.target.run.name }) } = useParams() as Record<string, string | undefined>;
@@ -16,12 +23,28 @@ export function ShapesPage(props: PageProps) {
       {(context) => (
         <>
           <IterationField names={iterationsOf(context.view)} chosen={chosen ?? null} />
-          <GenericBody {...context} />
+          <GenericBody {...context} details={Object.fromEntries(CURVED.flatMap((each) => curvesOf(context, each)))} />
         </>
       )}
     </ViewFrame>
   );
 }
+
+function curvesOf(context: ViewContext, { name, column }: (typeof CURVED)[number]): (readonly [string, RowDetails])[] {
+  const table = context.view.tables[name];
+  if (table === undefined) return [];
+  return [
+    [
+      name,
+      {
+        rowId: (row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim(),
+        detail: (row) => <OperatorCurve context={context} table={name} column={column} name={textOf(table, row, column)} />,
+      },
+    ],
+  ];
+}
+
+const ROW_ID = ["name", "type", "iteration", "input_shapes"];
 
 function IterationField({ names, chosen }: { readonly names: readonly string[]; readonly chosen: string | null }) {
   const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names];

@@ -81,14 +81,18 @@ def brute(rows: list[Row], position: int, *, with_shapes: bool) -> set[tuple[Any
         ]  # fmt: skip
         mean, *others = figures(rows, position, key[0])
         mean = None if mean is None else round(mean, 6)
-        result.add((*key, len(mine), total([row[4] for row in mine]), mean, *others))
+        known = told([row[4] for row in mine])
+        per_call = round(fmean(known), 6) if known else None
+        result.add((*key, len(mine), total([row[4] for row in mine]), per_call, mean, *others))
     return result
 
 
 def test_sums_are_those_of_the_rows() -> None:
     rows = made_up()
-    over = ["calls", "time_us", "mean_us", "min_us", "max_us", "distinct_shapes"]
-    rounded = pl.col("mean_us").round(6)
+    over = [
+        "calls", "time_us", "call_mean_us", "mean_us", "min_us", "max_us", "distinct_shapes"
+    ]  # fmt: skip
+    rounded = pl.col("call_mean_us", "mean_us").round(6)
     types = types_over(calls_of(rows)).with_columns(rounded)
     shown = types.select("type", "iteration", *over).rows()
     assert len(shown) == len(set(shown))

@@ -41,9 +41,11 @@ def on_host() -> list[dict[str, Any]]:
 def test_types_over_iterations() -> None:
     view = shapes(trace(on_host()), Selection())
     assert rows(view, "types") == [
-        {"type": "aten::mm", "iteration": "1", "calls": 2, "time_us": 30.0, "mean_us": 50.0,
+        {"type": "aten::mm", "iteration": "1", "calls": 2, "time_us": 30.0, "call_mean_us": 15.0,
+         "mean_us": 50.0,
          "min_us": 30.0, "max_us": 70.0, "distinct_shapes": 3},
-        {"type": "aten::mm", "iteration": "2", "calls": 2, "time_us": 70.0, "mean_us": 50.0,
+        {"type": "aten::mm", "iteration": "2", "calls": 2, "time_us": 70.0, "call_mean_us": 35.0,
+         "mean_us": 50.0,
          "min_us": 30.0, "max_us": 70.0, "distinct_shapes": 3},
     ]  # fmt: skip
 
@@ -75,10 +77,15 @@ def test_a_step_that_the_recording_ended_in_is_in_no_mean() -> None:
     assert {row["iteration"] for row in rows(requested, "instances")} == {"2"}
 
 
-def test_curves_of_types() -> None:
+def test_curves() -> None:
     (line,) = shapes(trace(on_host()), Selection()).series["time_by_type"].lines
     assert (line.name, line.x, line.y) == ("aten::mm", [1, 2], [30, 70])
     assert shapes(trace(on_host()), Selection(steps="1")).series == {}
+    by_operator = shapes(trace(on_host()), Selection()).series["time_by_operator"].lines
+    assert [(line.name, line.y) for line in by_operator] == [
+        ("/aten::mm(2)", [20, 40]),
+        ("/aten::mm", [10, 30]),
+    ]
     recorded_lines = shapes(opened(recorded("profiler", 0)), Selection()).series["time_by_type"]
     names = [each.name for each in recorded_lines.lines]
     assert names == ["GetNext", "InitDataSetQueue", "Add"], "by their whole time"
@@ -115,6 +122,11 @@ def test_a_file_of_dynamic_shapes() -> None:
     get_next = next(row for row in rows(view, "instances") if row["name"] == "GetNext-op7")
     assert (get_next["calls"], get_next["input_shapes"]) == (2, None)
     assert abs(get_next["time_us"] - (139.392 + 167.648)) < 1e-9
+    assert abs(get_next["call_mean_us"] - 153.52) < 1e-9, "MindSpore Insight draws this one"
+    (drawn,) = (
+        line for line in view.series["time_by_operator"].lines if line.name == "GetNext-op7"
+    )
+    assert abs(drawn.y[0] - 307.04) < 1e-9
     assert "No shape was recorded" in view.tables["instances"].null_reasons["input_shapes"]
     facts = {fact.key: fact.value for fact in view.facts}
     assert facts["shapes_source"] == "dynamic_shape_info_0.json"
@@ -127,6 +139,7 @@ def test_a_time_that_is_not_told_is_not_0() -> None:
         shapes(opened(folder_of({"dynamic_shape_info_0.json": text})), Selection()), "types"
     )
     assert (row["calls"], row["time_us"], row["mean_us"]) == (1, None, None)
+    assert row["call_mean_us"] is None
 
 
 def test_why_there_are_none() -> None:

@@ -15,7 +15,7 @@ NO_COMPILATION = "No compilations were recorded (torch.compile was not used or n
 _OVER_ITERATIONS = (
     Column(
         "mean_us",
-        "Mean",
+        "Mean per Iteration",
         "number",
         "us",
         "Mean time per iteration, over the iterations in which it ran.",
@@ -49,6 +49,14 @@ _ITERATION = (
         "device; as recorded in MindSpore files.",
         family="time",
         additive=True,
+    ),
+    Column(
+        "call_mean_us",
+        "Mean per Call",
+        "number",
+        "us",
+        "Mean time of a call in this iteration, over the calls with a recorded time.",
+        family="time",
     ),
 )
 

@@ -109,11 +109,16 @@ def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) ->
     """
     shown = first[order]
     key = over.key[over.cell[shown]]
+    time_us = sum_known(row, len(first), calls.time_us)
+    timed = np.bincount(row[~np.isnan(calls.time_us)], minlength=len(first))
+    with np.errstate(invalid="ignore"):
+        call_mean_us = time_us / timed
     return pl.DataFrame(
         {
             "iteration": _texts(calls.iteration, shown, "iteration"),
             "calls": np.bincount(row, minlength=len(first))[order],
-            "time_us": _series(sum_known(row, len(first), calls.time_us)[order]),
+            "time_us": _series(time_us[order]),
+            "call_mean_us": _series(call_mean_us[order]),
             "mean_us": _series(over.figures.mean[key]),
             "min_us": _series(over.figures.low[key]),
             "max_us": _series(over.figures.high[key]),

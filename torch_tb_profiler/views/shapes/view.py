@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
-from torch_tb_profiler.views.schema import Fact, Line, Note, Series, Table, TableSpec, View
+from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.shapes import PARAMETERS
 from torch_tb_profiler.views.shapes.calls import (
     calls_of_file,
@@ -35,6 +35,7 @@ from torch_tb_profiler.views.shapes.columns import (
     SHAPES,
     TYPES,
 )
+from torch_tb_profiler.views.shapes.curves import curves
 from torch_tb_profiler.views.shapes.iterations import iterations_table, of_iteration
 from torch_tb_profiler.views.shapes.over import instances_over, types_over
 from torch_tb_profiler.views.shapes.speeds import shapes_table
@@ -69,7 +70,6 @@ def _shapes(
         calls = calls_of_timeline(trace, selection)
     types = types_over(calls)
     instances, distinct = instances_over(calls)
-    curves = type_series(types)
     tables = [
         _table(TYPES, of_iteration(types, calls, iteration)),
         _table(INSTANCES, of_iteration(instances, calls, iteration)),
@@ -78,7 +78,7 @@ def _shapes(
     if source == IN_TRACE:
         tables.append(shapes_table(trace, selection, peak))
     return View(
-        series={} if curves is None else {"time_by_type": curves},
+        series=curves(types, instances),
         tables={table.spec.name: table for table in tables},
         facts=_facts(distinct, source),
         notes=(*_not_narrowed(trace, selection), *quality_notes(trace, issues)),
@@ -89,46 +89,11 @@ _WHOLE = PerTrace(partial(_shapes, selection=Selection()), depends_on_steps=True
 """The view of the whole trace, which most questions are about."""
 
 
-MAX_LINES = 8
-MAX_POINTS = 2000
-"""Of more iterations each nth is drawn."""
-
-
-def type_series(types: pl.DataFrame) -> Series | None:
-    """The curves; None where fewer than two iterations have a time.
-
-    Args:
-        types: Rows of the table of types.
-    """
-    timed = types.filter(pl.col("time_us").is_not_null(), pl.col("type").is_not_null())
-    iterations = timed["iteration"].unique(maintain_order=True)
-    if len(iterations) < 2:
-        return None
-    numbers = iterations.cast(pl.Float64, strict=False)
-    positions = pl.Series(
-        [float(position) for position in range(len(iterations))], dtype=pl.Float64
-    )
-    x = pl.DataFrame(
-        {"iteration": iterations, "x": positions if numbers.null_count() else numbers}
-    ).sort("x")
-    x = x.gather_every(-(-x.height // MAX_POINTS))
-    most = timed.group_by("type", maintain_order=True).agg(pl.col("time_us").sum())
-    names = most.sort("time_us", descending=True, maintain_order=True)["type"].head(MAX_LINES)
-    lines = []
-    for name in names.to_list():
-        of_type = timed.filter(type=name).select("iteration", "time_us")
-        points = x.join(of_type, on="iteration", how="left", maintain_order="left")
-        lines.append(Line(name, points["x"].to_list(), points["time_us"].to_list()))
-    return Series(
-        "Time by type over iterations", "line", "Iteration", None, "Time", "us", tuple(lines)
-    )
-
-
 def _table(spec: TableSpec, rows: pl.DataFrame) -> Table:
     """A table of rows that are in its default order already."""
     frame = rows.select(list(spec.polars_schema()))
     reasons = {"type": NO_TYPE, "time_us": NO_TIME}
-    reasons |= dict.fromkeys(("mean_us", "min_us", "max_us"), NO_TIME)
+    reasons |= dict.fromkeys(("call_mean_us", "mean_us", "min_us", "max_us"), NO_TIME)
     if "input_shapes" in frame.columns:
         reasons |= {"input_shapes": NO_SHAPE, "name": NO_TYPE}
     return Table(spec, frame, needed(frame, reasons))
