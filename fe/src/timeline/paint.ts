@@ -20,6 +20,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   merged_computation: "--cat-kernel",
   merged_communication: "--cat-communication",
   merged_overlap: "--mark-overlap",
+  merged_exposed: "--cat-communication",
   merged_idle: "--line",
   merged_copies: "--cat-memcpy",
   group: "--cat-cpu-exec",

@@ -121,6 +121,7 @@ def test_merged_lanes_are_what_the_streams_did_together() -> None:
         "Computation": [(10, 60)],
         "Communication": [(40, 100)],
         "Overlap": [(40, 60)],
+        "Exposed": [(60, 100)],
         "Idle": [(0, 10), (105, 120)],
         "Copies": [(50, 105)],
     }

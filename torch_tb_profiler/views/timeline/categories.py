@@ -43,9 +43,10 @@ COMMUNICATION = len(Category)
 """Code of a kernel that moves data between devices (``analysis.recording.kernel_kinds``)."""
 
 COMPUTATION = COMMUNICATION + 1
-"""Code of the first lane of merged tracks; those of the others follow in their order."""
+"""Code of the first lane of merged tracks; those of the others follow in their order
+(``merged.LANE_TITLES``)."""
 
-GROUP = COMPUTATION + 5
+GROUP = COMPUTATION + 6
 """Code of a call of a group (``levels.py``), on the host or on a GPU."""
 
 GROUP_BACKWARD = GROUP + 1
@@ -57,6 +58,7 @@ CATEGORIES = (
     TimelineCategory("merged_computation", "Computation"),
     TimelineCategory("merged_communication", "Communication"),
     TimelineCategory("merged_overlap", "Overlap"),
+    TimelineCategory("merged_exposed", "Exposed communication"),
     TimelineCategory("merged_idle", "Idle"),
     TimelineCategory("merged_copies", "Copies"),
     TimelineCategory("group", "Module or range by level"),

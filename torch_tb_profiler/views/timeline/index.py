@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.counters import counters, device_group
-from torch_tb_profiler.views.timeline.merged import device_activity
+from torch_tb_profiler.views.timeline.merged import LANE_TITLES, device_activity
 from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order
 from torch_tb_profiler.views.timeline.tracks import (
     Counter,
@@ -136,7 +136,8 @@ def _arranged(
             "Computation and communication",
             kind="merged",
             group=f"d{device}",
-            help="Combined activity of all streams of the GPU.",
+            help="Combined activity of all streams of the GPU. Exposed: communication while nothing "
+            "computes.",
             lanes=len(times.lanes),
             lane_titles=tuple(times.lanes),
             slices=sum(len(part.start_ns) for part in times.lanes.values()),
@@ -187,7 +188,8 @@ def _with_merged(trace: Trace, lanes: Lanes, number_of: dict[str, int]) -> Lanes
     parts = [lanes]
     for device, times in device_activity(trace).items():
         number = number_of[f"d{device}.merged"]
-        for row, intervals in enumerate(times.lanes.values()):
+        for row, (title, intervals) in enumerate(times.lanes.items()):
+            code = categories.COMPUTATION + LANE_TITLES.index(title)
             count = len(intervals.start_ns)
             parts.append(
                 Lanes(
@@ -197,7 +199,7 @@ def _with_merged(trace: Trace, lanes: Lanes, number_of: dict[str, int]) -> Lanes
                     start_ns=intervals.start_ns - trace.meta.start_ns,
                     busy_ns=np.append(0, np.cumsum(intervals.end_ns - intervals.start_ns)),
                     slice=np.full(count, NO_SLICE, np.int32),
-                    category=np.full(count, categories.COMPUTATION + row, np.int8),
+                    category=np.full(count, code, np.int8),
                 )
             )
     return joined_lanes(parts) if len(parts) > 1 else lanes

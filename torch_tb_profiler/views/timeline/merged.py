@@ -1,9 +1,10 @@
-"""Combined activity of all streams per GPU: computation, communication, overlap, idle, copies.
+"""Combined activity of all streams per GPU: computation, communication, overlap, exposed
+communication, idle, copies.
 
 Computation and communication are kernels, as everywhere
-(``docs/metrics.md#computation-and-communication``); copies and sets are neither. Idle is what is
-none of them, from the first slice of the trace to the last (MindSpore Insight's overlap analysis
-calls it "free").
+(``docs/metrics.md#computation-and-communication``); copies and sets are neither. Exposed is
+communication without computation, idle what is none of them, from the first slice of the trace to
+the last (MindSpore Insight's overlap analysis calls them "pure communication" and "free").
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     complement,
     intersect,
+    subtract,
     union,
     union_all,
 )
@@ -23,7 +25,10 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-_LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle", "Copies")
+LANE_TITLES = ("Computation", "Communication", "Overlap", "Exposed", "Idle", "Copies")
+"""From top to bottom; ``categories`` has a code for each."""
+
+_ONLY_IF_ANY = ("Exposed", "Copies")
 
 
 class DeviceActivity(Struct, frozen=True, eq=False):
@@ -32,18 +37,27 @@ class DeviceActivity(Struct, frozen=True, eq=False):
     computation: Intervals
     communication: Intervals
     overlap: Intervals
+    exposed: Intervals
     idle: Intervals
     copies: Intervals
 
     @property
     def lanes(self) -> dict[str, Intervals]:
-        """What there is to draw by title, from top to bottom; devices that copy nothing have no
-        lane for it."""
-        parts = (self.computation, self.communication, self.overlap, self.idle, self.copies)
-        lanes = dict(zip(_LANE_TITLES, parts, strict=True))
-        if not len(self.copies.start_ns):
-            del lanes["Copies"]
-        return lanes
+        """What there is to draw by title, from top to bottom; devices that copy nothing, or never
+        communicate alone, have no lane for it."""
+        parts = (
+            self.computation,
+            self.communication,
+            self.overlap,
+            self.exposed,
+            self.idle,
+            self.copies,
+        )
+        return {
+            title: intervals
+            for title, intervals in zip(LANE_TITLES, parts, strict=True)
+            if len(intervals.start_ns) or title not in _ONLY_IF_ANY
+        }
 
 
 @per_trace
@@ -70,6 +84,7 @@ def device_activity(trace: Trace) -> dict[int, DeviceActivity]:
             computation,
             communication,
             intersect(computation, communication),
+            subtract(communication, computation),
             complement(union_all(kernels, copies), trace.meta.start_ns, trace.meta.end_ns),
             copies,
         )
