@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.helpers.traces import kernel
 from torch_tb_profiler.reports.dlprof.registry import REPORTS
 
 Run = Callable[..., Done]
+WHOLE_RUN = Path(__file__).parent.parent / "data" / "recorded_run"
+"""Step times of a whole run, as ``record`` writes them."""
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +71,69 @@ def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> 
     assert f"Profile Name,{trained.parent.name}.worker0" in summary
     names = [row["Op Name"] for row in rows(tmp_path / "dlprof_detail.csv")]
     assert sum(name.rpartition("/")[2].startswith("aten::conv2d") for name in names) >= 1
+
+
+@pytest.mark.parametrize("column", ["Op ID", "Op Name"])
+def test_a_key_node_may_be_what_detail_prints(
+    run: Run, trained: Path, tmp_path: Path, column: str
+) -> None:
+    """Each end of its calls is an iteration boundary, so their number is one less."""
+    detail = ("report", trained, "--reports", "detail", "--output", tmp_path)
+    assert run(*detail).code == 0
+    by_name = {row["Op Name"]: row for row in rows(tmp_path / "dlprof_detail.csv")}
+    row = by_name[min(name for name in by_name if name.endswith("/aten::linear"))]
+    key = ("--reports", "summary", "--output", tmp_path, "--key-node", row[column])
+    done = run("report", trained, *key)
+    assert done.code == 0, done.err
+    total = int(row["No. Calls"]) + 1
+    assert f"Total Iterations,{total}\n" in (tmp_path / "dlprof_summary.csv").read_text()
+
+
+def test_the_ops_of_the_summary_are_the_rows_of_detail(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
+    (file,) = (samples / "h100_bert_small").glob("*.json.gz")
+    assert run("report", file, "--reports", "summary,detail", "--output", tmp_path).code == 0
+    detail = rows(tmp_path / "dlprof_detail.csv")
+    using = [row for row in detail if row["Using TC"] == "yes"]
+    only_eligible = [
+        row for row in detail if row["TC Eligibility"] == "yes" and row["Using TC"] != "yes"
+    ]
+    lines = (tmp_path / "dlprof_summary.csv").read_text().splitlines()
+    counts = {line.split(",")[0]: line.split(",")[3] for line in lines if "Ops" in line}
+    assert counts == {
+        "Class": "# Ops",
+        "All Ops": str(len(detail)),
+        "Ops Using TC": str(len(using)),
+        "Ops Eligible For TC But Not Using": str(len(only_eligible)),
+        "All Other Ops": str(len(detail) - len(using) - len(only_eligible)),
+    }
+
+
+def test_step_times_beside_a_window_are_no_second_trace(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    copytree(WHOLE_RUN, logs)
+    (logs / "vm_22478.1769602346000.pt.trace.json.gz").write_bytes(trained.read_bytes())
+    command = ("report", logs, "--reports", "summary", "--output")
+    done = run(*command, tmp_path / "windows")
+    assert done.code == 0, done.err
+    assert os.listdir(tmp_path / "windows") == ["dlprof_summary.csv"]
+    assert "Span 'whole run' is left out" in done.err
+    done = run(*command, tmp_path / "steps", "--span", "whole run")
+    assert done.code == 0, done.err
+    text = (tmp_path / "steps" / "dlprof_summary.csv").read_text()
+    assert "CPU Duration (%),\nOther Duration (%),\n" in text
+    assert "All Ops,,,\n" in text
+
+
+def test_the_profile_name_is_the_base_name_that_was_given(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    command = ("report", trained, "--reports", "summary", "--output", tmp_path)
+    assert run(*command, "--base-name", "nightly").code == 0
+    assert "Profile Name,nightly\n" in (tmp_path / "nightly_summary.csv").read_text()
 
 
 @pytest.mark.parametrize(
@@ -149,10 +215,10 @@ def test_the_range_of_all_iterations_has_the_numbers_of_the_default(
         ("named", ("--iter-start", "10", "--iter-stop", "10")),
         ("open", ("--iter-start", "10")),
     ):
-        command = ("report", rank, "--reports", "summary", "--base-name", name)
-        done = run(*command, *options, "--output", tmp_path)
+        command = ("report", rank, "--reports", "summary", "--output", tmp_path / name)
+        done = run(*command, *options)
         assert done.code == 0, done.err
-        texts.append((tmp_path / f"{name}_summary.csv").read_text())
+        texts.append((tmp_path / name / "dlprof_summary.csv").read_text())
     assert texts[0] == texts[1] == texts[2]
 
 

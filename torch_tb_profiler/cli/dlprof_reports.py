@@ -12,12 +12,14 @@ from msgspec.structs import replace
 from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import Output, writing_errors
+from torch_tb_profiler.cli.report_arguments import DEFAULT_BASE_NAME
 from torch_tb_profiler.cli.tasks import (
     Task,
     perform,
     print_failure,
     report_tasks,
 )
+from torch_tb_profiler.importers.recorder import WHOLE_RUN
 from torch_tb_profiler.loading.queries.views import view_spec
 from torch_tb_profiler.reports.dlprof.registry import GROUPS, NEEDS, OVERVIEW, REPORTS
 from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
@@ -57,7 +59,9 @@ def run(arguments: Namespace) -> int:
         domains = _names(arguments.domains)
         _refuse_bad_base_name(arguments.base_name)
         _take_iterations(arguments)
-        tasks = report_tasks(arguments, [view_spec(OVERVIEW)], limit=False)
+        tasks = _without_companions(
+            report_tasks(arguments, [view_spec(OVERVIEW)], limit=False), arguments.span
+        )
         plans = [
             (task, list(_files(stem, reports, domains)))
             for task, stem in zip(tasks, _stems(tasks, arguments.base_name), strict=True)
@@ -69,7 +73,8 @@ def run(arguments: Namespace) -> int:
     except LoadingError as error:
         return print_failure(error)
     with writing_errors(arguments.output or ".") as written:
-        outcomes = [(task, _attempt(output, task, files, formats)) for task, files in plans]
+        name = None if arguments.base_name == DEFAULT_BASE_NAME else arguments.base_name
+        outcomes = [(task, _attempt(output, task, files, formats, name)) for task, files in plans]
     has_key_node = any(isinstance(outcome, int) for _, outcome in outcomes)
     code = DONE
     for task, outcome in outcomes:
@@ -80,6 +85,32 @@ def run(arguments: Namespace) -> int:
         else:
             code = max(code, print_failure(outcome))
     return max(code, written.code)
+
+
+def _without_companions(tasks: Sequence[Task], span: str | None) -> list[Task]:
+    """``tasks`` without the step times of whole runs that ``record`` writes beside its windows:
+    they hold no operators and kernels. With them where ``span`` names one."""
+    windows = {_worker_of(task) for task in tasks if _span_of(task) != WHOLE_RUN}
+    own = [
+        task
+        for task in tasks
+        if span is not None or _span_of(task) != WHOLE_RUN or _worker_of(task) not in windows
+    ]
+    if len(own) < len(tasks):
+        print_warning(
+            f"Span {WHOLE_RUN!r} is left out: it holds step times without operators and kernels. "
+            f"--span {WHOLE_RUN!r} writes its reports."
+        )
+    return own
+
+
+def _span_of(task: Task) -> str | None:
+    return task.request.subject.span if task.request else None
+
+
+def _worker_of(task: Task) -> tuple[int, str | None, str | None]:
+    about = task.request.subject if task.request else Subject()
+    return id(task.catalog), about.run, about.worker
 
 
 def _refuse_unknown_domains(tasks: Sequence[Task], domains: Sequence[str]) -> None:
@@ -103,17 +134,19 @@ def _problem_with_domain(task: Task, domain: str) -> LoadingError | None:
 
 
 def _attempt(
-    output: Output, task: Task, files: Sequence[_File], formats: Sequence[str]
+    output: Output, task: Task, files: Sequence[_File], formats: Sequence[str], name: str | None
 ) -> int | LoadingError:
     """The exit code of :func:`_written`, or why there is none."""
     try:
-        return _written(output, task, files, formats)
+        return _written(output, task, files, formats, name)
     except LoadingError as error:
         return error
 
 
-def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequence[str]) -> int:
-    """Write the files of one trace.
+def _written(
+    output: Output, task: Task, files: Sequence[_File], formats: Sequence[str], name: str | None
+) -> int:
+    """Write the files of one trace. ``name`` is its profile name; None for that of the recording.
 
     Returns:
         The exit code: an error if the trace has no data for any of them.
@@ -123,8 +156,9 @@ def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequen
     """
     code = INPUT_UNREADABLE
     for file, report in _reports(task, files):
+        named = _named(report, name or _name_of(task))
         for suffix in formats:
-            output.write(f"{file.stem}.{suffix}", WRITERS[suffix](report))
+            output.write(f"{file.stem}.{suffix}", WRITERS[suffix](named))
         code = DONE
     return code
 
@@ -155,7 +189,7 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
             report = kind.make(views)
             if all(table.frame.is_empty() for table in report.tables):
                 print_warning(f"Report {file.report} has no rows: {_why_empty(views)}")
-            yield file, _named(report, task)
+            yield file, report
 
 
 def _why_empty(views: Mapping[str, View]) -> str:
@@ -192,15 +226,13 @@ def _has_rows(view: View) -> bool:
     return any(table.frame.height for table in view.tables.values())
 
 
-def _named(report: Report, task: Task) -> Report:
-    """``report`` with the name of the recording where DLProf has its profile name."""
-    if report.name != "summary" or task.request is None:
+def _named(report: Report, name: str) -> Report:
+    """``report`` with ``name`` where DLProf has its profile name."""
+    if report.name != "summary":
         return report
     system, *others = report.tables
     is_name = pl.col("Name") == PROFILE_NAME
-    rows = system.frame.with_columns(
-        Value=pl.when(is_name).then(pl.lit(_name_of(task))).otherwise("Value")
-    )
+    rows = system.frame.with_columns(Value=pl.when(is_name).then(pl.lit(name)).otherwise("Value"))
     return replace(report, tables=(replace(system, frame=rows), *others))
 
 

@@ -6,6 +6,7 @@ import argparse
 
 TIME_UNITS = ("s", "ms", "us", "ns")
 THREADS = ("merged", "apart")
+DEFAULT_BASE_NAME = "dlprof"
 
 
 def add_dlprof_arguments(report: argparse.ArgumentParser) -> None:
@@ -22,16 +23,21 @@ def add_dlprof_arguments(report: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--base-name",
-        default="dlprof",
+        default=DEFAULT_BASE_NAME,
         metavar="NAME",
-        help="files are NAME_REPORT.csv (default: dlprof)",
+        help=f"files are NAME_REPORT.csv, and NAME is the profile name in summary (default: "
+        f"{DEFAULT_BASE_NAME} and the name of the recording)",
     )
     group.add_argument(
         "--domains",
         metavar="NAME[,NAME]",
         help="range domains for which a separate group_node is written",
     )
-    group.add_argument("--key-node", metavar="NAME", help="same as --iterations-by name:NAME")
+    group.add_argument(
+        "--key-node",
+        metavar="NAME",
+        help="same as --iterations-by name:NAME; also an Op ID or Op Name of the report detail",
+    )
     group.add_argument("--iter-start", metavar="N", help="first iteration: --steps N:")
     group.add_argument("--iter-stop", metavar="N", help="last iteration, included")
 

@@ -703,7 +703,7 @@ export const VIEWS = {
     tables: {
       "iterations": ["iteration", "start_us", "duration_us", "kernels", "tensor_core_kernels", "gpu_time_mean_us", "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "selected", "memory_operations"],
       "iteration_operators": ["iteration", "operator_id", "name", "direction", "type", "start_us", "duration_us", "kernels", "gpu_time_us", "tensor_core_time_us", "dtype", "input_shapes", "call_stack", "path", "calls"],
-      "iteration_kernels": ["iteration", "operator_id", "operator", "direction", "type", "kernel", "gpu", "gpu_start_us", "gpu_time_us", "api_start_us", "api_time_us", "tensor_core_used", "grid", "block", "dtype", "input_shapes", "concrete_inputs", "short_name", "demangled_name"],
+      "iteration_kernels": ["iteration", "operator_id", "operator", "direction", "type", "kernel", "gpu", "gpu_start_us", "gpu_start_since_first_us", "gpu_time_us", "api_start_us", "api_start_since_first_us", "api_time_us", "tensor_core_used", "grid", "block", "dtype", "input_shapes", "concrete_inputs", "short_name", "demangled_name"],
       "key_nodes": ["name", "kind", "calls", "first_start_us", "interval_mean_us", "interval_stddev_us", "score", "reason"],
     },
   },
@@ -1150,8 +1150,10 @@ export interface IterationsIterationKernelsRow {
   kernel: string | null;
   gpu: number | null;
   gpu_start_us: number | null;
+  gpu_start_since_first_us: number | null;
   gpu_time_us: number | null;
   api_start_us: number | null;
+  api_start_since_first_us: number | null;
   api_time_us: number | null;
   tensor_core_used: boolean | null;
   grid: string | null;

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.helpers.examples import examples
 from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op, step, trace
@@ -21,8 +22,10 @@ from torch_tb_profiler.analysis.idle.resources import (
 )
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE, NO_HOST, NO_WORK
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.info import NotRecorded
 
 GEMM = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 PLAIN = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int)"
 
 
@@ -124,6 +127,16 @@ def test_without_devices_their_resources_are_unknown() -> None:
 )
 def test_unknown_resources(events: list[Event], expected: dict[Resource, str]) -> None:
     assert unknown_resources(trace(events)) == expected
+
+
+def test_without_operators_for_a_stated_reason_data_loading_is_not_all_of_the_host() -> None:
+    """As in the step times of a whole run: its loaders are recorded, its operators are not."""
+    recorded = trace([step(1, 0, 100), annotation(LOADER, 10, 20)])
+    reason = "the windows are the other spans"
+    info = replace(recorded.meta.info, not_recorded=(NotRecorded("operators", reason),))
+    lacking = replace(recorded, meta=replace(recorded.meta, info=info))
+    unknown = unknown_resources(lacking)
+    assert unknown[Resource.CPU] == unknown[Resource.OTHER] == "The windows are the other spans."
 
 
 def test_time_of_kernels_that_no_rule_knows_may_be_tensor_core_time() -> None:

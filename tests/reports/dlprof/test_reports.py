@@ -23,11 +23,11 @@ US = 1000
 
 
 def _events(steps: int) -> list[dict[str, Any]]:
-    """Per step of 100 µs: ``aten::mm`` of 30 µs with a call of 5 µs and a kernel of 20 µs; then
-    ``aten::copy_`` of 10 µs with a call of 4 µs and a copy of 6 µs."""
+    """From 7 µs on, per step of 100 µs: ``aten::mm`` of 30 µs with a call of 5 µs and a kernel of
+    20 µs; then ``aten::copy_`` of 10 µs with a call of 4 µs and a copy of 6 µs."""
     events: list[dict[str, Any]] = []
     for n in range(steps):
-        at, ids = n * 100, (10 * n + 1, 10 * n + 2)
+        at, ids = n * 100 + 7, (10 * n + 1, 10 * n + 2)
         events += [
             step(n, at, 100),
             op("aten::mm", at + 10, 30, ext=ids[0]),
@@ -82,6 +82,10 @@ def test_iteration_and_kernel_hold_every_kernel_call(views: Views) -> None:
         for time, api, uses in ((20 + n, 5, "yes"), (6, 4, "no"))
     ]
     assert [r["API Call Start (ns)"] // US % 100 for r in calls] == [15, 52] * 3
+    starts = [(r["GPU Start Time (ns)"], r["Absolute GPU Start Time (ns)"]) for r in calls]
+    assert starts == [
+        ((at - 7) * US, at * US) for n in range(3) for at in (n * 100 + 37, n * 100 + 67)
+    ]
     assert {r["Grid X"] for r in calls if r["Uses TC"] == "no"} == {None}
     gemm, copy = rows(REPORTS["kernel"].make(views))
     assert (gemm["Kernel Name"], gemm["Total GPU Time (ns)"]) == (GEMM, 63 * US)

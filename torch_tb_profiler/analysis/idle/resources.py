@@ -145,6 +145,9 @@ def unknown_resources(trace: Trace) -> dict[Resource, str]:
     unknown = dict.fromkeys(OF_DEVICE, roles[Role.KERNEL]) if Role.KERNEL in roles else {}
     if all(role in roles for role in _HOST_ROLES):
         unknown[Resource.CPU] = roles[Role.CPU_EXEC]
+    elif Role.CPU_EXEC in roles and trace.device_work.is_empty():
+        # Without operators and devices, the rest of the time is not what nothing was active in.
+        unknown |= dict.fromkeys((Resource.CPU, Resource.OTHER), roles[Role.CPU_EXEC])
     if Role.OTHER in roles:
         unknown[Resource.OTHER] = roles[Role.OTHER]
     return unknown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
+from torch_tb_profiler.analysis.operators.key_operators import key_operator_instances
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.iterations.split import UnknownKeyNodeError, split_iterations
 from torch_tb_profiler.loading.catalog import Catalog
@@ -40,7 +41,7 @@ def cut_trace(trace: Trace, selection: Selection) -> Trace:
         UnknownError: there is no such key node.
     """
     with as_bad_parameters():
-        return split_iterations(trace, selection.iterations_by)
+        return split_iterations(trace, selection.iterations_by, key_operator_instances)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
+from torch_tb_profiler.analysis.operators.key_operators import key_operator_instances
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.ranks import split_ranks
 from torch_tb_profiler.analysis.steps.iterations.split import (
@@ -174,7 +175,7 @@ def trace_view(
         SelectionError: as the view.
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
-    trace = split_iterations(trace, selection.iterations_by)
+    trace = split_iterations(trace, selection.iterations_by, key_operator_instances)
     view = _with_leading_notes(
         _trace_view(spec, trace, selection, parameters), phase_notes + cut_notes(trace)
     )
@@ -246,7 +247,7 @@ def run_view(
         SelectionError: as the view.
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
-    traces = split_ranks(traces, selection.iterations_by)
+    traces = split_ranks(traces, selection.iterations_by, key_operator_instances)
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
     values = given_values(spec.parameters, parameters)
     view = cast(RunView, spec.function)(traces, selection, **values)
@@ -369,7 +370,7 @@ def _pair_view(
 
 def _cut_side(trace: Trace, selection: Selection, side: str) -> Trace:
     try:
-        return split_iterations(trace, selection.iterations_by)
+        return split_iterations(trace, selection.iterations_by, key_operator_instances)
     except UnknownKeyNodeError as error:
         problem = unknown("key_node", error.name, error.known).problem
         message = f"{problem.message.removesuffix('.')} in the {side}."

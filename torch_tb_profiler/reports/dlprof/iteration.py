@@ -24,9 +24,9 @@ _TITLES = {
     "Op Type": "type",
     "Kernel Name": "short_name",
     "Device ID": "gpu",
-    "GPU Start Time (ns)": "gpu_start_us",
+    "GPU Start Time (ns)": "gpu_start_since_first_us",
     "GPU Time (ns)": "gpu_time_us",
-    "API Call Start (ns)": "api_start_us",
+    "API Call Start (ns)": "api_start_since_first_us",
     "API Call Time (ns)": "api_time_us",
     "Uses TC": "tensor_core_used",
     **{f"Grid {axis}": f"grid_{axis}" for axis in _AXES},
@@ -36,11 +36,14 @@ _TITLES = {
     "Parameters": "concrete_inputs",
     "Output Shapes": "output_shapes",  # no recording of PyTorch has them
     "Long Kernel Name": "kernel",
+    "Absolute GPU Start Time (ns)": "gpu_start_us",
+    "Absolute API Call Start (ns)": "api_start_us",
 }
 
 
 def iteration(views: Views) -> Report:
-    """The report, in order of iteration and start."""
+    """The report, in order of iteration and start. Starts are since the first event of the
+    recording; the absolute ones are in trace time, as on the timeline."""
     calls = with_operator_paths(views, frame_of(views, SOURCE))
     frame = calls.with_columns(
         pl.coalesce("short_name", "kernel").alias("short_name"),  # copies and sets have one name

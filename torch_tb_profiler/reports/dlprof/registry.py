@@ -70,7 +70,7 @@ class ReportKind(Struct, frozen=True):
 
 
 REPORTS: dict[str, ReportKind] = {
-    "summary": ReportKind(summary, (OVERVIEW,)),
+    "summary": ReportKind(summary, (OVERVIEW,), wishes=(OPERATORS,)),
     "detail": ReportKind(detail, (OPERATORS, ARGUMENTS)),
     "iteration": ReportKind(iteration, (ITERATIONS,), wishes=(OPERATORS,)),
     "kernel": ReportKind(kernel, (ITERATIONS,), wishes=(OPERATORS,)),

@@ -5,7 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.knowledge.kernels import kernel_file
-from torch_tb_profiler.reports.dlprof.table import Report, ReportTable, Views, frame_of, in_ns
+from torch_tb_profiler.reports.dlprof.detail import operators
+from torch_tb_profiler.reports.dlprof.table import (
+    OPERATORS,
+    Report,
+    ReportTable,
+    Views,
+    frame_of,
+    in_ns,
+)
 from torch_tb_profiler.views.schema import Fact, Scalar
 
 SOURCE = "overview"
@@ -123,6 +131,7 @@ def _classes(views: Views, title: str, table: str, names: dict[str, str]) -> Rep
     frame = frame_of(views, (SOURCE, table))
     if table == "operator_classes":
         host, host_key, counts = "CPU Time", "cpu_time_us", {"# Ops": "operators"}
+        frame = frame.drop("operators").join(_operator_counts(views), on="class", how="left")
     else:
         host, host_key = "API Time", "api_time_us"
         counts = {"# Kernels": "kernel_names", "# Calls": "kernels"}
@@ -139,6 +148,24 @@ def _classes(views: Views, title: str, table: str, names: dict[str, str]) -> Rep
             *(pl.when(known).then(cell) for cell in cells),
         ),
     )
+
+
+def _operator_counts(views: Views) -> pl.DataFrame:
+    """Rows of the report ``detail`` by class; none where the recording holds no operators, and
+    no classes where it does not hold what they launched."""
+    if OPERATORS[0] not in views:
+        return pl.DataFrame(schema={"class": pl.String, "operators": pl.Int64})
+    using = pl.col("tensor_core_used").fill_null(value=False)
+    eligible = pl.col("tensor_core_eligible").fill_null(value=False) & ~using
+    is_known = pl.col("tensor_core_used").is_not_null().any()
+    counts = operators(views).select(
+        pl.len().alias("all"),
+        pl.when(is_known).then(using.sum()).alias("using_tensor_cores"),
+        pl.when(is_known).then(eligible.sum()).alias("eligible_not_using"),
+        pl.when(is_known).then((~using & ~eligible).sum()).alias("other"),
+    )
+    columns = counts.unpivot(variable_name="class", value_name="operators")
+    return columns.with_columns(pl.col("operators").cast(pl.Int64))
 
 
 def _is_unknown(classes: pl.DataFrame) -> bool:

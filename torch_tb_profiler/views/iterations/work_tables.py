@@ -54,6 +54,7 @@ _REASONS = {
     "direction": NO_DIRECTION,
     "type": NO_TYPE,
     "api_start_us": NO_LAUNCH,
+    "api_start_since_first_us": NO_LAUNCH,
     "api_time_us": NO_LAUNCH,
     "tensor_core_used": NO_RULE,
     "grid": NO_LAUNCH_SIZE,
@@ -146,6 +147,7 @@ def _kernels(trace: Trace, work: IterationWork) -> Table:
             "kernel": codes.texts(trace, rows["name_code"]),
             "gpu": rows["device"],
             "gpu_start_us": rows["start_ns"].to_numpy() / NS_PER_US,
+            "gpu_start_since_first_us": microseconds(rows["start_ns"] - trace.meta.start_ns),
             "gpu_time_us": microseconds(rows["dur_ns"]),
             "tensor_core_used": codes.verdict_column(
                 pl.Series(kernel_kinds(trace).tensor_core[work.row])
@@ -156,6 +158,9 @@ def _kernels(trace: Trace, work: IterationWork) -> Table:
     ).with_columns(
         *other_names(trace, rows["name_code"]),
         api_start_us=pl.when(has_launch).then(pl.Series(start[at_launch] / NS_PER_US)),
+        api_start_since_first_us=pl.when(has_launch).then(
+            pl.Series((start[at_launch] - trace.meta.start_ns) / NS_PER_US)
+        ),
         api_time_us=pl.when(has_launch).then(pl.Series(duration[at_launch] / NS_PER_US)),
     )
     return _filled(trace, ITERATION_KERNELS, frame, {})

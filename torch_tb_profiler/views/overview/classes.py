@@ -20,7 +20,11 @@ from torch_tb_profiler.analysis.kernels.tensor_core_classes import (
 )
 from torch_tb_profiler.analysis.kernels.tensor_core_time import BoundedShare
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
-from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK, no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import (
+    NO_DEVICE_WORK,
+    no_device_time,
+    recorded_reason,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
@@ -179,9 +183,11 @@ def _operator_table(trace: Trace, classes: OperatorClasses) -> Table:
         known = pl.col("class") == ALL
         frame = frame.with_columns(pl.when(known).then(pl.exclude("class")))
         reasons = dict.fromkeys(frame.columns[1:], reason)
-    elif not len(call_tree(trace).slice):
-        frame = _without(frame, ("cpu_time_us",))
-        reasons["cpu_time_us"] = NO_OPERATOR
+    if not len(call_tree(trace).slice):
+        stated = recorded_reason(trace, "operators")
+        keys = ("cpu_time_us", *(("operators",) if stated is not None else ()))
+        frame = _without(frame, keys)
+        reasons |= dict.fromkeys(keys, stated or NO_OPERATOR)
     reasons.setdefault("gpu_time_pct", NO_TIME)
     return _table(OPERATOR_CLASSES, frame, reasons)
 

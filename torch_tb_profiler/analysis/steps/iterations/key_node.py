@@ -5,6 +5,8 @@ Definitions: ``docs/metrics.md#iterations``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import Struct
 
@@ -17,6 +19,10 @@ from torch_tb_profiler.trace.model import Trace
 KEY_NODE_CATEGORIES = (NODE_CATEGORIES, PYTHON_CATEGORIES)
 """What a name is looked for in, the first that has it: operators and ranges, then python frames
 and modules."""
+
+
+InstancesOf = Callable[["Trace", str], "Instances"]
+"""What returns the calls of a key node by its text."""
 
 
 class Instances(Struct, frozen=True, eq=False):
@@ -53,9 +59,8 @@ def instances(trace: Trace, name: str) -> Instances:
         present = np.unique(codes[rows])
         named = _matching(trace, present, name)
         if len(named):
-            return _outermost(trace, rows[np.isin(codes[rows], named)])
-    none = np.empty(0, np.int64)
-    return Instances(none, none, none, none)
+            return outermost(trace, rows[np.isin(codes[rows], named)])
+    return outermost(trace, np.empty(0, np.int64))
 
 
 def _matching(trace: Trace, codes: Int64, name: str) -> Int64:
@@ -66,7 +71,8 @@ def _matching(trace: Trace, codes: Int64, name: str) -> Int64:
     return codes[np.array(hits, np.bool_)]
 
 
-def _outermost(trace: Trace, rows: Int64) -> Instances:
+def outermost(trace: Trace, rows: Int64) -> Instances:
+    """The calls at slices ``rows`` (ascending) that are not inside another of them."""
     start = trace.slices["start_ns"].to_numpy()[rows]
     end = start + trace.slices["dur_ns"].to_numpy()[rows]
     track = trace.slices["track"].to_numpy()[rows]

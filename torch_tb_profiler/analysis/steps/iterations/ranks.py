@@ -11,6 +11,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.communication.clocks import clock_offsets
 from torch_tb_profiler.analysis.steps.iterations.key_node import (
+    InstancesOf,
     boundaries_ns,
     instances,
     key_node_names,
@@ -30,8 +31,13 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
 
-def split_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[str, Trace]:
+def split_ranks(
+    traces: Mapping[str, Trace],
+    iterations_by: str | None,
+    instances_of: InstancesOf = instances,
+) -> dict[str, Trace]:
     """``traces`` of one run, by worker, with the iterations that ``iterations_by`` asks for.
+    ``instances_of`` resolves the text of a key node.
 
     Where every rank that has the key node has as many instances, the n-th cut is the latest of
     their n-th on the aligned clock; otherwise every instance on any rank is a cut of all.
@@ -48,8 +54,11 @@ def split_ranks(traces: Mapping[str, Trace], iterations_by: str | None) -> dict[
     if by.kind == "default":
         return dict(traces)
     if by.kind not in ("name", "start") or len(traces) < 2:
-        return {worker: split_iterations(trace, iterations_by) for worker, trace in traces.items()}
-    times = _times(traces, by)
+        return {
+            worker: split_iterations(trace, iterations_by, instances_of)
+            for worker, trace in traces.items()
+        }
+    times = _times(traces, by, instances_of)
     counts = {worker: len(each) for worker, each in times.items()}
     if not any(counts.values()):
         names = {name for trace in traces.values() for name in key_node_names(trace)}
@@ -81,11 +90,11 @@ def _chosen(by: SplitBy, traces: Mapping[str, Trace]) -> tuple[SplitBy, str | No
     return by, None
 
 
-def _times(traces: Mapping[str, Trace], by: SplitBy) -> dict[str, Int64]:
+def _times(traces: Mapping[str, Trace], by: SplitBy, instances_of: InstancesOf) -> dict[str, Int64]:
     """Per rank the moments at which its own instances cut."""
     times = {}
     for worker, trace in traces.items():
-        nodes = instances(trace, by.name)
+        nodes = instances_of(trace, by.name)
         times[worker] = boundaries_ns(
             nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process
         )

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.analysis.steps.iterations.key_node import (
+    InstancesOf,
     boundaries_ns,
     instances,
     key_node_names,
@@ -86,8 +87,11 @@ def split_of(_trace: Trace) -> IterationSplit:
     return IterationSplit(SplitBy("steps"))
 
 
-def split_iterations(trace: Trace, iterations_by: str | None) -> Trace:
+def split_iterations(
+    trace: Trace, iterations_by: str | None, instances_of: InstancesOf = instances
+) -> Trace:
     """``trace`` with the iterations that ``iterations_by`` asks for as its steps; cached with it.
+    ``instances_of`` resolves the text of a key node.
 
     Raises:
         UnknownKeyNodeError: nothing has the name of the key node.
@@ -96,7 +100,7 @@ def split_iterations(trace: Trace, iterations_by: str | None) -> Trace:
     by = parse_split_by(iterations_by)
     if by.kind == "steps" or (by.kind == "default" and has_recorded_steps(trace)):
         return trace
-    return cached_split(trace, iterations_by or "", lambda: _split(trace, by))
+    return cached_split(trace, iterations_by or "", lambda: _split(trace, by, instances_of))
 
 
 def cached_split(trace: Trace, text: str, make: Callable[[], Trace]) -> Trace:
@@ -115,7 +119,7 @@ def cached_split(trace: Trace, text: str, make: Callable[[], Trace]) -> Trace:
     return entry.trace
 
 
-def _split(trace: Trace, by: SplitBy) -> Trace:
+def _split(trace: Trace, by: SplitBy, instances_of: InstancesOf) -> Trace:
     reason, is_default = None, by.kind == "default"
     if by.kind in ("auto", "default"):
         if has_recorded_steps(trace):
@@ -126,7 +130,7 @@ def _split(trace: Trace, by: SplitBy) -> Trace:
         if name is None:
             return split_at(trace, np.empty(0, np.int64), IterationSplit(by, 0, reason))
         by = SplitBy("name", name)
-    nodes = instances(trace, by.name)
+    nodes = instances_of(trace, by.name)
     if not len(nodes.slice):
         raise UnknownKeyNodeError(by.name, key_node_names(trace))
     times = boundaries_ns(nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process)
