@@ -887,8 +887,8 @@ export const VIEWS = {
     groupBys: ["modules", "ranges", "call_stacks"],
     parameters: ["domain"],
     tables: {
-      "groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "name", "calls", "iterations", "gpu_pct", "kind", "equal_siblings"],
-      "folded_groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "name", "calls", "iterations", "gpu_pct", "kind", "members", "member_mean_us", "member_min_us", "member_max_us", "odd_one", "odd_one_pct"],
+      "groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "communication_us", "name", "calls", "iterations", "gpu_pct", "kind", "equal_siblings"],
+      "folded_groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "communication_us", "name", "calls", "iterations", "gpu_pct", "kind", "members", "member_mean_us", "member_min_us", "member_max_us", "odd_one", "odd_one_pct"],
       "group_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
       "hierarchies": ["hierarchy", "domain", "calls", "shown"],
     },
@@ -2147,6 +2147,7 @@ export interface GroupsGroupsRow {
   gpu_idle_mean_us: number | null;
   gpu_idle_min_us: number | null;
   gpu_idle_max_us: number | null;
+  communication_us: number | null;
   name: string | null;
   calls: number | null;
   iterations: number | null;
@@ -2177,6 +2178,7 @@ export interface GroupsFoldedGroupsRow {
   gpu_idle_mean_us: number | null;
   gpu_idle_min_us: number | null;
   gpu_idle_max_us: number | null;
+  communication_us: number | null;
   name: string | null;
   calls: number | null;
   iterations: number | null;

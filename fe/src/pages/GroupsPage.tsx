@@ -1,5 +1,6 @@
 /** Groups: modules, user ranges or call stacks as a flame graph and a tree, with equal siblings optionally folded. */
 import type { Row, Table, View } from "../api/types";
+import { formatValue } from "../lib/format";
 import { cellOf, numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { adjust, navigate, useParams } from "../state/urlStore";
@@ -77,12 +78,16 @@ const FOLDED = "folded";
 const UNFOLDED = "each";
 /** Redundant: the names of work outside all groups show it. */
 const ALWAYS_HIDDEN = new Set(["kind"]);
+/** All zero without communication. */
+const COMMUNICATION = "communication_us";
 /** With one iteration, total, mean, minimum and maximum are equal. */
 const PER_ITERATION = /^(iterations|(cpu|gpu)_(mean|min|max)_us)$/;
 
 function hiddenIn(view: View, isFolded: boolean): (key: string) => boolean {
   const isOne = view.facts.find(({ key }) => key === "iterations")?.value === 1;
-  return (key) => ALWAYS_HIDDEN.has(key) || (!isFolded && isOne && PER_ITERATION.test(key));
+  const groups = view.tables["groups"];
+  const communicates = groups?.rows.some((row) => (numberOf(groups, row, COMMUNICATION) ?? 0) > 0) ?? false;
+  return (key) => ALWAYS_HIDDEN.has(key) || (!isFolded && isOne && PER_ITERATION.test(key)) || (key === COMMUNICATION && !communicates);
 }
 
 function Groups({ context }: { readonly context: ViewContext }) {
@@ -170,6 +175,7 @@ function ChosenGroup({ context, table, row, hierarchy }: ChosenProps) {
         </button>
       </header>
       <div className="body">
+        <MostlyCommunication table={table} row={row} />
         {operators === null || !context.hasView("operators") ? (
           <p className="soft">Its operators cannot be separated from those of other groups: unfold it, or see the rows below it.</p>
         ) : (
@@ -188,4 +194,14 @@ function ChosenGroup({ context, table, row, hierarchy }: ChosenProps) {
       </div>
     </section>
   );
+}
+
+/** What a group computes is the rest of its device time. */
+const MOSTLY = 0.5;
+
+function MostlyCommunication({ table, row }: { readonly table: Table; readonly row: Row }) {
+  const [moved, gpu] = [numberOf(table, row, COMMUNICATION) ?? 0, numberOf(table, row, "gpu_total_us") ?? 0];
+  if (moved === 0 || moved <= MOSTLY * gpu) return null;
+  const part = moved < gpu ? `${formatValue(moved, "us")} of its ${formatValue(gpu, "us")} on the GPU` : `All of its ${formatValue(gpu, "us")} on the GPU`;
+  return <p role="note">{part} are communication that was launched in it{moved < gpu && "; the group itself computes for the rest"}.</p>;
 }

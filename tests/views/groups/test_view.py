@@ -173,3 +173,65 @@ def test_a_large_tree_shows_what_takes_most_time(monkeypatch: pytest.MonkeyPatch
     assert view.tables["groups"].frame.height == 3
     (note,) = (note for note in view.notes if note.code == "groups_left_out")
     assert note.evidence == {"groups": 3}
+
+
+def reduced(launched_by: str = "backward") -> Trace:
+    """A convolution in a net, and beside it a layer; the gradient of the convolution launches an
+    all-reduce of 26.8 ms (or its forward a gather of that length)."""
+    numbered: dict[str, Any] = {"Sequence number": 7}
+    backward: dict[str, Any] = {**numbered, "Fwd thread id": 1}
+    node = "autograd::engine::evaluate_function: ConvolutionBackward0"
+    link = {"cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": t.HOST}
+    tid, at = (2, 325) if launched_by == "backward" else (1, 40)
+    return t.trace(
+        [
+            t.step(1, 0, 40000),
+            t.frame("nn.Module: Net_0", 10, 100, python_id=1, module=0),
+            t.frame("nn.Module: Conv2d_0", 20, 50, python_id=2, module=1),
+            t.op("aten::conv2d", 25, 30, **numbered),
+            t.call("cudaLaunchKernel", 30, 5, corr=1),
+            t.kernel("implicit_convolve_sgemm", 40, 150, corr=1),
+            t.frame("nn.Module: Linear_0", 80, 20, python_id=3, module=2),
+            t.op("aten::linear", 82, 10),
+            t.call("cudaLaunchKernel", 84, 5, corr=2),
+            t.kernel("gemm", 200, 3000, corr=2),
+            t.op(node, 300, 50, tid=2),
+            t.op("ConvolutionBackward0", 305, 40, tid=2, **backward),
+            t.call("cudaLaunchKernel", 310, 5, tid=2, corr=3),
+            t.kernel("cudnn_wgrad", 3210, 250, corr=3),
+            t.call("cudaLaunchKernelExC", at, 5, tid=tid, corr=4),
+            t.kernel(walk.ALL_REDUCE, 3500, 26800, corr=4, stream=20),
+            {**link, "ph": "s", "tid": 1, "ts": 25},
+            {**link, "ph": "f", "tid": 2, "ts": 305},
+        ]
+    )
+
+
+def test_a_group_of_mostly_communication_says_what_launched_it() -> None:
+    view = groups(reduced(), Selection())
+    got = rows(view)
+    assert {path: (row["gpu_total_us"], row["communication_us"]) for path, row in got.items()} == {
+        "Net_0": (30200, 26800),
+        "Net_0/Conv2d_0": (27200, 26800),
+        "Net_0/Linear_0": (3000, 0),
+    }
+    (note,) = (note for note in view.notes if note.code == "groups_mostly_communication")
+    assert "'Net_0/Conv2d_0' 26.8 ms of 27.2 ms (launched by the backward pass):" in note.text
+    assert note.evidence["groups"] == ["Net_0/Conv2d_0"]  # the net only has what it has
+    folded = rows(view, "folded_groups")
+    assert folded["Net_0/Conv2d_0"]["communication_us"] == 26800
+
+
+def test_communication_of_the_forward_pass_is_not_laid_on_the_backward() -> None:
+    (note,) = (
+        note
+        for note in groups(reduced("forward"), Selection()).notes
+        if note.code == "groups_mostly_communication"
+    )
+    assert "26.8 ms of 27.2 ms:" in note.text
+
+
+def test_groups_that_compute_have_no_note_on_communication() -> None:
+    assert all(
+        note.code != "groups_mostly_communication" for note in groups(model(), Selection()).notes
+    )

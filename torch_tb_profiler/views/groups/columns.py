@@ -71,6 +71,15 @@ _SHARED = (
         "in one group count once.",
     ),
     *_times(),
+    Column(
+        "communication_us",
+        "GPU Communication",
+        "number",
+        "us",
+        "Time in which communication kernels launched in the group or below ran, the part of GPU "
+        "Total that moves data between devices; overlaps count once; all iterations added up.",
+        family="gpu",
+    ),
     Column("name", "Group", "string", None, "Name of the module, the range or the frame."),
     _count("calls", "Calls", "Number of calls in the iterations."),
     _count("iterations", "Iterations", "Number of iterations in which it ran."),

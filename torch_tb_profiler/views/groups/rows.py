@@ -26,7 +26,7 @@ from torch_tb_profiler.analysis.steps.masks import (
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.groups.columns import FIGURES, FOLDED, GROUPS
 from torch_tb_profiler.views.groups.figures import figures, totals_ns
 from torch_tb_profiler.views.null_reasons import needed
@@ -115,7 +115,8 @@ def _unknown(trace: Trace) -> dict[str, str]:
         unknown = {
             f"{key}_{figure}_us": no_time for key in ("gpu", "gpu_idle") for figure in FIGURES
         }
-        unknown["gpu_pct"] = unknown["tensor_core_using_operators"] = no_time
+        other = ("gpu_pct", "communication_us", "tensor_core_using_operators")
+        unknown |= dict.fromkeys(other, no_time)
     if not (trace.slices["category"] == int(Category.RUNTIME)).any():
         unknown |= {f"cpu_overhead_{figure}_us": NO_API for figure in FIGURES}
     return unknown
@@ -173,6 +174,9 @@ def _frame(measures: Measures, of_node: Int64, count: int) -> pl.DataFrame:
         tensor_core_eligible_operators=added(counts.eligible),
         tensor_core_using_operators=added(counts.using),
         calls=added(measures.calls),
+        communication_us=microseconds(
+            pl.Series(totals_ns(measures.times.communication, of_node, count))
+        ),
         kind=pl.select(
             pl.when(pl.Series(outside)).then(pl.lit("outside")).otherwise(pl.lit("group"))
         ).to_series(),

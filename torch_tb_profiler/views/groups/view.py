@@ -27,6 +27,7 @@ from torch_tb_profiler.views.backward_note import backward_note
 from torch_tb_profiler.views.flame_bars import flame_table
 from torch_tb_profiler.views.groups import PARAMETERS
 from torch_tb_profiler.views.groups.columns import FLAME, FOLDED, GROUPS, HIERARCHIES
+from torch_tb_profiler.views.groups.communication_note import communication_note
 from torch_tb_profiler.views.groups.rows import (
     MAX_ROWS,
     NO_GPU,
@@ -80,6 +81,7 @@ def groups(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
         notes=(
             *quality_notes(trace, MODULE_ISSUES),
             *_notes(node_measures, len(shown)),
+            *communication_note(node_measures),
             *(backward_note(trace, selection) if choice.kind == "ranges" else ()),
         ),
     )

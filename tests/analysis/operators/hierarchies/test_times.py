@@ -20,8 +20,8 @@ BOTH = Selection(steps="1:2")
 def read(times: NodeTimes, paths: list[str], inside: int) -> dict[tuple[str, str], dict[str, int]]:
     """Per path and iteration the times in µs; only those that are not 0."""
     found: dict[tuple[str, str], dict[str, int]] = {}
-    for key in MEASURES:
-        measured = times.measures[key]
+    every = times.measures | {"communication": times.communication}
+    for key, measured in every.items():
         rows = zip(measured.node.tolist(), measured.iteration, measured.ns.tolist(), strict=True)
         for node, iteration, ns in rows:
             if node < inside:

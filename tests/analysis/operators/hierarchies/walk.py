@@ -13,6 +13,7 @@ STEPS = {"1": (0, 60), "2": (60, 130)}
 """Iterations: name → start and end in µs. They stand on a thread of their own."""
 STEP_THREAD = 9
 END_US = 150
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
 @dataclass
@@ -23,12 +24,14 @@ class Recording:
         events: For :func:`tests.helpers.traces.trace`.
         ranges: Path, thread, start and end of each range.
         calls: Per correlation: paths of the ranges around, thread, start and end of the call.
+        moves: Correlations whose kernels communicate.
         kernels: Correlation, start and end.
     """
 
     events: list[t.Event] = field(default_factory=list)
     ranges: list[tuple[tuple[str, ...], int, int, int]] = field(default_factory=list)
     calls: dict[int, tuple[list[int], int, int, int]] = field(default_factory=dict)
+    moves: set[int] = field(default_factory=set)
     kernels: list[tuple[int, int, int]] = field(default_factory=list)
 
 
@@ -66,10 +69,13 @@ def _fill(
             number = len(made.calls) + 1
             made.events.append(t.call("cudaLaunchKernel", at, end - at, tid=thread, corr=number))
             made.calls[number] = (around, thread, at, end)
+            if rng.random() < 0.3:
+                made.moves.add(number)
             for _ in range(rng.randint(0, 1)):
                 start, duration = at + rng.randint(1, 30), rng.randint(1, 12)
                 stream = rng.choice((7, 8))
-                made.events.append(t.kernel("k", start, duration, corr=number, stream=stream))
+                name = ALL_REDUCE if number in made.moves else "k"
+                made.events.append(t.kernel(name, start, duration, corr=number, stream=stream))
                 made.kernels.append((number, start, start + duration))
         at = end + rng.randint(1, 6)
 
@@ -82,6 +88,7 @@ def times(made: Recording) -> Times:
     cpu: dict[tuple[tuple[str, ...], str], set[int]] = defaultdict(set)
     api: dict[tuple[tuple[str, ...], str], set[int]] = defaultdict(set)
     gpu: dict[tuple[tuple[str, ...], str], set[int]] = defaultdict(set)
+    moved: dict[tuple[tuple[str, ...], str], set[int]] = defaultdict(set)
     spans: dict[tuple[tuple[str, ...], str], set[int]] = defaultdict(set)
     for path, _, start, end in made.ranges:
         for name, (low, high) in STEPS.items():
@@ -97,6 +104,8 @@ def times(made: Recording) -> Times:
             if low <= launched < high:
                 for number in around:
                     gpu[made.ranges[number][0], name] |= set(range(start, end))
+                    if correlation in made.moves:
+                        moved[made.ranges[number][0], name] |= set(range(start, end))
                     of_call[number, name].append((start, end))
     for (number, name), work in of_call.items():
         first, last = min(s for s, _ in work), max(e for _, e in work)
@@ -108,5 +117,5 @@ def times(made: Recording) -> Times:
             "gpu": len(gpu[key]),
             "cpu_overhead": len(cpu[key] - api[key]),
             "gpu_idle": len(spans[key] - gpu[key]),
-        }
+        } | ({"communication": len(moved[key])} if moved[key] else {})
     return {key: values for key, values in found.items() if any(values.values())}

@@ -12,9 +12,11 @@ from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.operators.hierarchies.timed import (
     NodeStretches,
+    PlacedWork,
     TimedHierarchy,
     host_stretches,
 )
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,
@@ -22,6 +24,8 @@ from torch_tb_profiler.analysis.steps.masks import (
     in_phase,
     time_range,
 )
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases, slice_phases
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.lookup import positions_in
@@ -50,6 +54,8 @@ class NodeTimes(Struct, frozen=True, eq=False):
     Attributes:
         windows: The iterations.
         measures: By :data:`MEASURES`.
+        communication: When communication kernels launched in each node ran; overlaps count once.
+        backward_communication: The part of it that the backward pass launched.
         work_ns: Durations of the device work of the iterations, added up.
         outside_ns: Those of work outside the hierarchy.
         left_out_ns: Those of selected work that is in no iteration.
@@ -57,6 +63,8 @@ class NodeTimes(Struct, frozen=True, eq=False):
 
     windows: StepWindows
     measures: dict[str, NodeMeasure]
+    communication: NodeMeasure
+    backward_communication: NodeMeasure
     work_ns: int
     outside_ns: int
     left_out_ns: int
@@ -89,6 +97,7 @@ def node_times(trace: Trace, timed: TimedHierarchy, selection: Selection) -> Nod
             "cpu_overhead": _less(cpu, api, windows),
             "gpu_idle": _less(spans, gpu, windows),
         },
+        *_communication(trace, timed, np.where(counted, iteration, -1), windows),
         int(duration[counted].sum()),
         int(duration[counted & is_outside].sum()),
         int(duration[selected & ~counted].sum()),
@@ -187,10 +196,7 @@ def _device(
     start_ns = trace.device_work["start_ns"].to_numpy()
     end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()
     work = timed.work
-    in_one = iteration[work.row] >= 0
-    row, node = work.row[in_one], work.node[in_one]
-    keys, inverse = _compact(node * count + iteration[row])
-    busy = union_lengths(inverse, start_ns[row], end_ns[row], len(keys))
+    keys, busy = _busy(trace, work, iteration, count)
     in_one = iteration[work.row_by_call] >= 0
     row, node = work.row_by_call[in_one], work.node_by_call[in_one]
     call, of_row = work.call_by_call[in_one], iteration[row]
@@ -204,6 +210,41 @@ def _device(
         spans = union_lengths(np.searchsorted(keys, span_keys), first, last, len(keys))
     nodes, iterations = keys // count, keys % count
     return NodeMeasure(nodes, iterations, busy), NodeMeasure(nodes, iterations, spans)
+
+
+def _communication(
+    trace: Trace, timed: TimedHierarchy, iteration: Int64, windows: StepWindows
+) -> tuple[NodeMeasure, NodeMeasure]:
+    """By node and iteration, when communication ran, and when such that the backward pass
+    launched."""
+    count = max(len(windows.names), 1)
+    moves = kernel_kinds(trace).is_communication
+    of_backward = np.zeros(len(moves), np.bool_)
+    if moves.any() and no_phases(trace) is None:
+        phases = slice_phases(trace)[trace.device_work["slice"].to_numpy()]
+        of_backward = moves & (phases == Phase.BACKWARD)
+    measures = []
+    for chosen in (moves, of_backward):
+        keys, busy = _busy(trace, timed.work, np.where(chosen, iteration, -1), count)
+        measures.append(NodeMeasure(keys // count, keys % count, busy))
+    return measures[0], measures[1]
+
+
+def _busy(trace: Trace, work: PlacedWork, iteration: Int64, count: int) -> tuple[Int64, Int64]:
+    """Node and iteration as keys, ascending, and the time in which device work of each ran.
+
+    Args:
+        trace: The trace.
+        work: The device work of each node.
+        iteration: Iteration of each row of ``trace.device_work``; -1 for work that does not count.
+        count: The number of iterations.
+    """
+    start_ns = trace.device_work["start_ns"].to_numpy()
+    end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()
+    in_one = iteration[work.row] >= 0
+    row, node = work.row[in_one], work.node[in_one]
+    keys, inverse = _compact(node * count + iteration[row])
+    return keys, union_lengths(inverse, start_ns[row], end_ns[row], len(keys))
 
 
 def _begins(*columns: Int64) -> Bools:
