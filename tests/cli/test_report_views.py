@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.cli.conftest import Done
 from torch_tb_profiler.views.registry import VIEW_NAMES
 
+DATA = Path(__file__).parents[1] / "data" / "mindspore_r1"
+
 Run = Callable[..., Done]
 
 
@@ -30,10 +32,17 @@ def test_all_views_are_those_with_data(run: Run, samples: Path) -> None:
 
 def test_a_recording_that_no_view_shows_is_no_success(run: Run) -> None:
     """A folder of MindSpore that only says how its job was divided."""
-    folder = Path(__file__).parents[1] / "data" / "mindspore_r1" / "parallel_strategy"
-    done = run("report", folder, "--view", "all")
+    done = run("report", DATA / "parallel_strategy", "--view", "all")
     assert (done.code, done.out) == (3, "")
     assert "No view has data" in done.err
+    assert "of which this is rank 0, in stage 0 (ranks 0, 1; auto_parallel)" in done.err
+
+
+def test_the_file_of_a_job_says_what_it_is_when_it_is_opened_alone(run: Run) -> None:
+    file = DATA / "parallel_strategy" / "parallel_strategy_1.json"
+    done = run("report", file)
+    assert (done.code, done.out) == (3, "")
+    assert "of which this is rank 1, in stage 0 (ranks 0, 1; auto_parallel)" in done.err
 
 
 def test_a_view_of_a_run_appears_once_with_all_workers(run: Run, samples: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from torch_tb_profiler.cli.exits import (
     DONE,
@@ -117,15 +117,23 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
                 sink.add(result, stems[number])
                 answered += 1
     if code == DONE and not answered:
-        nothing = OpenError(
-            "view_unavailable",
-            "No view has data for what was read.",
-            "--view overview says what the files contain.",
-        )
+        nothing = _nothing_to_show(tasks[:1])
         code = print_failure(nothing)
         sink.add_error(nothing)
     sink.close()
     return code
+
+
+def _nothing_to_show(first: Sequence[Task]) -> OpenError:
+    """The error where no view has data, with the reason of the first one: what was read."""
+    try:
+        for task in first:
+            perform(replace(task, skips_missing=False))
+    except LoadingError as error:
+        reason = f" {error.problem.message}"
+    else:
+        reason = ""
+    return OpenError("view_unavailable", f"No view has data for what was read.{reason}")
 
 
 def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:

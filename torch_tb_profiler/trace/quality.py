@@ -91,8 +91,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "side_file_unreadable": "Files of the recording do not contain what their names indicate; "
     "they were left out.",
     "side_row_left_out": "Damaged rows of the recording's own tables were left out.",
-    "recorded_mean_differs": "The mean in the step trace file differs from the mean of its "
+    "recorded_mean_differs": "The mean in a file of steps differs from the mean of its "
     "steps: some are missing.",
+    "communication_unit_unknown": "Times of collectives in hccl_raw_*.csv are in ms or in µs, "
+    "depending on the release, and nothing in the file says which: they are not shown.",
     "other_device_files": "Files of other devices are in the same folder; they are not part of "
     "this trace.",
     "samples_own_clock": "Samples use a clock that the timeline does not share: they are not "

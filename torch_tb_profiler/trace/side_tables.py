@@ -130,6 +130,18 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "idle_us": pl.Float64,
         }
     ),
+    "cluster_steps": pl.Schema(
+        {
+            "step": pl.String,
+            "parallel": pl.String,  # "data-parallel", "model-parallel", "pipeline-parallel"
+            "stage": pl.Int64,  # of the pipeline, from 0
+            "without_communication_us": pl.Float64,  # the step without the next
+            "communication_alone_us": pl.Float64,
+            "stage_us": pl.Float64,  # the step without the next
+            "receive_alone_us": pl.Float64,
+            "collective_alone_us": pl.Float64,
+        }
+    ),
     "timed_steps": pl.Schema(
         {
             "phase": pl.String,  # "train", "evaluation"
@@ -286,6 +298,7 @@ SIDE_TITLES: dict[str, str] = {
     "recorded_shapes": "shapes",
     "recorded_memory_peaks": "peaks of memory",
     "recorded_collectives": "collectives",
+    "cluster_steps": "communication of the steps",
     "timed_steps": "times of steps",
     "loaders": "data loaders",
     "loader_batches": "batches",

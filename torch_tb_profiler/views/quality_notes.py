@@ -118,7 +118,14 @@ MEMORY_ISSUES = LOSS_ISSUES | {
 STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"several_processes", "step_duplicate"}
 """Issues that concern steps and what ran in them, not who launched it."""
 
-RANK_ISSUES = STEP_ISSUES | {"argument_value", "header_value"}
+RANK_ISSUES = STEP_ISSUES | {
+    "argument_value",
+    "communication_unit_unknown",
+    "header_value",
+    "recorded_mean_differs",
+    "side_file_unreadable",
+    "side_row_left_out",
+}
 """Issues that concern ranks and their collectives."""
 
 _DEVICE_TIME = ("device_self_us", "device_total_us")

@@ -907,6 +907,7 @@ export const VIEWS = {
       "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason", "short_name", "demangled_name"],
       "recorded_collectives": ["worker", "step", "kind", "name", "group", "start_us", "elapse_us", "transit_us", "wait_us", "synchronization_us", "idle_us", "source"],
       "links": ["worker", "step", "name", "group", "source_rank", "destination_rank", "transport", "size_bytes", "time_us", "bandwidth_gb_per_s", "large_packet_pct", "source"],
+      "cluster_steps": ["worker", "step", "stage", "parallel", "without_communication_us", "communication_alone_us", "stage_us", "receive_alone_us", "collective_alone_us", "source"],
     },
   },
   "efficiency": {
@@ -2317,6 +2318,19 @@ export interface DistributedLinksRow {
   source: string | null;
 }
 
+export interface DistributedClusterStepsRow {
+  worker: string | null;
+  step: string | null;
+  stage: number | null;
+  parallel: string | null;
+  without_communication_us: number | null;
+  communication_alone_us: number | null;
+  stage_us: number | null;
+  receive_alone_us: number | null;
+  collective_alone_us: number | null;
+  source: string | null;
+}
+
 export interface EfficiencyOperatorsRow {
   name: string | null;
   input_shape: string | null;
@@ -2891,6 +2905,7 @@ export interface Rows {
     "unmatched": DistributedUnmatchedRow;
     "recorded_collectives": DistributedRecordedCollectivesRow;
     "links": DistributedLinksRow;
+    "cluster_steps": DistributedClusterStepsRow;
   };
   "efficiency": {
     "operators": EfficiencyOperatorsRow;

@@ -17,7 +17,7 @@ const WAIT = ["transfer_us", "wait_us"];
 /** The name of the row over all steps. */
 const ALL_STEPS = "all";
 /** The tables below the charts. */
-const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", "recorded_collectives", "links"];
+const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", "cluster_steps", "recorded_collectives", "links"];
 
 export function DistributedPage(props: PageProps) {
   const params = useParams();

@@ -7,8 +7,11 @@ from typing import Any
 
 import polars as pl
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.mindspore import flops, operators, pipeline, queues
+from torch_tb_profiler.importers.mindspore.cluster_steps import cluster_of, read_cluster_steps
+from torch_tb_profiler.importers.mindspore.communication import read_communication
 from torch_tb_profiler.importers.mindspore.cpu import CpuSample, read_cpu_utilization
 from torch_tb_profiler.importers.mindspore.files import FileKind
 from torch_tb_profiler.importers.mindspore.job import read_job
@@ -109,6 +112,23 @@ def _read_operator_types(data: DeviceData, _source: str, content: str) -> None:
 
 def _read_job(data: DeviceData, _source: str, content: Any) -> None:
     data.job = read_job(content)
+
+
+def _read_communication(data: DeviceData, source: str, content: str) -> None:
+    communication = read_communication(content, data.quality)
+    data.tables.add("recorded_collectives", source, communication.collectives)
+    data.tables.add("links", source, communication.links)
+
+
+def _read_cluster_steps(data: DeviceData, source: str, content: str) -> None:
+    """Also complete the job, which is read before, by what the name of the file says."""
+    cluster = cluster_of(source)
+    rows = read_cluster_steps(content, cluster, len(data.steps), data.quality)
+    data.tables.add("cluster_steps", source, rows)
+    if cluster is not None:
+        job = data.job or JobInfo()
+        rank = cluster.rank if job.rank is None else job.rank
+        data.job = replace(job, rank=rank, world_size=cluster.ranks)
 
 
 def _read_raw_pipeline(data: DeviceData, source: str, content: str) -> None:
@@ -216,6 +236,8 @@ FILE_READERS: tuple[tuple[FileKind, FileReader], ...] = (
         _table("recorded_shapes", lambda data, value: read_shapes(value, data.quality)),
     ),
     ("parallel_strategy", _read_job),
+    ("communication", _read_communication),
+    ("cluster_steps", _read_cluster_steps),
 )
 """(kind of file, its reader), in an order in which each reader has the data it needs."""
 

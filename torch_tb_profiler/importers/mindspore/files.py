@@ -19,6 +19,7 @@ FileKind = Literal[
     "host_names", "framework",
     "flops", "flops_scope", "flops_summary", "pipeline_raw", "pipeline", "cpu_utilization",
     "device_queue", "dataset_iterator", "aicpu_queue", "getnext", "shapes", "parallel_strategy",
+    "cluster_steps", "communication",
     "cycles", "ascend_timeline", "gpu_timeline", "timeline", "memory_usage", "unread",
 ]  # fmt: skip
 
@@ -43,6 +44,7 @@ NAMES: tuple[tuple[str, FileKind], ...] = (
     ("minddata_getnext_profiling_*.txt", "getnext"),
     ("dynamic_shape_info_*.json", "shapes"),
     ("parallel_strategy_*.json", "parallel_strategy"),
+    ("hccl_raw_*.csv", "communication"),
     ("min_cycle_counter_*.txt", "cycles"),
     ("ascend_timeline_display_*.json", "ascend_timeline"),
     ("gpu_timeline_display_*.json", "gpu_timeline"),
@@ -68,8 +70,17 @@ def _pattern(display: str) -> NamePattern:
     return NamePattern(display, re.compile(text, re.ASCII))
 
 
-_PATTERNS: tuple[tuple[NamePattern, FileKind], ...] = tuple(
-    (_pattern(n), kind) for n, kind in NAMES
+CLUSTER_STEPS = re.compile(
+    r"(?:ascend|gpu)_cluster_analyse_(?P<mode>[a-z]+(?:-[a-z]+)*)"
+    rf"_(?P<stages>[0-9]{{1,9}})_(?P<ranks>[0-9]{{1,9}})_(?P<worker>[0-9]{{1,9}}){_NEVER}\.csv",
+    re.ASCII,
+)
+"""The name of a file with the steps of a rank: how the job is parallel, the number of pipeline
+stages and of ranks, the rank."""
+
+_PATTERNS: tuple[tuple[NamePattern, FileKind], ...] = (
+    *((_pattern(n), kind) for n, kind in NAMES),
+    (NamePattern("ascend_cluster_analyse_*.csv", CLUSTER_STEPS), "cluster_steps"),
 )
 
 TIMELINES: tuple[FileKind, ...] = ("ascend_timeline", "timeline", "gpu_timeline")

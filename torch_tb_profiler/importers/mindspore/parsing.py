@@ -22,6 +22,9 @@ files are usually far smaller."""
 MAX_TEXT_CHARS = 4096
 """Longer names and shapes are cut."""
 
+csv.field_size_limit(MAX_FILE_BYTES)
+"""One cell may hold all links of a step; the usual limit, of the whole process, is 128 KiB."""
+
 _UNIT = re.compile(r"\([^)]*\)")
 _NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 

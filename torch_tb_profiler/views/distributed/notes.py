@@ -32,11 +32,17 @@ def distributed_notes(
         matching: The calls of those.
         ranks: Of the job, if known.
     """
+    # Of the others notes on events would only repeat that there are none.
+    timed = {
+        worker: trace for worker, trace in traces.items() if trace.slices.height or not trace.side
+    }
+    timed_windows = {worker: windows[worker] for worker in windows if worker in timed}
     return (
         *_rank_notes(len(traces), ranks),
         *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
-        *communication_notes_of_several(traces),
-        *_step_notes(list(traces), windows),
+        *_timeline_notes([worker for worker in traces if worker not in timed]),
+        *communication_notes_of_several(timed),
+        *_step_notes(list(timed), timed_windows),
         *_time_notes(matching),
         *_matching_notes(len(traces), matching),
     )
@@ -55,6 +61,16 @@ def _rank_notes(workers: int, ranks: int | None) -> list[Note]:
             {"workers": workers, "ranks": ranks, "columns": list(_AMONG_WORKERS)},
         )
     ]
+
+
+def _timeline_notes(without: list[str]) -> list[Note]:
+    if not without:
+        return []
+    text = (
+        f"The recordings of {listed(without)} have no events: of them only what their files "
+        "report is shown."
+    )
+    return [Note("quality", "no_timeline", "info", text, {"workers": without})]
 
 
 def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[Note]:

@@ -47,7 +47,7 @@ RECORDED_COLLECTIVES = TableSpec(
         _time("idle_us", "Idle", "Time neither moving data nor waiting."),
         SOURCE,
     ),
-    sort="-elapse_us",
+    sort="-elapse_us,-transit_us",
 )
 
 LINKS = TableSpec(
@@ -78,6 +78,49 @@ LINKS = TableSpec(
     sort="-time_us",
 )
 
+CLUSTER_STEPS = TableSpec(
+    "cluster_steps",
+    "Communication of the steps as recorded",
+    "One row per worker and step, as reported in a file of the worker. A slow stage of a pipeline "
+    "has a long Stage; within a stage, a slow worker has a long Without Communication.",
+    (
+        _WORKER,
+        _STEP,
+        Column("stage", "Pipeline Stage", "integer", None, "Stage of the worker, from 0."),
+        Column("parallel", "Parallelism", "string", None, "How the job is parallel."),
+        _time(
+            "without_communication_us",
+            "Without Communication",
+            "The step without Communication Alone: computation, and time in which nothing ran.",
+        ),
+        _time(
+            "communication_alone_us",
+            "Communication Alone",
+            "Communication not overlapped with computation.",
+        ),
+        _time("stage_us", "Stage", "The step without Receive Alone."),
+        _time(
+            "receive_alone_us",
+            "Receive Alone",
+            "Receiving from other stages, not overlapped with anything else.",
+        ),
+        _time(
+            "collective_alone_us",
+            "Collectives Alone",
+            "Communication other than receiving, not overlapped with computation.",
+        ),
+        SOURCE,
+    ),
+)
+
+_REASONS = {
+    RECORDED_COLLECTIVES.name: {"name": "The file has the sum of all collectives of the step."},
+    CLUSTER_STEPS.name: dict.fromkeys(
+        ("stage_us", "receive_alone_us", "collective_alone_us"), "The worker is in no pipeline."
+    ),
+}
+"""Why columns are null, where that is not that the file has no such value."""
+
 
 def recorded_tables(traces: Mapping[str, Trace], selection: Selection) -> list[Table]:
     """The tables that any worker has, of the steps of ``selection``.
@@ -86,7 +129,7 @@ def recorded_tables(traces: Mapping[str, Trace], selection: Selection) -> list[T
         SelectionError: steps that are malformed or in no worker.
     """
     tables = []
-    for spec in (RECORDED_COLLECTIVES, LINKS):
+    for spec in (RECORDED_COLLECTIVES, LINKS, CLUSTER_STEPS):
         parts = [
             rows_of_steps(trace, selection, frame, "step").select(
                 pl.lit(worker, pl.String).alias("worker"), pl.all()
@@ -98,14 +141,15 @@ def recorded_tables(traces: Mapping[str, Trace], selection: Selection) -> list[T
             rows = pl.concat(parts)
             if "bandwidth_gbps" in rows.columns:
                 rows = rows.rename({"bandwidth_gbps": "bandwidth_gb_per_s"})
-            key = spec.sort.removeprefix("-")
-            rows = rows.sort(key, descending=True, nulls_last=True, maintain_order=True)
+            keys = [key.removeprefix("-") for key in spec.sort.split(",") if key]
+            if keys:
+                rows = rows.sort(keys, descending=True, nulls_last=True, maintain_order=True)
             tables.append(_first(rows.height, _filled(spec, rows)))
     return tables
 
 
 def _filled(spec: TableSpec, rows: pl.DataFrame) -> Callable[[int], Table]:
-    return lambda count: recorded_table(spec, rows.head(count))
+    return lambda count: recorded_table(spec, rows.head(count), _REASONS.get(spec.name))
 
 
 def _first(count: int, make: Callable[[int], Table]) -> Table:

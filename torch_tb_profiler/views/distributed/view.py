@@ -28,6 +28,7 @@ from torch_tb_profiler.views.distributed.columns import (
 from torch_tb_profiler.views.distributed.devices import devices_table
 from torch_tb_profiler.views.distributed.notes import distributed_notes
 from torch_tb_profiler.views.distributed.recorded import (
+    CLUSTER_STEPS,
     LINKS,
     RECORDED_COLLECTIVES,
     recorded_tables,
@@ -101,7 +102,7 @@ def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -
 
 
 NOTHING = "The recording holds no communication (collectives or transfers between ranks)."
-RECORDED = (RECORDED_COLLECTIVES.name, LINKS.name)
+RECORDED = (RECORDED_COLLECTIVES.name, LINKS.name, CLUSTER_STEPS.name)
 
 
 def _missing(trace: Trace) -> str | None:
@@ -125,6 +126,7 @@ SPEC = ViewSpec(
         UNMATCHED,
         RECORDED_COLLECTIVES,
         LINKS,
+        CLUSTER_STEPS,
     ),
     function=distributed,
     missing=_missing,

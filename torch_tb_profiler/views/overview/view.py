@@ -36,6 +36,7 @@ from torch_tb_profiler.views.overview.gpus import (
     gpu_table,
     mean_facts,
 )
+from torch_tb_profiler.views.overview.job_text import job_text
 from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.overview.resources import (
     RESOURCES,
@@ -346,6 +347,9 @@ def _missing(trace: Trace) -> str | None:
     if trace.side:
         contents = ", ".join(SIDE_TITLES[name] for name in trace.side)
         return f"The recording contains no events. Its files contain: {contents}."
+    job = job_text(trace)
+    if job is not None:
+        return f"The recording contains no events. {job}"
     own = recorded_reason(trace, "kernels")
     if own is not None:
         return f"The recording contains no events. {own}"
