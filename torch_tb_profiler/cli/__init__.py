@@ -58,7 +58,7 @@ def _run_to_exit_code(argv: Sequence[str] | None, interrupts: Interrupts) -> int
 def with_descending_sort(argv: Sequence[str]) -> list[str]:
     """``--sort -calls`` as ``--sort=-calls``: argparse takes the former for a missing value."""
     joined: list[str] = []
-    if argv[:1] == ["record"]:  # the rest belongs to the recorded program
+    if argv[:1] in (["record"], ["dlprof"]):  # the rest belongs to the recorded program
         return list(argv)
     for word in argv:
         if joined and joined[-1] == "--sort" and word.startswith("-"):

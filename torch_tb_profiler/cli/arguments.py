@@ -12,6 +12,7 @@ from torch_tb_profiler.cli.argument_types import (
     size_gb,
     worker_count,
 )
+from torch_tb_profiler.cli.dlprof_arguments import add_dlprof
 from torch_tb_profiler.cli.record_arguments import add_record
 from torch_tb_profiler.cli.report_arguments import add_dlprof_arguments, add_summary_options
 from torch_tb_profiler.views.parameters import SELECTION
@@ -57,6 +58,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_views(commands)
     _add_completion(commands)
     add_record(commands)
+    add_dlprof(commands)
     _add_scalars(commands)
     return parser
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_warning
+from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_message, print_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import Output, writing_errors
 from torch_tb_profiler.cli.report_arguments import DEFAULT_BASE_NAME
@@ -21,7 +21,14 @@ from torch_tb_profiler.cli.tasks import (
 )
 from torch_tb_profiler.importers.recorder import WHOLE_RUN
 from torch_tb_profiler.loading.queries.views import view_spec
-from torch_tb_profiler.reports.dlprof.registry import GROUPS, NEEDS, OVERVIEW, REPORTS
+from torch_tb_profiler.reports.dlprof.registry import (
+    GROUPS,
+    KINDS,
+    MODEL_DATA,
+    NEEDS,
+    OVERVIEW,
+    REPORTS,
+)
 from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
 from torch_tb_profiler.reports.dlprof.table import Report
 from torch_tb_profiler.reports.dlprof.writing import WRITERS
@@ -39,11 +46,44 @@ _RANGES = "ranges"
 
 
 class _File(Struct, frozen=True):
-    """A file to write: report, domain (None: all), and name without suffix."""
+    """A file to write: report, domain (None: all), name without suffix, and formats."""
 
     report: str
     domain: str | None
     stem: str
+    formats: Sequence[str]
+
+
+class _Options(Struct, frozen=True):
+    """What is written: reports and formats in the order of the guide, domains of ranges."""
+
+    reports: Sequence[str]
+    formats: Sequence[str]
+    domains: Sequence[str]
+
+
+def check_options(arguments: Namespace) -> None:
+    """Check what needs no recording.
+
+    Raises:
+        RequestError: an option is malformed, or names no report or format, or a file that one
+            recording has as its own exists.
+    """
+    options = _options(arguments)
+    output = Output(arguments.output or ".", may_replace=arguments.force)
+    output.refuse_existing(_file_names(_files(arguments.base_name, options)))
+
+
+def _options(arguments: Namespace) -> _Options:
+    wants_model_data = arguments.dump_model_data
+    reports = []
+    if arguments.reports or not wants_model_data:
+        reports = _chosen(arguments.reports or "", REPORTS, "report")
+    if wants_model_data:
+        reports.append(MODEL_DATA)
+    _refuse_bad_base_name(arguments.base_name)
+    formats = _chosen(arguments.formats, WRITERS, "format")
+    return _Options(reports, formats, _names(arguments.domains))
 
 
 def run(arguments: Namespace) -> int:
@@ -54,27 +94,22 @@ def run(arguments: Namespace) -> int:
     """
     output = Output(arguments.output or ".", may_replace=arguments.force)
     try:
-        reports = _chosen(arguments.reports, REPORTS, "report")
-        formats = _chosen(arguments.formats, WRITERS, "format")
-        domains = _names(arguments.domains)
-        _refuse_bad_base_name(arguments.base_name)
+        options = _options(arguments)
         _take_iterations(arguments)
         tasks = _without_companions(
             report_tasks(arguments, [view_spec(OVERVIEW)], limit=False), arguments.span
         )
         plans = [
-            (task, list(_files(stem, reports, domains)))
+            (task, list(_files(stem, options)))
             for task, stem in zip(tasks, _stems(tasks, arguments.base_name), strict=True)
         ]
-        output.refuse_existing(
-            f"{file.stem}.{suffix}" for _, files in plans for file in files for suffix in formats
-        )
-        _refuse_unknown_domains(tasks, domains)
+        output.refuse_existing(name for _, files in plans for name in _file_names(files))
+        _refuse_unknown_domains(tasks, options.domains)
     except LoadingError as error:
         return print_failure(error)
     with writing_errors(arguments.output or ".") as written:
         name = None if arguments.base_name == DEFAULT_BASE_NAME else arguments.base_name
-        outcomes = [(task, _attempt(output, task, files, formats, name)) for task, files in plans]
+        outcomes = [(task, _attempt(output, task, files, name)) for task, files in plans]
     has_key_node = any(isinstance(outcome, int) for _, outcome in outcomes)
     code = DONE
     for task, outcome in outcomes:
@@ -97,7 +132,7 @@ def _without_companions(tasks: Sequence[Task], span: str | None) -> list[Task]:
         if span is not None or _span_of(task) != WHOLE_RUN or _worker_of(task) not in windows
     ]
     if len(own) < len(tasks):
-        print_warning(
+        print_message(
             f"Span {WHOLE_RUN!r} is left out: it holds step times without operators and kernels. "
             f"--span {WHOLE_RUN!r} writes its reports."
         )
@@ -134,18 +169,16 @@ def _problem_with_domain(task: Task, domain: str) -> LoadingError | None:
 
 
 def _attempt(
-    output: Output, task: Task, files: Sequence[_File], formats: Sequence[str], name: str | None
+    output: Output, task: Task, files: Sequence[_File], name: str | None
 ) -> int | LoadingError:
     """The exit code of :func:`_written`, or why there is none."""
     try:
-        return _written(output, task, files, formats, name)
+        return _written(output, task, files, name)
     except LoadingError as error:
         return error
 
 
-def _written(
-    output: Output, task: Task, files: Sequence[_File], formats: Sequence[str], name: str | None
-) -> int:
+def _written(output: Output, task: Task, files: Sequence[_File], name: str | None) -> int:
     """Write the files of one trace. ``name`` is its profile name; None for that of the recording.
 
     Returns:
@@ -157,7 +190,7 @@ def _written(
     code = INPUT_UNREADABLE
     for file, report in _reports(task, files):
         named = _named(report, name or _name_of(task))
-        for suffix in formats:
+        for suffix in file.formats:
             output.write(f"{file.stem}.{suffix}", WRITERS[suffix](named))
         code = DONE
     return code
@@ -172,7 +205,7 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
     known: dict[tuple[str, str | None], View | RequestError] = {}
     task = _of_all_iterations(task)
     for file in files:
-        kind = REPORTS[file.report]
+        kind = KINDS[file.report]
         views: dict[str, View] = {}
         for name in (*kind.views, *kind.wishes):
             domain = file.domain if NEEDS[name].of_domain else None
@@ -343,10 +376,15 @@ def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
     return file_stems(names, several_traces=len(names) > 1)
 
 
-def _files(stem: str, reports: Sequence[str], domains: Sequence[str]) -> Iterator[_File]:
-    for report in reports:
-        yield _File(report, None, f"{stem}_{report}")
-        if REPORTS[report].of_domain:
-            for domain in domains:
+def _files(stem: str, options: _Options) -> Iterator[_File]:
+    for report in options.reports:
+        formats = ["json"] if report == MODEL_DATA else options.formats
+        yield _File(report, None, f"{stem}_{report}", formats)
+        if KINDS[report].of_domain:
+            for domain in options.domains:
                 (safe,) = file_stems([AnswerName("", "", "", "", domain)], several_traces=False)
-                yield _File(report, domain, f"{stem}_{report}_{safe}")
+                yield _File(report, domain, f"{stem}_{report}_{safe}", formats)
+
+
+def _file_names(files: Iterable[_File]) -> Iterator[str]:
+    return (f"{file.stem}.{suffix}" for file in files for suffix in file.formats)

@@ -41,6 +41,12 @@ def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_destination(record)
     _add_when(record)
     _add_what(record)
+    record.add_argument(
+        "--quiet",
+        dest="errors_only",
+        action="store_true",
+        help="print nothing of the recorder's own but errors",
+    )
     record.add_argument("program", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program")
 
 

@@ -6,7 +6,10 @@ import os
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
+from io import StringIO
+
+from msgspec import Struct
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, print_error
 from torch_tb_profiler.cli.record_arguments import (
@@ -28,39 +31,58 @@ from torch_tb_profiler.recorder.windows.nsys import NsysMissingError, nsys_comma
 USAGE_HINT = "Example: torch-tb-profiler record -- python train.py"
 
 
+class Recorded(Struct, frozen=True):
+    """How a program that was recorded ended.
+
+    Attributes:
+        code: Its exit code, or the negative number of the signal that killed it; 2 for
+            contradicting options or a folder with nothing to finish, 126 and 127 for a program that
+            cannot be run.
+        folder: The folder of the run, which does not exist if nothing was recorded; None if the
+            program was not run or there is no folder.
+    """
+
+    code: int
+    folder: str | None = None
+
+
 def run(arguments: Namespace) -> int:
     """Run the program to its end, then print what was recorded.
 
     Returns:
-        The program's exit code, or the negative number of the signal that killed it; 2 for
-        contradicting options or a folder with nothing to finish, 126 and 127 for a program that
-        cannot be run.
+        The exit code of :class:`Recorded`.
     """
+    return record(arguments).code
+
+
+def record(arguments: Namespace) -> Recorded:
+    """Run the program to its end, then print what was recorded."""
     command = program_command(arguments.program)
     if arguments.finish is not None and not command:
-        return finish_left_run(arguments.finish)
+        return Recorded(finish_left_run(arguments.finish))
     if not command:
         print_error("No program is given.", USAGE_HINT)
-        return BAD_USAGE
+        return Recorded(BAD_USAGE)
     problems = contradictions(arguments)
     for problem in problems:
         print_error(problem)
     if problems:
-        return BAD_USAGE
+        return Recorded(BAD_USAGE)
     if arguments.tool == "nsys":
         try:
             nsys_command(Options(folder=os.getcwd()), command)
         except NsysMissingError as error:
             print_error(str(error))
-            return BAD_USAGE
+            return Recorded(BAD_USAGE)
     with _notes() as notes:
         return _record(arguments, command, notes)
 
 
-def _record(arguments: Namespace, command: Sequence[str], notes: str) -> int:
+def _record(arguments: Namespace, command: Sequence[str], notes: str) -> Recorded:
     folder = make_folder(arguments.output, arguments.name, program_name(command))
     options = None if folder.path is None else _options(arguments, folder.path, command)
-    print_start(folder, options, arguments.name)
+    with _errors_only(arguments):
+        print_start(folder, options, arguments.name)
     started = list(command)
     if options is not None and options.nsys:
         started = nsys_command(options, command)
@@ -69,16 +91,17 @@ def _record(arguments: Namespace, command: Sequence[str], notes: str) -> int:
     except launch.CannotStartError as error:
         _remove(folder)
         print_error(str(error))
-        return error.code
+        return Recorded(error.code)
     if options is not None:
         try:
-            print_end(folder, options, ended, notes)
-            _write_scalars(arguments, folder)
+            with _errors_only(arguments):
+                print_end(folder, options, ended, notes)
+                _write_scalars(arguments, folder)
         except KeyboardInterrupt:
             print_line(f"Interrupted; the recording is in {folder.path}.")
         except Exception as error:  # the exit code is the program's
             print_line(f"The recording is in {folder.path}; analyzing it failed: {error!r}.")
-    return ended.code
+    return Recorded(ended.code, folder.path)
 
 
 def _options(arguments: Namespace, folder: str, command: Sequence[str]) -> Options:
@@ -114,6 +137,13 @@ def _write_scalars(arguments: Namespace, folder: RunFolder) -> None:
         from torch_tb_profiler.cli.scalars_command import write_run  # noqa: PLC0415 - polars
 
         write_run(folder.path, arguments.scalars, print_line)
+
+
+@contextmanager
+def _errors_only(arguments: Namespace) -> Iterator[None]:
+    """With ``--quiet``, without messages; those of the program are its own."""
+    with redirect_stderr(StringIO()) if arguments.errors_only else nullcontext():
+        yield
 
 
 @contextmanager

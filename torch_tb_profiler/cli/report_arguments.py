@@ -38,6 +38,11 @@ def add_dlprof_arguments(report: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="same as --iterations-by name:NAME; also an Op ID or Op Name of the report detail",
     )
+    group.add_argument(
+        "--dump-model-data",
+        action="store_true",
+        help="write iterations, operators and all their calls and kernels as NAME_model_data.json",
+    )
     group.add_argument("--iter-start", metavar="N", help="first iteration: --steps N:")
     group.add_argument("--iter-stop", metavar="N", help="last iteration, included")
 

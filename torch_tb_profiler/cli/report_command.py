@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
     Returns:
         The largest exit code of all answers.
     """
-    if arguments.reports is not None:
+    if arguments.reports is not None or arguments.dump_model_data:
         from torch_tb_profiler.cli import dlprof_reports  # noqa: PLC0415 - start-up
 
         return dlprof_reports.run(arguments)

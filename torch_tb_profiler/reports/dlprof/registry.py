@@ -11,6 +11,7 @@ from torch_tb_profiler.reports.dlprof.expert_systems import expert_systems
 from torch_tb_profiler.reports.dlprof.group_node import group_node
 from torch_tb_profiler.reports.dlprof.iteration import iteration
 from torch_tb_profiler.reports.dlprof.kernel import kernel
+from torch_tb_profiler.reports.dlprof.model_data import model_data
 from torch_tb_profiler.reports.dlprof.op_type import op_type
 from torch_tb_profiler.reports.dlprof.summary import summary
 from torch_tb_profiler.reports.dlprof.table import Report, Views
@@ -80,3 +81,10 @@ REPORTS: dict[str, ReportKind] = {
     "expert_systems": ReportKind(expert_systems, (OVERVIEW,)),
 }
 """By DLProf's name, in the order of its guide."""
+
+MODEL_DATA = "model_data"
+KINDS = {
+    **REPORTS,
+    MODEL_DATA: ReportKind(model_data, (ITERATIONS,), wishes=(OPERATORS, ARGUMENTS)),
+}
+"""With the raw tables, which are written as JSON and only if they are asked for."""

@@ -136,8 +136,8 @@ def _arranged(
             "Computation and communication",
             kind="merged",
             group=f"d{device}",
-            help="Combined activity of all streams of the GPU. Exposed: communication while nothing "
-            "computes.",
+            help="Combined activity of all streams of the GPU. Exposed: communication while "
+            "nothing computes.",
             lanes=len(times.lanes),
             lane_titles=tuple(times.lanes),
             slices=sum(len(part.start_ns) for part in times.lanes.values()),
