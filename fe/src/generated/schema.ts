@@ -686,7 +686,7 @@ export const VIEWS = {
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count", "compute_utilization_min_pct", "compute_utilization_max_pct"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct", "gpu_time_us", "direction", "type", "tensor_core_eligible", "tensor_core_used"],
       "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name", "cumulative_pct"],
-      "resources": ["category", "duration_us", "pct", "tensor_core_unknown_us"],
+      "resources": ["category", "duration_us", "pct", "visible_gpus_pct", "tensor_core_unknown_us"],
       "resources_by_gpu": ["gpu", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "tensor_core_pct", "other_kernels_pct", "memory_pct", "cpu_pct", "other_pct", "tensor_core_unknown_us"],
       "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
       "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "kernel_names", "gpu_time_pct", "tensor_core_unknown_us"],
@@ -1041,6 +1041,7 @@ export interface OverviewResourcesRow {
   category: string | null;
   duration_us: number | null;
   pct: number | null;
+  visible_gpus_pct: number | null;
   tensor_core_unknown_us: number | null;
 }
 

@@ -15,10 +15,12 @@ from torch_tb_profiler.analysis.idle.resources import (
     OF_DEVICE,
     Resource,
     maybe_tensor_core_times,
+    mean_of_visible,
     mean_resource_times,
     resource_intervals,
     resource_times,
     unknown_resources,
+    unused_gpus,
 )
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE, NO_HOST, NO_WORK
 from torch_tb_profiler.trace.columns import Int64
@@ -137,6 +139,34 @@ def test_without_operators_for_a_stated_reason_data_loading_is_not_all_of_the_ho
     lacking = replace(recorded, meta=replace(recorded.meta, info=info))
     unknown = unknown_resources(lacking)
     assert unknown[Resource.CPU] == unknown[Resource.OTHER] == "The windows are the other spans."
+
+
+def test_the_mean_of_visible_devices_counts_unused_ones() -> None:
+    """One of four runs a kernel of 40 µs while the host is active for 50 of 100 µs."""
+    recorded = trace(
+        [
+            op("aten::mm", 0, 50),
+            call("cudaLaunchKernel", 5, 5, corr=1),
+            kernel(GEMM, 20, 40, corr=1),
+        ],
+        deviceProperties=[{"id": number} for number in range(4)],
+    )
+    assert unused_gpus(recorded) == 3
+    mean = mean_of_visible(recorded, _array(0), _array(100))
+    assert mean is not None
+    alone = np.array([40, 0, 0, 20, 40])
+    unused = np.array([0, 0, 0, 50, 50])
+    assert mean.tolist() == ((alone + 3 * unused) / 4 * 1000).tolist()
+
+
+def test_unused_devices_may_be_those_of_other_ranks() -> None:
+    recorded = trace(
+        [kernel(GEMM, 20, 40)],
+        deviceProperties=[{"id": number} for number in range(4)],
+        distributedInfo={"rank": 0, "world_size": 4},
+    )
+    assert unused_gpus(recorded) is None
+    assert mean_of_visible(recorded, _array(0), _array(100)) is None
 
 
 def test_time_of_kernels_that_no_rule_knows_may_be_tensor_core_time() -> None:

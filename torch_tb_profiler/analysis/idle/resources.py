@@ -21,6 +21,8 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     union_all,
 )
 from torch_tb_profiler.analysis.communication.calls import timed_on_host
+from torch_tb_profiler.analysis.communication.metadata import world_size
+from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import Role, role_intervals
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
@@ -53,6 +55,16 @@ def gpus_used(trace: Trace) -> list[int]:
     device = indices(trace.device_work["device"])
     used: list[int] = np.unique(device[device >= 0]).tolist()
     return used
+
+
+def unused_gpus(trace: Trace) -> int | None:
+    """How many visible devices ran no work; None if other ranks of the job may use them: the
+    recording says so, or its process has one device and communicates."""
+    used = len(gpus_used(trace))
+    unused = max(trace.devices.height - used, 0)
+    ranks = world_size(trace)
+    shares = ranks > 1 if ranks is not None else used == 1 and len(records(trace).record) > 0
+    return None if unused and shares else unused
 
 
 @per_trace
@@ -114,6 +126,22 @@ def mean_resource_times(trace: Trace, start_ns: Int64, end_ns: Int64) -> Float64
     gpus = list(resource_intervals(trace))
     summed = np.sum([resource_times(trace, gpu, start_ns, end_ns) for gpu in gpus], axis=0)
     mean: Float64 = summed / len(gpus)
+    return mean
+
+
+def mean_of_visible(trace: Trace, start_ns: Int64, end_ns: Int64) -> Float64 | None:
+    """The mean of :func:`resource_times` over all visible devices, summed over the windows, in ns;
+    on unused ones the host or nothing was active. None if other ranks may use those."""
+    unused = unused_gpus(trace)
+    if unused is None:
+        return None
+    gpus = list(resource_intervals(trace))
+    times = np.zeros(len(Resource))
+    times[Resource.CPU] = unused * total_within(host_active(trace), start_ns, end_ns).sum()
+    times[Resource.OTHER] = unused * (end_ns - start_ns).sum() - times[Resource.CPU]
+    for gpu in gpus:
+        times += resource_times(trace, gpu, start_ns, end_ns).sum(axis=0)
+    mean: Float64 = times / (len(gpus) + unused)
     return mean
 
 

@@ -94,7 +94,9 @@ def _iterations(facts: dict[str, Fact], has_iterations: bool) -> list[tuple[str,
 
 def _performance(views: Views, facts: dict[str, Fact]) -> list[tuple[str, Scalar]]:
     frame = frame_of(views, (SOURCE, "resources"))
-    shares = dict(frame.select("category", "pct").iter_rows())
+    # Of one rank of a job, whose other ranks may use the other GPUs, the mean of its own.
+    of_all = pl.coalesce("visible_gpus_pct", "pct")
+    shares = dict(frame.select("category", of_all).iter_rows())
     if _is_unknown(frame_of(views, (SOURCE, "kernel_classes"))):
         shares |= dict.fromkeys(("tensor_core", "other_kernels"))
     return [

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
-from torch_tb_profiler.analysis.communication.metadata import world_size
-from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.idle.resources import unused_gpus
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.kernels.tensor_core_time import (
     BoundedShare,
@@ -273,7 +272,7 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
     reason = no_work if table.frame.is_empty() else NO_STEP_TIME
     known = not used.is_empty() and not used.null_count()
     total = float(used.sum()) if known else 0.0
-    of_others = known and visible > len(used) and _is_rank_of_job(trace, len(used))
+    of_others = known and unused_gpus(trace) is None
     return (
         Fact(
             "gpu_utilization_mean_pct",
@@ -295,13 +294,6 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
             None if known else reason,
         ),
     )
-
-
-def _is_rank_of_job(trace: Trace, used: int) -> bool:
-    """Whether other processes of the job may use the devices that this one does not use: so it is
-    said, or the process has one device and communicates."""
-    ranks = world_size(trace)
-    return ranks > 1 if ranks is not None else used == 1 and len(records(trace).record) > 0
 
 
 def _of_compute(time: TensorCoreTime) -> str:

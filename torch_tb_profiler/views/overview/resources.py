@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.idle.resources import (
     NO_GPU,
     Resource,
     maybe_tensor_core_times,
+    mean_of_visible,
     resource_intervals,
     resource_times,
     unknown_resources,
@@ -21,6 +22,7 @@ from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.overview.gpus import OF_OTHER_RANKS
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_STEP_TIME = "The selection contains no step time."
@@ -52,6 +54,16 @@ RESOURCES = TableSpec(
         ),
         Column("duration_us", "Duration", "number", "us", "Time of the category.", additive=True),
         Column("pct", "Share", "number", "pct", "Share of step time.", additive=True),
+        Column(
+            "visible_gpus_pct",
+            "Share, Mean of Visible GPUs",
+            "number",
+            "pct",
+            "Share of step time, averaged over the GPUs visible to the program. On unused ones "
+            "only the host was active, or nothing.",
+            additive=True,
+            hidden=True,
+        ),
         Column(
             "tensor_core_unknown_us",
             "Tensor Core Use Unknown",
@@ -128,13 +140,20 @@ def resource_tables(trace: Trace, windows: StepWindows) -> tuple[Table, Table]:
     maybe = np.array([maybe_tensor_core_times(trace, gpu, start, end).sum() for gpu in gpus], float)
     whole_ns = int((end - start).sum())
     unknown = unknown_resources(trace)
-    mean = _mean_table(times.mean(axis=0), float(maybe.mean()), whole_ns, unknown)
+    visible = mean_of_visible(trace, start, end)
+    mean = _mean_table(times.mean(axis=0), visible, float(maybe.mean()), whole_ns, unknown)
     if trace.device_work.is_empty():
         return mean, Table(RESOURCES_BY_GPU, pl.DataFrame(schema=RESOURCES_BY_GPU.polars_schema()))
     return mean, _by_gpu(gpus, times, maybe, whole_ns, unknown)
 
 
-def _mean_table(mean: Float64, maybe: float, whole_ns: int, unknown: dict[Resource, str]) -> Table:
+def _mean_table(
+    mean: Float64,
+    visible: Float64 | None,
+    maybe: float,
+    whole_ns: int,
+    unknown: dict[Resource, str],
+) -> Table:
     rows: list[tuple[object, ...]] = []
     for resource in Resource:
         is_known = resource not in unknown and whole_ns > 0
@@ -143,12 +162,14 @@ def _mean_table(mean: Float64, maybe: float, whole_ns: int, unknown: dict[Resour
                 resource.name.lower(),
                 mean[resource] / NS_PER_US if is_known else None,
                 mean[resource] / whole_ns * 100 if is_known else None,
+                visible[resource] / whole_ns * 100 if is_known and visible is not None else None,
                 maybe / NS_PER_US if is_known and resource is Resource.OTHER_KERNELS else None,
             )
         )
     frame = pl.DataFrame(rows, schema=RESOURCES.polars_schema(), orient="row")
     missing = " ".join(dict.fromkeys(unknown.values())) if whole_ns else NO_STEP_TIME
     reasons = dict.fromkeys(("duration_us", "pct"), missing)
+    reasons["visible_gpus_pct"] = missing or OF_OTHER_RANKS
     reasons["tensor_core_unknown_us"] = (
         missing if Resource.OTHER_KERNELS in unknown or not whole_ns else NOT_OF_IT
     )
