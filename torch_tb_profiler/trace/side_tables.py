@@ -43,6 +43,15 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "communication_us": pl.Float64,
         }
     ),
+    "recorded_mean_step": pl.Schema(  # one row, beside those of recorded_step_trace
+        {
+            "total_us": pl.Float64,
+            "interval_us": pl.Float64,
+            "forward_backward_us": pl.Float64,
+            "tail_us": pl.Float64,
+            "communication_us": pl.Float64,
+        }
+    ),
     "recorded_operators": pl.Schema(
         {
             "unit": pl.String,  # "AI Core", "AI CPU", "host CPU" …
@@ -290,6 +299,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
 SIDE_TITLES: dict[str, str] = {
     "recorded_steps": "steps",
     "recorded_step_trace": "step trace",
+    "recorded_mean_step": "mean step",
     "recorded_operators": "operators",
     "recorded_flops": "FLOPs",
     "pipeline": "data pipeline",

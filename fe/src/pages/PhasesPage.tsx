@@ -12,9 +12,9 @@ import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { FactList } from "./Facts";
 import { Findings } from "./Findings";
-import { PhaseBoundaries } from "./phases/PhaseBoundaries";
+import { PhaseBoundaries, type NamesView } from "./phases/PhaseBoundaries";
 import { StepDiagram } from "./phases/StepDiagram";
-import { stepDiagram } from "./phases/stepParts";
+import { recordedStepDiagram, stepDiagram, type StepDiagram as Diagram } from "./phases/stepParts";
 import "./phases/phases.css";
 import { numberOf, textOf } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
@@ -22,6 +22,7 @@ import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const STEP_TRACE = "step_trace";
+const RECORDED_STEP_TRACE = "recorded_step_trace";
 const WINDOWS = "serving_windows";
 const MEAN = "mean";
 /** Prefix of tables that come from files of the recording. */
@@ -29,13 +30,17 @@ const RECORDED = "recorded_";
 /** More steps than this are chosen in the table only. */
 const LISTED_STEPS = 200;
 
+/** Where the names of boundaries come from, the first that has any. */
+const NAMES: readonly NamesView[] = ["operators", "kernels"];
+
 export function PhasesPage(props: PageProps) {
+  const names = NAMES.find((name) => props.views.some((each) => each.name === name && each.available));
   const query = { ...traceQuery(props.target), iterations_by: selectionQuery(useParams())["iterations_by"] };
   return (
-    <ViewFrame {...props} above={<PhaseBoundaries query={query} />}>
+    <ViewFrame {...props} above={names === undefined ? null : <PhaseBoundaries query={query} view={names} />}>
       {(context) => {
         const { view, fileName } = context;
-        const { phases, [STEP_TRACE]: steps, [WINDOWS]: windows } = view.tables;
+        const { phases, [STEP_TRACE]: steps, [RECORDED_STEP_TRACE]: recordedTrace, [WINDOWS]: windows } = view.tables;
         const { step_parts: parts, ...recordedParts } = view.series;
         const recorded = Object.keys(view.tables).filter((name) => name.startsWith(RECORDED));
         const computed = Object.keys(view.tables).filter((name) => name !== WINDOWS && !recorded.includes(name));
@@ -46,10 +51,11 @@ export function PhasesPage(props: PageProps) {
             <Findings notes={view.notes} always={false} />
             {steps?.row_count === 0 && recorded.length === 0 && <EmptySelection noun="step" />}
             {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
-            {hasStepTrace && steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
+            {hasStepTrace && steps !== undefined && steps.row_count > 0 && <Step table={steps} diagramOf={stepDiagram} fileName={fileName("step")} />}
+            {recordedTrace !== undefined && recordedTrace.row_count > 0 && <Step table={recordedTrace} suffix=", as recorded" diagramOf={recordedStepDiagram} fileName={fileName("recorded_step")} />}
             {phases !== undefined && (
               <div className="chart-row even">
-                <PhaseShares table={phases} side="cpu" title="Host time by phase" fileName={fileName("host")} />
+                <PhaseShares table={phases} side="cpu" title={names === "kernels" ? "Step time by phase" : "Host time by phase"} fileName={fileName("host")} />
                 <PhaseShares table={phases} side="gpu" title="Device time by phase" fileName={fileName("device")} />
               </div>
             )}
@@ -71,24 +77,43 @@ export function PhasesPage(props: PageProps) {
   );
 }
 
-function Step({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
+interface StepProps {
+  readonly table: Table;
+  readonly diagramOf: (table: Table, row: Row) => Diagram;
+  /** Behind the name of the step. */
+  readonly suffix?: string;
+  readonly fileName: string;
+}
+
+function Step({ table, diagramOf, suffix = "", fileName }: StepProps) {
   const { step } = useParams() as Record<string, string | undefined>;
   const names = table.rows.map((row) => textOf(table, row, "step"));
+  const at = (name: string) => table.rows[names.lastIndexOf(name)];
   // With a single step, the mean is that step.
   const chosen = names.includes(step ?? MEAN) ? (step ?? MEAN) : (names.at(-1) ?? MEAN);
-  const row = table.rows[names.lastIndexOf(chosen)];
+  const row = at(chosen);
   if (row === undefined) return null;
+  const mean = chosen === MEAN ? undefined : at(MEAN);
   const choice = names.length > 2 && names.length <= LISTED_STEPS ? (
     <Segmented
-      label="Step"
+      label={`Step${suffix}`}
       values={[...new Set([MEAN, ...names])]}
       value={chosen}
       onPick={(value) => adjust({ step: value === MEAN ? null : value })}
       title={(value) => (value === MEAN ? "Mean" : `Step ${value}`)}
     />
   ) : null;
-  const title = chosen === MEAN ? "Mean step" : `Step ${chosen}`;
-  return <StepDiagram title={title} help={table.help} diagram={stepDiagram(table, row)} fileName={fileName} choice={choice} />;
+  const title = `${chosen === MEAN ? "Mean step" : `Step ${chosen}`}${suffix}`;
+  return (
+    <StepDiagram
+      title={title}
+      help={table.help}
+      diagram={diagramOf(table, row)}
+      mean={mean === undefined ? undefined : diagramOf(table, mean)}
+      fileName={fileName}
+      choice={choice}
+    />
+  );
 }
 
 /** The views that show what ran in a phase. */
@@ -137,8 +162,8 @@ function Tables({ context, names }: { readonly context: ViewContext; readonly na
     const table = view.tables[name];
     if (table === undefined) return null;
     const stepOf = (row: Row) => textOf(table, row, "step");
-    // The chosen row of the step trace is drawn in the diagram.
-    const choosing = name !== STEP_TRACE ? {} : { rowId: stepOf, choice: { id: step ?? MEAN, onChoose: (row: Row) => adjust({ step: stepOf(row) === MEAN ? null : stepOf(row) }) } };
+    // The chosen row is drawn in the diagram.
+    const choosing = name !== STEP_TRACE && name !== RECORDED_STEP_TRACE ? {} : { rowId: stepOf, choice: { id: step ?? MEAN, onChoose: (row: Row) => adjust({ step: stepOf(row) === MEAN ? null : stepOf(row) }) } };
     return (
       <DataTable
         key={name}

@@ -51,7 +51,8 @@ def test_a_damaged_file_costs_its_own_table_alone() -> None:
     files = {name: b"".join(source().unpacked()) for name, source in folder.files.items()}
     trace = opened(folder_of(files | broken))
     assert set(trace.side) == {
-        "recorded_step_trace", "recorded_flops", "pipeline", "queue_sizes", "recorded_shapes",
+        "recorded_step_trace", "recorded_mean_step", "recorded_flops", "pipeline", "queue_sizes",
+        "recorded_shapes",
     }  # fmt: skip
     assert trace.side["recorded_flops"].source == "flops_scope_0.json"
     assert trace.quality.counts["side_file_unreadable"] == 5, "one of them is not read at all"
@@ -143,7 +144,7 @@ def test_unknown_columns_are_not_read() -> None:
         else:
             files[name] = text.rstrip(b"\n") + f"\n{SECRET} {SECRET}\n".encode()
     trace = opened(folder_of(files))
-    assert len(trace.side) == 6
+    assert len(trace.side) == 7
     stored = [trace.meta, trace.quality, trace.tracks.rows(), *trace.strings]
     stored += [table.frame.rows() for table in trace.side.values()]
     assert "planted" not in repr(stored)

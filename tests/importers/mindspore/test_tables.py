@@ -30,6 +30,17 @@ def test_step_trace_in_ticks_of_10_ns() -> None:
     assert "recorded_mean_differs" not in trace.quality.counts
 
 
+def test_the_mean_of_the_file_is_a_table_of_its_own() -> None:
+    trace = opened(recorded("profiler", 0))
+    (mean,) = rows(trace, "recorded_mean_step").rows(named=True)
+    # -,45121436513,45134482124,13045611,45130471874,45132181322,9035360,1709449,2300802
+    assert mean["total_us"] == 130456.11
+    assert (mean["interval_us"], mean["forward_backward_us"]) == (90353.60, 17094.49)
+    assert mean["tail_us"] == 23008.02
+    without_first = rows(trace, "recorded_step_trace")["total_us"].slice(1)
+    assert abs(without_first.mean() - mean["total_us"]) < 0.01
+
+
 def test_reductions_that_are_zero_did_not_happen() -> None:
     steps = rows(opened(recorded("profiler", 10)), "recorded_step_trace")
     assert steps.height == 40

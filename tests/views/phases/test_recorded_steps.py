@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.helpers.recorded import recorded, side_table
 from tests.helpers.traces import Event, annotation, call, kernel, op, step
+from tests.importers.mindspore.folders import on_disk, opened
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.phases.recorded_steps import NO_STEP, NOT_OURS
@@ -80,6 +83,57 @@ def test_parts_of_mindspore_steps() -> None:
         pytest.approx(80),
         pytest.approx(10),
     )
+
+
+def test_the_mean_of_the_file_stands_behind_its_steps() -> None:
+    steps = [{"step": str(n), "total_us": 10 * n} for n in (1, 2, 3)]
+    side = side_table("recorded_step_trace", "step_trace_raw_0_detail_time.csv", steps)
+    mean = side_table("recorded_mean_step", "step_trace_raw_0_detail_time.csv", [{"total_us": 25}])
+    trace = recorded([step(2, 0, 20)], side=[side, mean])
+    whole = table(trace, "recorded_step_trace").frame
+    assert whole["step"].to_list() == ["1", "2", "3", "mean"]
+    assert whole["total_us"].to_list()[-1] == 25
+    narrowed = table(trace, "recorded_step_trace", Selection(steps="2")).frame
+    assert narrowed["step"].to_list() == ["2", "mean"]
+    (line,) = phases(trace, Selection()).series["recorded_step_trace"].lines or [None]
+    assert line is None, "no part of a step is in the file"
+
+
+def test_borders_of_a_mindspore_timeline_are_its_operators(corpus: Path) -> None:
+    trace = opened(on_disk(corpus / "mindspore_r1" / "run_1_normal_run_profiler", 1))
+    chosen = Selection(forward_start="Mul-op29", backward_end="Concat-op196")
+    view = phases(trace, chosen)
+    rows = view.tables["recorded_step_trace"].frame.rows(named=True)
+    timed = [row for row in rows if row["own_forward_backward_us"] is not None]
+    assert len(timed) == 13, "the timeline holds the operators of these steps"
+    for row in timed:
+        # MindSpore begins and ends with neighbours of these operators.
+        for part in ("interval", "forward_backward", "tail"):
+            assert row[f"own_{part}_us"] == pytest.approx(row[f"{part}_us"], abs=150)
+    facts = {fact.key: fact.value for fact in view.facts}
+    assert facts["step_trace_by"] == "device work"
+    # Work that begins within the borders is of the pass, the rest of the steps is other.
+    parts = {row["phase"]: row for row in view.tables["phases"].frame.rows(named=True)}
+    work = trace.device_work
+    names = {code: trace.text(code) for code in work["name_code"].unique().to_list()}
+    events = [
+        (start, dur, names[code])
+        for start, dur, code in work.select("start_ns", "dur_ns", "name_code")
+        .sort("start_ns")
+        .rows()
+    ]
+    total = 0
+    edges = {
+        row["name"]: (row["host_start_ns"], row["host_end_ns"])
+        for row in trace.steps.rows(named=True)
+    }
+    for row in timed:
+        low, high = edges[row["step"]]
+        first = min(s for s, _, name in events if name == "Mul-op29" and low <= s < high)
+        last = max(s + d for s, d, name in events if name == "Concat-op196" and low <= s < high)
+        total += sum(d for s, d, _ in events if first <= s < last)
+    assert parts["forward"]["gpu_total_us"] == pytest.approx(total / 1000)
+    assert "passes_not_divided" in {note.code for note in view.notes}
 
 
 def test_files_alone_are_enough() -> None:

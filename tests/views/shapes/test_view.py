@@ -126,7 +126,7 @@ def test_a_file_of_dynamic_shapes() -> None:
     (drawn,) = (
         line for line in view.series["time_by_operator"].lines if line.name == "GetNext-op7"
     )
-    assert abs(drawn.y[0] - 307.04) < 1e-9
+    assert drawn.y[0] == pytest.approx(307.04)
     assert "No shape was recorded" in view.tables["instances"].null_reasons["input_shapes"]
     facts = {fact.key: fact.value for fact in view.facts}
     assert facts["shapes_source"] == "dynamic_shape_info_0.json"

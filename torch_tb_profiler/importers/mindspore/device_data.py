@@ -100,6 +100,7 @@ def _read_steps(data: DeviceData, source: str, content: str) -> None:
     step_trace = read_step_trace(content, data.quality)
     data.steps = step_trace.steps
     data.tables.add("recorded_step_trace", source, step_trace.rows)
+    data.tables.add("recorded_mean_step", source, step_trace.mean)
 
 
 def _read_zero_tick(data: DeviceData, _source: str, content: str) -> None:

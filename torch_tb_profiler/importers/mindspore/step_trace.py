@@ -16,6 +16,9 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 NEEDED = ("step_num", "start_point", "end_point", "total")
 
+MEAN_NUMBERS = ("-", "0")
+"""What the mean has for the number of a step."""
+
 _TRANSFER = re.compile(r"(stream_.+)_start_point")
 """``stream_520_parallel_0_start_point``, ``stream_36_0_AllReduce-op4542_start_point``."""
 
@@ -32,25 +35,30 @@ class RecordedStep(NamedTuple):
 
 
 class ParsedStepTrace(NamedTuple):
-    """The steps of a file, and their rows of the side table ``recorded_step_trace``."""
+    """The steps of a file, their rows of the side table ``recorded_step_trace``, and the row of
+    ``recorded_mean_step``, if the file has one."""
 
     steps: list[RecordedStep]
     rows: list[dict[str, object]]
+    mean: list[dict[str, object]]
 
 
 def read_step_trace(text: str, quality: QualityReport) -> ParsedStepTrace:
-    """Read the steps. The last row, the mean of all but the first step, is only compared.
+    """Read the steps, and the last row, the mean of all but the first step.
 
     Raises:
         UnreadableFileError: it has another header.
     """
     steps: list[RecordedStep] = []
     rows: list[dict[str, object]] = []
+    means: list[dict[str, object]] = []
     totals: list[Decimal] = []
     for cells in csv_rows(text, NEEDED, quality):
         step_number = integer(cells["step_num"])
         if not step_number:
             _check_mean(cells, totals[1:], quality)
+            if cells["step_num"].strip() in MEAN_NUMBERS and (step := _step(0, cells)):
+                means = [_durations(step, cells)]
             continue
         step = _step(step_number, cells)
         if step is None:
@@ -59,7 +67,7 @@ def read_step_trace(text: str, quality: QualityReport) -> ParsedStepTrace:
         steps.append(step)
         totals.append(Decimal(integer(cells["total"]) or step.end - step.start))
         rows.append(_row(step, cells))
-    return ParsedStepTrace(steps, rows)
+    return ParsedStepTrace(steps, rows, means)
 
 
 def _step(step_number: int, cells: Mapping[str, str]) -> RecordedStep | None:
@@ -85,10 +93,13 @@ def _transfers(cells: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
 
 
 def _row(step: RecordedStep, cells: Mapping[str, str]) -> dict[str, object]:
+    return {"step": str(step.number), **_durations(step, cells)}
+
+
+def _durations(step: RecordedStep, cells: Mapping[str, str]) -> dict[str, object]:
     """Inference has no backward pass: its files have ``fp``, the forward pass alone."""
     passes = cells.get("fp_and_bp", cells.get("fp"))
     return {
-        "step": str(step.number),
         "total_us": number(cells["total"], TICKS),
         "interval_us": number(cells.get("iteration_interval"), TICKS),
         "forward_backward_us": number(passes, TICKS),

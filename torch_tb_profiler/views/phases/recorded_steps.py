@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.steps.phases.step_trace import StepTrace
 from torch_tb_profiler.analysis.steps.reported_by_profiler import rows_of_steps
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.phases.step_trace import MEAN
 from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
 from torch_tb_profiler.views.schema import Column, Line, Series, Table, TableSpec
 
@@ -86,9 +87,9 @@ RECORDED_STEP_TRACE = TableSpec(
     "recorded_step_trace",
     "Step trace as recorded",
     "One row per step as reported by MindSpore, with values computed from the events for "
-    "comparison.",
+    "comparison, and the mean step of the file: of all steps but the first.",
     (
-        _STEP,
+        Column("step", "Step", "string", None, f"Number of the step; {MEAN}: the file's own mean."),
         _time("total_us", "Total", "Length of the step."),
         _time(
             "interval_us",
@@ -153,6 +154,8 @@ def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -
             continue
         recorded = rows_of_steps(trace, selection, frame, "step")
         joined = _joined(recorded, own)
+        if spec is RECORDED_STEP_TRACE:
+            joined = _with_mean(trace, joined)
         of_passes = no_phases(trace) or f"{NOT_OURS} {NO_PASS}"
         reasons = {key: of_passes if key in _OF_PASSES else NOT_OURS for key in own.columns}
         reasons["step"] = NO_STEP
@@ -160,13 +163,24 @@ def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -
     return tables
 
 
+def _with_mean(trace: Trace, steps: pl.DataFrame) -> pl.DataFrame:
+    """The steps, and behind them the mean of the file if it has one, whatever is selected."""
+    mean = recorded_frame(trace, "recorded_mean_step")
+    if mean is None:
+        return steps
+    row = mean.head(1).with_columns(step=pl.lit(MEAN, pl.String))
+    return pl.concat((steps, row), how="diagonal")
+
+
 def recorded_series(tables: Iterable[Table]) -> dict[str, Series]:
-    """Curves of the parts over the steps that files tell; none of fewer than two steps, of steps
-    without numbers, or of several devices."""
+    """Curves of the parts over the recorded steps, without the mean; none of fewer than two steps,
+    of steps without numbers, or of several devices."""
     drawn = {}
     for table in tables:
         keys = _DRAWN.get(table.spec.name, ())
-        steps = table.frame.with_columns(pl.col("step").cast(pl.Float64, strict=False))
+        steps = table.frame.filter(pl.col("step").ne_missing(MEAN)).with_columns(
+            pl.col("step").cast(pl.Float64, strict=False)
+        )
         if not keys or steps.height < 2 or not _is_curve(steps["step"]):
             continue
         steps = steps.sort("step").gather_every(-(-steps.height // MAX_POINTS))

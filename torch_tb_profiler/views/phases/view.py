@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import SHOWN_CHARACTERS, Selection
 from torch_tb_profiler.analysis.steps.masks import boundaries
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import (
@@ -152,7 +152,7 @@ def _source_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
                 None,
                 f"Source of the boundaries of {title.lower()} in the recording, and the number "
                 "of slices.",
-                unknown.get(phase),
+                None if texts else unknown.get(phase),
             )
         )
     return tuple(facts)
@@ -169,6 +169,17 @@ def _notes(trace: Trace, selection: Selection, work: PhaseWork) -> tuple[Note, .
                 f"Phases and step trace show all phases; the phase {selection.phase} restricts "
                 "the other tables only.",
                 {"phase": selection.phase},
+            )
+        )
+    if selection.backward_end is not None and Phase.BACKWARD in _unknown(trace, selection):
+        notes.append(
+            Note(
+                "quality",
+                "passes_not_divided",
+                "info",
+                "Nothing in the recording shows where backward begins: forward lasts until "
+                f"{selection.backward_end[:SHOWN_CHARACTERS]} ends, and holds both passes.",
+                {"columns": ["forward_us", "backward_us"]},
             )
         )
     lost = work.row[work.phase == UNKNOWN]

@@ -13,14 +13,23 @@ const BOUNDARIES = [
   { key: "backward_end", label: "Backward ends with" },
 ] as const;
 
-/** @param query Names the trace whose operators are suggested. */
-export function PhaseBoundaries({ query }: { readonly query: Query }) {
+/** The views whose names can be boundaries; also names of their first tables. */
+export type NamesView = "operators" | "kernels";
+
+interface Props {
+  /** Names the trace whose operators are suggested. */
+  readonly query: Query;
+  /** Where the names come from: kernels where the host recorded no operators. */
+  readonly view: NamesView;
+}
+
+export function PhaseBoundaries({ query, view }: Props) {
   const params = useParams();
   const isChosen = BOUNDARIES.some(({ key }) => key in params);
   return (
     <section className="card phase-borders no-print" aria-label="Phase boundaries">
       {BOUNDARIES.map(({ key, label }) => (
-        <BoundaryField key={`${key} ${params[key] ?? ""}`} name={key} label={label} value={params[key] ?? ""} query={query} />
+        <BoundaryField key={`${key} ${params[key] ?? ""}`} name={key} label={label} value={params[key] ?? ""} query={query} view={view} />
       ))}
       <button type="button" className="button" disabled={!isChosen} onClick={() => navigate({ forward_start: null, backward_end: null })}>
         Reset boundaries
@@ -34,16 +43,17 @@ interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly query: Query;
+  readonly view: NamesView;
 }
 
-function BoundaryField({ name, label, value, query }: FieldProps) {
+function BoundaryField({ name, label, value, query, view: source }: FieldProps) {
   const list = useId();
   const [typed, setTyped] = useState(value);
   const [hasFocused, setHasFocused] = useState(false);
   const filter = typed.trim() === "" ? undefined : formatFilter([{ key: "name", operator: "~", value: typed.trim() }]);
-  const answer = useView(hasFocused ? "operators" : null, { ...query, table: "operators", sort: "name", limit: MAX_OPTIONS, filter });
+  const answer = useView(hasFocused ? source : null, { ...query, table: source, sort: "name", limit: MAX_OPTIONS, filter });
   const view = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
-  const table = view?.tables["operators"];
+  const table = view?.tables[source];
   const names = table === undefined ? [] : [...new Set(table.rows.map((row) => textOf(table, row, "name")))];
   const apply = (text: string) => {
     const chosen = text.trim() === "" ? null : text.trim();

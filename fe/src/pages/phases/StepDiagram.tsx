@@ -15,12 +15,14 @@ interface Props {
   readonly fileName: string;
   /** The choice of the step. */
   readonly choice: ReactNode;
+  /** The mean step, whose parts stand beside those of a single one. */
+  readonly mean?: Diagram | undefined;
 }
 
 /** Parts with a smaller share of the step have no name above them. */
 const NAMED_PCT = 9;
 
-export function StepDiagram({ title, help, diagram, choice, fileName }: Props) {
+export function StepDiagram({ title, help, diagram, choice, mean, fileName }: Props) {
   const { parts, inside, after, passes, totalUs } = diagram;
   const hasCollectives = [...inside, ...after].some(({ us }) => us !== null && us > 0);
   return (
@@ -67,19 +69,38 @@ export function StepDiagram({ title, help, diagram, choice, fileName }: Props) {
           </div>
         </div>
         <table className="average">
+          {mean !== undefined && (
+            <thead>
+              <tr>
+                <th scope="col">Part</th>
+                <th scope="col" colSpan={2}>
+                  {title}
+                </th>
+                <th scope="col" colSpan={2}>
+                  Mean
+                </th>
+              </tr>
+            </thead>
+          )}
           <tbody>
-            {parts.map((part) => (
-              <PartRow key={part.key} part={part} />
+            {parts.map((part, index) => (
+              <PartRow key={part.key} part={part} mean={mean?.parts[index]} />
             ))}
             <tr className="total">
               <th scope="row">Step</th>
               <td title={exactValue(totalUs, "us")}>{formatValue(totalUs, "us")}</td>
               <td />
+              {mean !== undefined && (
+                <>
+                  <td title={exactValue(mean.totalUs, "us")}>{formatValue(mean.totalUs, "us")}</td>
+                  <td />
+                </>
+              )}
             </tr>
             {hasCollectives && (
               <Fragment>
-                {[...inside, ...after].map((part) => (
-                  <PartRow key={part.key} part={part} />
+                {[...inside, ...after].map((part, index) => (
+                  <PartRow key={part.key} part={part} mean={mean === undefined ? undefined : [...mean.inside, ...mean.after][index]} />
                 ))}
               </Fragment>
             )}
@@ -91,16 +112,25 @@ export function StepDiagram({ title, help, diagram, choice, fileName }: Props) {
   );
 }
 
-function PartRow({ part }: { readonly part: StepPart }) {
+function PartRow({ part, mean }: { readonly part: StepPart; readonly mean: StepPart | undefined }) {
   return (
     <tr title={part.help}>
       <th scope="row">
         <i className="swatch" style={{ background: `var(${part.color})` }} />
         {part.title}
       </th>
+      <PartCells part={part} />
+      {mean !== undefined && <PartCells part={mean} />}
+    </tr>
+  );
+}
+
+function PartCells({ part }: { readonly part: StepPart }) {
+  return (
+    <>
       <td title={part.us === null ? part.reason : exactValue(part.us, "us")}>{formatValue(part.us, "us")}</td>
       <td title={part.pct === null ? part.reason : exactValue(part.pct, "pct")}>{formatValue(part.pct, "pct")}</td>
-    </tr>
+    </>
   );
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Table } from "../../api/types";
 import { PLAIN_COLUMN } from "../../lib/columns";
-import { stepDiagram } from "./stepParts";
+import { recordedStepDiagram, stepDiagram } from "./stepParts";
 
 const KEYS = ["interval_us", "forward_us", "backward_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "communication_tail_us"];
 
@@ -31,4 +31,18 @@ test("an unknown part has its reason and no width", () => {
   const diagram = stepDiagram(phases, phases.rows[0] ?? []);
   expect(diagram.passes).toEqual({ from: 10, to: 40 });
   expect(diagram.parts[2]).toMatchObject({ us: null, pct: null, reason: "inference" });
+});
+
+test("a recorded step has its passes together, and its collectives from their beginning on", () => {
+  const keys = ["step", "total_us", "interval_us", "forward_backward_us", "tail_us", "communication_us"];
+  const columns = keys.map((key) => ({ key, title: key, type: "number" as const, unit: null, help: "", ...PLAIN_COLUMN }));
+  const recorded = { columns, rows: [["mean", 200, 20, 120, 60, 90]], null_reasons: {} } as unknown as Table;
+  const diagram = recordedStepDiagram(recorded, recorded.rows[0] ?? []);
+  expect(diagram.parts.map(({ us, pct }) => [us, pct])).toEqual([
+    [20, 10],
+    [120, 60],
+    [60, 30],
+  ]);
+  expect(diagram.inside.map(({ us, pct }) => [us, pct])).toEqual([[90, 45]]);
+  expect(diagram.passes).toEqual({ from: 10, to: 100 });
 });

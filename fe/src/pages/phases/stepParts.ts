@@ -29,31 +29,54 @@ export interface StepDiagram {
   readonly passes: { readonly from: number; readonly to: number };
 }
 
-const PARTS = ["interval_us", "forward_us", "backward_us", "tail_us"];
-const INSIDE = ["communication_hidden_us", "communication_exposed_us"];
-const AFTER = ["communication_tail_us"];
+/** The columns of a table with a row per step. */
+interface Keys {
+  readonly parts: readonly string[];
+  readonly inside: readonly string[];
+  readonly after: readonly string[];
+}
 
+const COMPUTED: Keys = {
+  parts: ["interval_us", "forward_us", "backward_us", "tail_us"],
+  inside: ["communication_hidden_us", "communication_exposed_us"],
+  after: ["communication_tail_us"],
+};
+/** MindSpore's own file has both passes as one, and all communication. */
+const RECORDED: Keys = { parts: ["interval_us", "forward_backward_us", "tail_us"], inside: ["communication_us"], after: [] };
+
+const TOTAL = "total_us";
+
+/** From a row of the step trace. */
 export function stepDiagram(table: Table, row: Row): StepDiagram {
+  return diagramOf(table, row, COMPUTED);
+}
+
+/** From a row of the step trace that a file of the recording holds. Its collectives may reach into the tail. */
+export function recordedStepDiagram(table: Table, row: Row): StepDiagram {
+  const diagram = diagramOf(table, row, RECORDED);
+  return { ...diagram, passes: { from: diagram.passes.from, to: 100 } };
+}
+
+function diagramOf(table: Table, row: Row, keys: Keys): StepDiagram {
+  const totalUs = numberOf(table, row, TOTAL);
   const part = (key: string): StepPart => {
     const column = table.columns.find((each) => each.key === key);
+    const us = numberOf(table, row, key);
     return {
       key,
       title: column?.title ?? key,
       help: column?.help ?? "",
-      us: numberOf(table, row, key),
-      pct: numberOf(table, row, key.replace(/_us$/, "_pct")),
-      color: colorVariable(key),
+      us,
+      pct: us === null || totalUs === null || totalUs === 0 ? null : (us / totalUs) * 100,
+      color: colorVariable(COLORS[key] ?? key),
       reason: table.null_reasons[key],
     };
   };
-  const parts = PARTS.map(part);
-  const share = (key: string) => parts.find((each) => each.key === key)?.pct ?? 0;
-  const from = share("interval_us");
-  return {
-    totalUs: numberOf(table, row, "total_us"),
-    parts,
-    inside: INSIDE.map(part),
-    after: AFTER.map(part),
-    passes: { from, to: from + share("forward_us") + share("backward_us") },
-  };
+  const parts = keys.parts.map(part);
+  const from = parts[0]?.pct ?? 0;
+  const to = from + parts.slice(1, -1).reduce((sum, { pct }) => sum + (pct ?? 0), 0);
+  return { totalUs, parts, inside: keys.inside.map(part), after: keys.after.map(part), passes: { from, to } };
 }
+
+/** Keys whose colour is that of another. */
+const COLORS: Readonly<Record<string, string>> = { forward_backward_us: "forward_and_backward" };

@@ -22,15 +22,15 @@ export function iterationCurves(table: Table): CurveChart | null {
   }
   const names = [...points.keys()];
   if (names.length < 2) return null;
-  const isNumbered = names.every((name) => /^\d+$/.test(name));
-  const placed = [...points.entries()].map(([name, point], index) => ({ x: isNumbered ? Number(name) : index, ...point }));
-  placed.sort((a, b) => a.x - b.x);
-  const x = placed.map((point) => point.x);
+  const areNumbers = names.every((name) => /^\d+$/.test(name));
+  const ordered = [...points.entries()].map(([name, point], index) => ({ x: areNumbers ? Number(name) : index, ...point }));
+  ordered.sort((a, b) => a.x - b.x);
+  const x = ordered.map((point) => point.x);
   return {
     kind: "line",
     lines: [
-      { name: "Sum per iteration", x, y: placed.map(({ us }) => us) },
-      { name: "Mean per call", x, y: placed.map(({ us, calls }) => (calls > 0 ? us / calls : null)) },
+      { name: "Sum per iteration", x, y: ordered.map(({ us }) => us) },
+      { name: "Mean per call", x, y: ordered.map(({ us, calls }) => (calls > 0 ? us / calls : null)) },
     ],
     x: { title: "Iteration", unit: null },
     y: { title: "Time", unit: "us" },

@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.steps.masks import in_phase
 from torch_tb_profiler.analysis.steps.phases.boundaries import (
     Boundaries,
     UnknownBoundaryError,
+    are_on_device,
     bounded_phases,
     bounded_stretches,
 )
@@ -67,9 +68,31 @@ def test_a_border_tells_where_nothing_else_does() -> None:
     assert named(trace, Boundaries(forward_start="aten::mm"), "aten::to") == [Phase.OTHER]
 
 
+def test_without_a_backward_pass_forward_lasts_until_the_end_that_is_named() -> None:
+    trace = t.trace([t.op("aten::to", 0, 10), t.op("aten::mm", 20, 10), t.op("aten::add", 40, 20)])
+    named_ends = Boundaries(forward_start="aten::to", backward_end="aten::mm")
+    assert shown(trace, named_ends) == [("forward", 0, 30)]
+
+
+def test_device_work_is_a_border_where_the_host_has_no_such_name() -> None:
+    events = [
+        t.step(1, 0, 100), t.call("cudaLaunchKernel", 1, 2, corr=1),
+        t.call("cudaLaunchKernel", 4, 2, corr=2),
+        t.kernel("first", 10, 20, corr=1), t.kernel("last", 50, 30, corr=2, stream=8),
+    ]  # fmt: skip
+    trace = t.trace(events)
+    borders = Boundaries(forward_start="first", backward_end="last")
+    assert shown(trace, borders) == [("forward", 10, 80)]
+    assert are_on_device(trace, borders)
+    assert not are_on_device(trace, Boundaries(forward_start="cudaLaunchKernel"))
+    # Of one name the calls of the host count.
+    both = t.trace([*events, t.op("first", 5, 30)])
+    assert shown(both, Boundaries(forward_start="first"))[0][1] == 5
+
+
 def test_a_border_that_names_nothing_is_refused() -> None:
     trace = t.trace(training_step())
-    with pytest.raises(UnknownBoundaryError, match="forward_start: nothing on the host is called"):
+    with pytest.raises(UnknownBoundaryError, match="forward_start: nothing is called"):
         bounded_stretches(trace, Boundaries(forward_start="aten::nothing"))
     with pytest.raises(SelectionError, match="backward_end"):
         in_phase(trace, Selection(phase="forward", backward_end="x"))

@@ -6,19 +6,27 @@ Definitions: ``docs/views-phases.md#borders``.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union, union_all
+from torch_tb_profiler.analysis.algebra.intervals import (
+    Intervals,
+    subtract,
+    total_within,
+    union,
+    union_all,
+)
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import phases_of, slice_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.segments import (
     Stretches,
     in_time_order,
     intervals_of,
+    phase_at,
     process_stretches,
 )
-from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, DEVICE_WORK_CATEGORIES
 from torch_tb_profiler.trace.columns import Int8, Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -31,7 +39,8 @@ class UnknownBoundaryError(LookupError):
 
 
 class Boundaries(Struct, frozen=True):
-    """Names of host slices (operators, ranges) with which passes begin and end; None: as found.
+    """Names of host slices (operators, ranges), or else of device work, with which passes begin and
+    end; None: as detected.
 
     Attributes:
         forward_start: The forward pass of a step begins where its first such call does.
@@ -51,7 +60,7 @@ def bounded_stretches(trace: Trace, boundaries: Boundaries) -> dict[int, Stretch
     """Per process (-1: all together) the phase of its moments, within ``borders``.
 
     Raises:
-        NoSuchBorderError: no host slice has the name.
+        UnknownBoundaryError: nothing has the name.
     """
     by_process = process_stretches(trace)
     if not boundaries.given:
@@ -72,14 +81,65 @@ def bounded_stretches(trace: Trace, boundaries: Boundaries) -> dict[int, Stretch
 
 
 def bounded_phases(trace: Trace, boundaries: Boundaries) -> Int8:
-    """Per slice its phase, within ``borders``.
+    """Per slice its phase, within ``borders``. Where these are on the device, work whose launch is
+    not recorded has the phase in which it begins.
 
     Raises:
-        NoSuchBorderError: no host slice has the name.
+        UnknownBoundaryError: nothing has the name.
     """
     if not boundaries.given:
         return slice_phases(trace)
-    return phases_of(trace, bounded_stretches(trace, boundaries), of_threads=False)
+    of_process = bounded_stretches(trace, boundaries)
+    phases = phases_of(trace, of_process, of_threads=False)
+    if are_on_device(trace, boundaries):
+        work = trace.device_work.filter(pl.col("launch").is_null())["slice"].to_numpy()
+        phases[work] = phase_at(
+            of_process[-1], trace.slices["start_ns"].to_numpy()[work], Phase.OTHER
+        )
+    return phases
+
+
+def are_on_device(trace: Trace, boundaries: Boundaries) -> bool:
+    """Whether a boundary is where device work begins or ends, as in recordings without a host.
+
+    Raises:
+        UnknownBoundaryError: nothing has the name.
+    """
+    category = trace.slices["category"].to_numpy()
+    rows = [
+        _named(trace, key, name)
+        for key, name in (
+            ("forward_start", boundaries.forward_start),
+            ("backward_end", boundaries.backward_end),
+        )
+        if name is not None
+    ]
+    return any(bool(np.isin(category[each], DEVICE_CATEGORIES).all()) for each in rows)
+
+
+def _named(trace: Trace, key: str, name: str) -> Int64:
+    """The slices of the host with that name; where it has none, the device work.
+
+    Raises:
+        UnknownBoundaryError: nothing has the name.
+    """
+    slices = trace.slices
+    used = np.bincount(slices["name_code"].to_numpy(), minlength=len(trace.strings)) > 0
+    code = next((c for c in np.flatnonzero(used).tolist() if trace.strings[c] == name), None)
+    rows = np.flatnonzero(slices["name_code"].to_numpy() == (-1 if code is None else code))
+    category = slices["category"].to_numpy()[rows]
+    is_on_device = np.isin(category, DEVICE_CATEGORIES)
+    chosen = ~is_on_device if not is_on_device.all() else np.isin(category, _DEVICE_WORK)
+    if not chosen.any():
+        raise UnknownBoundaryError(
+            f"{key}: nothing is called {name[:_SHOWN]!r}; name an operator or a range as the table "
+            "of operators does, or a kernel where nothing of the host is recorded"
+        )
+    named: Int64 = rows[chosen]
+    return named
+
+
+_DEVICE_WORK = [int(category) for category in DEVICE_WORK_CATEGORIES]
 
 
 def _edges(trace: Trace, key: str, name: str | None) -> Int64:
@@ -88,16 +148,7 @@ def _edges(trace: Trace, key: str, name: str | None) -> Int64:
     edges = np.full(trace.steps.height, -1, np.int64)
     if name is None:
         return edges
-    slices = trace.slices
-    used = np.bincount(slices["name_code"].to_numpy(), minlength=len(trace.strings)) > 0
-    code = next((c for c in np.flatnonzero(used).tolist() if trace.strings[c] == name), None)
-    rows = np.flatnonzero(slices["name_code"].to_numpy() == (-1 if code is None else code))
-    rows = rows[~np.isin(slices["category"].to_numpy()[rows], DEVICE_CATEGORIES)]
-    if not len(rows):
-        raise UnknownBoundaryError(
-            f"{key}: nothing on the host is called {name[:_SHOWN]!r}; name an operator or a range "
-            "as the table of operators does"
-        )
+    slices, rows = trace.slices, _named(trace, key, name)
     step = indices(slices["step"].gather(rows))
     rows, step = rows[step >= 0], step[step >= 0]
     start = slices["start_ns"].to_numpy()[rows]
@@ -119,7 +170,14 @@ def _within(
     forward, backward = by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD]
     fixed = union_all(by_phase[Phase.DATALOADER], by_phase[Phase.OPTIMIZER])
     begins, ends = first_ns >= 0, last_ns >= 0
+    # Without the end that is named elsewhere, a step of which nothing else is known has no passes:
+    # often the recording of its device work ended in it.
+    known = total_within(union_all(forward, backward), start_ns, end_ns) > 0
+    begins &= ends | known | ~ends.any()
     forward = _from(forward, backward, start_ns[begins], end_ns[begins], first_ns[begins])
+    # Where nothing shows a backward pass, forward lasts until the end that is named.
+    bare = ends & (total_within(backward, start_ns, end_ns) == 0)
+    forward = subtract(forward, union(last_ns[bare], end_ns[bare]))
     backward = _until(backward, start_ns[ends], end_ns[ends], last_ns[ends])
     backward = subtract(backward, fixed)
     forward = subtract(subtract(forward, fixed), backward)

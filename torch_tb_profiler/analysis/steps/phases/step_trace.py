@@ -15,6 +15,8 @@ from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import computation
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import boundaries
+from torch_tb_profiler.analysis.steps.phases.boundaries import are_on_device
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.times import HostSteps, PhaseCalls, PhaseWork
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
@@ -91,8 +93,11 @@ def step_trace(
     of_step = windows.of_step[steps.row]
     events = _of_device(trace, work, of_step)
     side: Side = "device"
-    if not len(events.window):
-        events, side = _of_host(calls, of_step), "host"
+    if are_on_device(trace, boundaries(selection)):
+        # They are the edges themselves: work that began before them may end behind.
+        events = _of_calls(calls, of_step)
+    elif not len(events.window):
+        events, side = _of_calls(calls, of_step), "host"
     passes = _passes(events, windows)
     return _parts(trace, windows, side, passes)
 
@@ -112,7 +117,7 @@ def _of_device(trace: Trace, work: PhaseWork, of_step: Int64) -> _Events:
     )
 
 
-def _of_host(calls: PhaseCalls, of_step: Int64) -> _Events:
+def _of_calls(calls: PhaseCalls, of_step: Int64) -> _Events:
     chosen = (calls.phase == Phase.FORWARD) | (calls.phase == Phase.BACKWARD)
     return _Events(
         of_step[calls.step[chosen]],
