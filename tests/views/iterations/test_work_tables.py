@@ -141,3 +141,22 @@ def test_without_device_work_there_is_no_gpu_time() -> None:
     assert table.frame.select("name", "kernels", "gpu_time_us").rows() == [("aten::mm", None, None)]
     assert "no device work" in table.null_reasons["gpu_time_us"]
     assert kernels_table(trace([op("aten::mm", 5, 10)]), Selection()).why_empty is not None
+
+
+def test_kernels_without_a_recorded_launch_are_listed_last_and_in_no_iteration() -> None:
+    recorded = trace(
+        [
+            step(1, 0, 100),
+            call("cudaLaunchKernel", 10, 5, corr=1),
+            kernel("early", 5, 10),
+            kernel("launched", 20, 10, corr=1),
+        ]
+    )
+
+    def listed(selection: Selection) -> list[tuple[object, ...]]:
+        frame = kernels_table(recorded, selection).frame
+        return list(frame.select("iteration", "kernel", "gpu_time_us").iter_rows())
+
+    assert listed(Selection()) == [(1, "launched", 10.0), (None, "early", 10.0)]
+    assert listed(Selection(steps="1")) == [(1, "launched", 10.0)]
+    assert "iteration" in kernels_table(recorded, Selection()).null_reasons

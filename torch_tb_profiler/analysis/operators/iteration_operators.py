@@ -207,7 +207,7 @@ class IterationWork(Struct, frozen=True, eq=False):
 
     Attributes:
         row: Rows of ``trace.device_work``.
-        window: Iteration of each, of ``all_windows``.
+        window: Iteration of each, of ``all_windows``; -1 for none.
         operator: The innermost operator each was launched in; -2 - a name as in
             :class:`IterationOperators` outside every one.
         call: Slice of the call of that operator, -1 outside.
@@ -225,15 +225,17 @@ def work_of_iterations(
     iteration: str | None = None,
     operator_id: str | None = None,
 ) -> IterationWork:
-    """The kernels, copies and sets that were launched in the windows of :func:`chosen_windows`;
-    with ``operator_id`` those launched inside that operator.
+    """The kernels, copies and sets that were launched in the windows of :func:`chosen_windows`,
+    without a selection also those whose launch, and so whose window, is not recorded; with
+    ``operator_id`` those launched inside that operator.
 
     Raises:
         SelectionError: there is no such operator, or as :func:`chosen_windows`.
     """
     tree, work = call_tree(trace), trace.device_work
     windows = np.append(all_windows(trace).of_step, -1)[device_work_steps(trace)]
-    chosen = np.append(chosen_windows(trace, selection, iteration), False)[windows]
+    has_unknown = iteration is None and selection.is_everything
+    chosen = np.append(chosen_windows(trace, selection, iteration), has_unknown)[windows]
     operator = gather(operator_identity(trace).operator, tree.owner)
     outside = unassociated(trace)
     operator[outside.row] = -2 - outside.name_code
@@ -241,7 +243,7 @@ def work_of_iterations(
         chosen &= _inside_operator(trace, operator_id, operator)
     rows = np.flatnonzero(chosen)
     start = work["start_ns"].to_numpy()[rows]
-    rows = rows[np.lexsort((rows, start, windows[rows]))]
+    rows = rows[np.lexsort((rows, start, windows[rows], windows[rows] < 0))]
     return IterationWork(rows, windows[rows], operator[rows], gather(tree.slice, tree.owner[rows]))
 
 

@@ -49,7 +49,10 @@ NO_LAUNCH_SIZE = "The launch configuration was not recorded."
 NO_DEVICE = "The device number was not recorded."
 NO_OPERATOR = "No operator launched it."
 
+NO_ITERATION = "The launch was not recorded, or was in no iteration."
+
 _REASONS = {
+    "iteration": NO_ITERATION,
     "operator_id": NO_OPERATOR,
     "direction": NO_DIRECTION,
     "type": NO_TYPE,
@@ -181,8 +184,9 @@ def _filled(trace: Trace, spec: TableSpec, frame: pl.DataFrame, reasons: dict[st
 
 
 def _numbers(trace: Trace, window: Int64) -> pl.Series:
-    """The number of each window."""
-    return pl.Series(iteration_numbers(trace), dtype=pl.Int64).gather(window)
+    """The number of each window; null for -1, none."""
+    numbers = pl.Series([*iteration_numbers(trace), None], dtype=pl.Int64)
+    return numbers.gather(np.where(window < 0, len(numbers) - 1, window))
 
 
 def _of_numbers(number: Int64, texts: dict[int, str | None]) -> pl.Series:
