@@ -752,6 +752,7 @@ export const VIEWS = {
     parameters: [],
     tables: {
       "operator_types": ["type", "operators", "calls", "timed_calls", "tensor_core_eligible", "tensor_core_used", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "pct"],
+      "recorded_types": ["unit", "type", "operators", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
     },
   },
   "shapes": {
@@ -1457,6 +1458,19 @@ export interface OperatorTypesOperatorTypesRow {
   gpu_idle_min_us: number | null;
   gpu_idle_max_us: number | null;
   pct: number | null;
+}
+
+export interface OperatorTypesRecordedTypesRow {
+  unit: string | null;
+  type: string | null;
+  operators: number | null;
+  calls: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  pct: number | null;
+  source: string | null;
 }
 
 export interface ShapesTypesRow {
@@ -2823,6 +2837,7 @@ export interface Rows {
   };
   "operator_types": {
     "operator_types": OperatorTypesOperatorTypesRow;
+    "recorded_types": OperatorTypesRecordedTypesRow;
   };
   "shapes": {
     "types": ShapesTypesRow;

@@ -9,6 +9,7 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { NestedView } from "./NestedView";
+import { RecordedTypes } from "./operators/RecordedTypes";
 import { OperatorAtPath } from "./operators/OperatorAtPath";
 import { QualityNotes } from "./QualityNotes";
 import { TopChart, type Measure } from "./TopChart";
@@ -31,38 +32,47 @@ export function OperatorTypesPage(props: PageProps) {
   return (
     <ViewFrame {...props}>
       {(context) => {
-        const { view, source, fileName } = context;
-        const table = view.tables["operator_types"];
-        if (table === undefined) return null;
+        const { view } = context;
+        const { operator_types: computed, recorded_types: recorded } = view.tables;
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {table.row_count === 0 && <EmptySelection noun="operator" />}
-            <TopChart
-              title="types"
-              table={table}
-              source={source("operator_types")}
-              measures={measuresOf(table)}
-              label={(row) => textOf(table, row, "type") || UNKNOWN}
-              fileName={fileName("top")}
-              onPick={(row) => adjust({ "operator_types.filter": formatFilter([{ key: "type", operator: "=", value: textOf(table, row, "type") || NULL }]) })}
-            />
-            <DataTable
-              name="operator_types"
-              table={table}
-              source={source("operator_types")}
-              address="operator_types"
-              fileName={fileName("operator_types")}
-              notes={view.notes}
-              rowId={(row) => textOf(table, row, "type") || UNKNOWN}
-              detail={(row) => <TypeDetail context={context} type={textOf(table, row, "type")} />}
-            />
+            {computed !== undefined && <ComputedTypes context={context} table={computed} />}
+            {recorded !== undefined && <RecordedTypes context={context} table={recorded} hasOwn={computed !== undefined} />}
             <QualityNotes notes={view.notes} always={false} />
           </>
         );
       }}
     </ViewFrame>
+  );
+}
+
+function ComputedTypes({ context, table }: { readonly context: ViewContext; readonly table: Table }) {
+  const { view, source, fileName } = context;
+  return (
+    <>
+      {table.row_count === 0 && <EmptySelection noun="operator" />}
+      <TopChart
+        title="types"
+        table={table}
+        source={source("operator_types")}
+        measures={measuresOf(table)}
+        label={(row) => textOf(table, row, "type") || UNKNOWN}
+        fileName={fileName("top")}
+        onPick={(row) => adjust({ "operator_types.filter": formatFilter([{ key: "type", operator: "=", value: textOf(table, row, "type") || NULL }]) })}
+      />
+      <DataTable
+        name="operator_types"
+        table={table}
+        source={source("operator_types")}
+        address="operator_types"
+        fileName={fileName("operator_types")}
+        notes={view.notes}
+        rowId={(row) => textOf(table, row, "type") || UNKNOWN}
+        detail={(row) => <TypeDetail context={context} type={textOf(table, row, "type")} />}
+      />
+    </>
   );
 }
 

@@ -1,4 +1,6 @@
 /** Cards instead of a page: the trace is still read, failed, or has no data for the view. */
+import type { ReactNode } from "react";
+
 import type { Failure, Run, Span, ViewInfo } from "../api/types";
 import { formatNumber, formatSeconds, formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
@@ -62,14 +64,23 @@ export function progressText(span: Span): string {
 }
 
 /** No error: the recording has no data for the view. */
-export function NoDataCard({ view, reason }: { readonly view: ViewInfo; readonly reason: string }) {
+interface NoDataProps {
+  readonly view: ViewInfo;
+  readonly reason: string;
+  /** Where to look instead. */
+  readonly elsewhere?: ReactNode;
+}
+
+export function NoDataCard({ view, reason, elsewhere }: NoDataProps) {
   const title = `${view.title}: nothing to show for ${view.scope === "pair" ? "these traces" : "this trace"}`;
   return (
     <section className="card" aria-label={title}>
       <header>
         <h2>{title}</h2>
       </header>
-      <p className="body">{visibleText(reason)}</p>
+      <p className="body">
+        {visibleText(reason)} {elsewhere}
+      </p>
     </section>
   );
 }

@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.operators.times import NO_RUNTIME, has_runtime
 from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
@@ -29,8 +30,14 @@ from torch_tb_profiler.views.operator_types.columns import (
     OPERATOR_TYPES,
     UNKNOWN_TYPE,
 )
+from torch_tb_profiler.views.operator_types.recorded import (
+    RECORDED_TYPES,
+    recorded_facts,
+    recorded_types,
+)
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.recorded import recorded_frame, recorded_notes
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.shares import of_whole
 from torch_tb_profiler.views.spec import ViewSpec
@@ -41,11 +48,24 @@ _OVERHEAD = time_keys("cpu_overhead")
 
 
 def operator_types(trace: Trace, selection: Selection) -> View:
-    """The types of operators in a selection.
+    """The types of operators in a selection, and those that a file of the recording sums.
 
     Raises:
         SelectionError: steps make no sense for this trace.
     """
+    recorded = recorded_types(trace)
+    if recorded is None:
+        return _computed(trace, selection)
+    tables = {RECORDED_TYPES.name: recorded}
+    notes = recorded_notes(tables, selection)
+    if no_operators(trace) is not None:
+        selected_steps(trace, selection)
+        return View(tables=tables, facts=recorded_facts(recorded), notes=notes)
+    own = _computed(trace, selection)
+    return View(own.tables | tables, own.series, own.facts, own.notes + notes)
+
+
+def _computed(trace: Trace, selection: Selection) -> View:
     if selection.is_everything:
         return _WHOLE(trace)
     return _operator_types(trace, selection)
@@ -168,13 +188,18 @@ def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
     )
 
 
+def _missing(trace: Trace) -> str | None:
+    has_files = recorded_frame(trace, "recorded_operators") is not None
+    return None if has_files else no_operators(trace)
+
+
 SPEC = ViewSpec(
     name="operator_types",
     title="Operator types",
     help="Which kinds of operators take the time?",
     scope="trace",
-    tables=(OPERATOR_TYPES,),
+    tables=(OPERATOR_TYPES, RECORDED_TYPES),
     function=operator_types,
-    missing=no_operators,
+    missing=_missing,
     by_phase=True,
 )

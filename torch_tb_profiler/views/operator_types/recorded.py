@@ -1,0 +1,93 @@
+"""Types of operators as a file of the recording sums them, for each kind of unit that ran them.
+
+Definitions: ``docs/metrics.md#operator-types-as-recorded``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
+from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec
+
+NO_SINGLE = "The file does not list the operators of this type one by one."
+NO_CALLS = "The file does not say how often these operators ran, so their total is unknown."
+
+RECORDED_TYPES = TableSpec(
+    "recorded_types",
+    "Operator types as recorded",
+    "One row per unit that ran operators (AI Core, AI CPU, host CPU) and type of operator, as "
+    "summed in a file of the recording.",
+    (
+        Column("unit", "Runs on", "string", None, "AI Core, AI CPU, host CPU or library."),
+        Column("type", "Type", "string", None, "Type of the operators."),
+        Column("operators", "Operators", "integer", "count", "Number of operators.", additive=True),
+        Column("calls", "Calls", "integer", "count", "How often they ran.", additive=True),
+        Column("total_us", "Total", "number", "us", "Total time.", family="total", additive=True),
+        Column("mean_us", "Mean", "number", "us", "Mean time per call.", family="call"),
+        Column("min_us", "Min", "number", "us", "Time of the shortest call.", family="call"),
+        Column("max_us", "Max", "number", "us", "Time of the longest call.", family="call"),
+        Column(
+            "pct",
+            "Share",
+            "number",
+            "pct",
+            "Share of the time of everything that runs on the same unit.",
+        ),
+        SOURCE,
+    ),
+    sort="-total_us,unit,type",
+)
+
+_KEY = ("unit", "type")
+
+
+def recorded_types(trace: Trace) -> Table | None:
+    """The table; None where no file of the recording sums operators."""
+    frame = recorded_frame(trace, "recorded_operators")
+    if frame is None:
+        return None
+    summed = frame.filter(pl.col("name").is_null())
+    single = frame.filter(pl.col("name").is_not_null())
+    # A unit of which only single operators are listed has the sums of these.
+    added = _sums(single.join(summed, on="unit", how="anti", nulls_equal=True))
+    rows = pl.concat((summed.drop("name"), added), how="diagonal")
+    counts = single.group_by(_KEY).agg(operators=pl.len().cast(pl.Int64))
+    rows = rows.join(counts, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
+    reasons = {"operators": NO_SINGLE, "calls": NO_CALLS, "total_us": NO_CALLS, "pct": NO_CALLS}
+    return in_default_order(recorded_table(RECORDED_TYPES, rows, reasons))
+
+
+def _sums(single: pl.DataFrame) -> pl.DataFrame:
+    """Single operators by unit and type; null where one of them is."""
+    known = {key: pl.col(key).is_not_null().all() for key in ("calls", "total_us")}
+    rows = single.group_by(_KEY, maintain_order=True).agg(
+        *(pl.when(whole).then(pl.col(key).sum()).alias(key) for key, whole in known.items()),
+        pl.col("source").first(),
+    )
+    rows = rows.with_columns(mean_us=pl.col("total_us") / pl.col("calls"))
+    of_unit = pl.col("total_us").sum().over("unit")
+    is_whole = pl.col("total_us").is_not_null().all().over("unit")
+    share = pl.when(is_whole & (of_unit > 0)).then(pl.col("total_us") / of_unit * 100)
+    return rows.with_columns(pct=share)
+
+
+def recorded_facts(table: Table) -> tuple[Fact, ...]:
+    """The time of each unit, and its types."""
+    units = table.frame.group_by("unit", maintain_order=True).agg(
+        pl.col("total_us").sum(), pl.len().alias("types"), pl.col("total_us").count().alias("known")
+    )
+    return tuple(
+        Fact(
+            "recorded_operators_us",
+            "Time of operators, as recorded",
+            row["total_us"] if row["known"] else None,
+            "us",
+            row["unit"],
+            f"Total time of its {row['types']:,} types of operators in {table.frame['source'][0]}.",
+            None if row["known"] else NO_CALLS,
+        )
+        for row in units.iter_rows(named=True)
+    )
