@@ -99,7 +99,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "this trace.",
     "samples_own_clock": "Samples use a clock that the timeline does not share: they are not "
     "aligned with the events.",
-    "memory_usage_unread": "The recording contains memory_usage_*.pb, which is not supported.",
+    "tensor_lifetime_unknown": "Tensors whose first or last operator is not in the file: they are "
+    "in no sum of live memory.",
     "samples_thinned": "Device samples were downsampled: several consecutive samples became "
     "their mean.",
     "graph_without_kernels": "Launches of CUDA graphs that were recorded as a whole, without "

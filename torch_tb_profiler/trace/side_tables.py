@@ -116,6 +116,31 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "peak_reserved_bytes": pl.Int64,
         }
     ),
+    "memory_tensors": pl.Schema(
+        {
+            "graph": pl.Int64,
+            "tensor": pl.Int64,  # its number in the graph
+            "name": pl.String,  # of the operator that makes it, and which one of its outputs
+            "kind": pl.String,  # "Common", "OutputOnly", "Workspace" …
+            "dtype": pl.String,
+            "shape": pl.String,
+            "format": pl.String,
+            "size_bytes": pl.Int64,  # as allocated: aligned
+            "first": pl.Int64,  # positions in memory_operators between which it is live
+            "last": pl.Int64,
+            "lifetime": pl.String,
+        }
+    ),
+    "memory_operators": pl.Schema(  # of each graph in the order in which they run
+        {
+            "graph": pl.Int64,
+            "position": pl.Int64,  # from 0
+            "name": pl.String,
+            "mark": pl.String,  # "forward start", "backward end"
+            "static_bytes": pl.Int64,  # of the graph, throughout
+            "live_bytes": pl.Int64,  # while it runs: static memory and live tensors
+        }
+    ),
     "recorded_shapes": pl.Schema(
         {
             "type": pl.String,
@@ -307,6 +332,8 @@ SIDE_TITLES: dict[str, str] = {
     "queues": "data queues",
     "recorded_shapes": "shapes",
     "recorded_memory_peaks": "peaks of memory",
+    "memory_tensors": "tensors in memory",
+    "memory_operators": "memory of each operator",
     "recorded_collectives": "collectives",
     "cluster_steps": "communication of the steps",
     "timed_steps": "times of steps",

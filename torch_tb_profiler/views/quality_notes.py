@@ -30,7 +30,6 @@ HARMLESS = frozenset(
         "journal_no_header",
         "journal_repeated",
         "journal_unknown",
-        "memory_usage_unread",
         "no_steps",
         "nsys_warnings",
         "other_device_files",

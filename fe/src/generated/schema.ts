@@ -653,6 +653,7 @@ export interface SelectionPayload {
   peak: string | null;
   what_if: string | null;
   at_us: string | null;
+  at_operator: string | null;
   group_by: string | null;
 }
 
@@ -671,6 +672,7 @@ export const PARAMETERS = {
   peak: { type: "text", persistent: false },
   what_if: { type: "text", persistent: false },
   at_us: { type: "time_us", persistent: false },
+  at_operator: { type: "number", persistent: false },
 } as const;
 
 /** Every view, with its ways of grouping (the default first), what else it can be asked, and its tables. */
@@ -845,7 +847,7 @@ export const VIEWS = {
     title: "Memory",
     scope: "trace",
     groupBys: [],
-    parameters: ["at_us"],
+    parameters: ["at_us", "at_operator"],
     tables: {
       "memory_stats": ["device", "name", "calls", "alive_bytes", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes", "total_pct", "cumulative_pct"],
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
@@ -854,6 +856,8 @@ export const VIEWS = {
       "alive": ["device", "name", "module", "phase", "category", "size_bytes", "is_estimated", "shape", "dtype", "allocation_us", "release_us", "lifetime_us"],
       "peak_categories": ["device", "category", "size_bytes", "earlier_bytes", "share_pct"],
       "held": ["device", "name", "module", "category", "blocks", "size_bytes", "unreleased_blocks", "made_in_passes", "held_passes", "grows", "growth_per_pass_bytes"],
+      "memory_tensors": ["graph", "name", "kind", "dtype", "shape", "format", "size_bytes", "first", "last", "lifetime", "source"],
+      "memory_operators": ["graph", "position", "name", "mark", "live_bytes", "static_bytes", "source"],
     },
   },
   "snapshot": {
@@ -1992,6 +1996,30 @@ export interface MemoryHeldRow {
   growth_per_pass_bytes: number | null;
 }
 
+export interface MemoryMemoryTensorsRow {
+  graph: number | null;
+  name: string | null;
+  kind: string | null;
+  dtype: string | null;
+  shape: string | null;
+  format: string | null;
+  size_bytes: number | null;
+  first: number | null;
+  last: number | null;
+  lifetime: string | null;
+  source: string | null;
+}
+
+export interface MemoryMemoryOperatorsRow {
+  graph: number | null;
+  position: number | null;
+  name: string | null;
+  mark: string | null;
+  live_bytes: number | null;
+  static_bytes: number | null;
+  source: string | null;
+}
+
 export interface SnapshotDevicesRow {
   device: string | null;
   reserved_bytes: number | null;
@@ -2891,6 +2919,8 @@ export interface Rows {
     "alive": MemoryAliveRow;
     "peak_categories": MemoryPeakCategoriesRow;
     "held": MemoryHeldRow;
+    "memory_tensors": MemoryMemoryTensorsRow;
+    "memory_operators": MemoryMemoryOperatorsRow;
   };
   "snapshot": {
     "devices": SnapshotDevicesRow;

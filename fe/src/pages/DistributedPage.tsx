@@ -16,8 +16,10 @@ const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"]
 const WAIT = ["transfer_us", "wait_us"];
 /** The name of the row over all steps. */
 const ALL_STEPS = "all";
+/** Tables that files of the recording hold. */
+const RECORDED = ["cluster_steps", "recorded_collectives", "links"];
 /** The tables below the charts. */
-const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", "cluster_steps", "recorded_collectives", "links"];
+const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", ...RECORDED];
 
 export function DistributedPage(props: PageProps) {
   const params = useParams();
@@ -25,6 +27,7 @@ export function DistributedPage(props: PageProps) {
     <ViewFrame {...props} longTable="collectives">
       {({ view, source, fileName }) => {
         const { overlap, wait } = view.tables;
+        const hasRecorded = RECORDED.some((name) => (view.tables[name]?.row_count ?? 0) > 0);
         const steps = overlap === undefined ? [] : [...new Set(overlap.rows.map((row) => textOf(overlap, row, "step")))];
         const step = steps.find((each) => each === params["step"]) ?? steps[0] ?? ALL_STEPS;
         // Above both charts, as it applies to both.
@@ -43,7 +46,7 @@ export function DistributedPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {overlap?.row_count === 0 && <EmptySelection noun="communication" />}
+            {overlap?.row_count === 0 && !hasRecorded && <EmptySelection noun="communication" />}
             {stepSwitch}
             <div className="chart-row even">
               {overlap !== undefined && overlap.row_count > 0 && (
@@ -63,7 +66,7 @@ export function DistributedPage(props: PageProps) {
             </div>
             {TABLES.map((name) => {
               const table = view.tables[name];
-              if (table === undefined || (table.row_count === 0 && name !== "collectives")) return null;
+              if (table === undefined || (table.row_count === 0 && (name !== "collectives" || hasRecorded))) return null;
               return (
                 <DataTable
                   key={name}

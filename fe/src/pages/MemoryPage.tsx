@@ -11,6 +11,7 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { categoryChart } from "./memory/categoryChart";
 import { MomentField } from "./memory/MomentField";
+import { AT_OPERATOR, Recorded } from "./memory/Recorded";
 import "./memory/memory.css";
 import { cellOf, textOf, topRows } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
@@ -19,15 +20,15 @@ import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const ORIGIN = "origin_us";
-const TABLES = ["memory_stats", "peak_categories", "held", "memory_peaks", "memory_events"];
+const TABLES = ["memory_stats", "peak_categories", "held", "memory_peaks", "memory_events", "memory_tensors", "memory_operators"];
 const HIDDEN_FACTS: ReadonlySet<string> = new Set([ORIGIN, "alive_at_us", "alive_bytes"]);
 /** Parameter of the address with the chosen moment, in trace time. */
 const MOMENT = "at_us";
 
 export function MemoryPage(props: PageProps) {
-  const moment = useParams()[MOMENT];
+  const { [MOMENT]: moment, [AT_OPERATOR]: operator } = useParams();
   return (
-    <ViewFrame {...props} longTable="memory_events" extra={{ [MOMENT]: moment }}>
+    <ViewFrame {...props} longTable="memory_events" extra={{ [MOMENT]: moment, [AT_OPERATOR]: operator }}>
       {(context) => {
         const { view, source, fileName } = context;
         return (
@@ -39,6 +40,7 @@ export function MemoryPage(props: PageProps) {
             <ByCategory context={context} />
             <LiveAllocations context={context} />
             <Composition context={context} />
+            <Recorded context={context} />
             {TABLES.map((name) => {
               const table = view.tables[name];
               if (table === undefined) return null;

@@ -115,7 +115,7 @@ def test_implausible_numbers_and_deep_json() -> None:
     model = trace.side["recorded_flops"].frame.row(0, named=True)
     assert (model["flops"], model["flops_per_s"]) == (None, None)
     assert trace.side["pipeline"].frame["parent"].to_list() == [None]
-    assert trace.quality.counts["memory_usage_unread"] == 1
+    assert trace.quality.counts["side_file_unreadable"] == 2
 
 
 def test_progress_counts_the_bytes_of_all_files() -> None:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
+from tests.helpers.protobuf_classes import message_classes
 from tests.helpers.sums import Sums, add_up
 
 TYPES = (
@@ -51,30 +50,7 @@ MemTraceEventProto: 1 uint64 timestamp_ns, 2 uint32 type, 3 uint64 addr, 4 uint6
 """
 """Message: its fields, each a number, a type and a name."""
 
-
-def _classes() -> dict[str, Any]:
-    file = descriptor_pb2.FileDescriptorProto(name="nodetree.proto", syntax="proto2")
-    field = descriptor_pb2.FieldDescriptorProto
-    for line in MESSAGES.replace("\n  ", " ").strip().splitlines():
-        name, _, fields = line.partition(": ")
-        message = file.message_type.add(name=name)
-        for text in fields.split(", "):
-            number, *repeated, kind, key = text.split()
-            label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
-            each = message.field.add(name=key, number=int(number), label=label)
-            if kind[0].isupper():
-                each.type, each.type_name = field.TYPE_MESSAGE, f".{kind}"
-            else:
-                each.type = getattr(field, f"TYPE_{kind.upper()}")
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    names = [message.name for message in file.message_type]
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name)) for name in names
-    }
-
-
-CLASSES = _classes()
+CLASSES = message_classes(MESSAGES, "nodetree.proto")
 
 
 def parse(data: bytes) -> Any:

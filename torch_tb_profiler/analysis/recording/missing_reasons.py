@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from torch_tb_profiler.knowledge.recorders import Recorder, recorder_named
@@ -34,14 +35,14 @@ def missing_reason(trace: Trace, capability: AnyCapability, default: str) -> str
         trace: The trace.
         capability: What is missing, as in ``TraceInfo.not_recorded``.
         default: The reason for any recording without it. The option of the recorder that records
-            it, where there is one, is added in parentheses; not where the recording holds it for
-            other events, since the option was set then.
+            it, where there is one, is added in parentheses; not where the option was set: the
+            recording says so, or holds the data for other events.
     """
     stated = recorded_reason(trace, capability)
     if stated is not None:
         return stated
     option = recorder(trace).records.get(capability)
-    if option is None or _holds(trace, capability):
+    if option is None or _was_set(trace, option) or _holds(trace, capability):
         return default
     return f"{default.removesuffix('.')} ({option}){'.' if default.endswith('.') else ''}"
 
@@ -54,6 +55,16 @@ _COLUMNS: dict[AnyCapability, tuple[tuple[str, str], ...]] = {
     "modules": (("python", "module_id"),),
 }
 """A recording holds a capability when one of these columns has any value."""
+
+
+_OPTION = re.compile(r"(?:\w+\()?(\w+)=True\)? records? (?:it|them)")
+"""A phrase of ``recorders.toml`` that names nothing but one switch."""
+
+
+def _was_set(trace: Trace, phrase: str) -> bool:
+    match = _OPTION.fullmatch(phrase)
+    settings = trace.meta.info.recording
+    return match is not None and getattr(settings, match[1], None) is True
 
 
 def _holds(trace: Trace, capability: AnyCapability) -> bool:

@@ -15,12 +15,18 @@ from torch_tb_profiler.importers.mindspore.communication import read_communicati
 from torch_tb_profiler.importers.mindspore.cpu import CpuSample, read_cpu_utilization
 from torch_tb_profiler.importers.mindspore.files import FileKind
 from torch_tb_profiler.importers.mindspore.job import read_job
+from torch_tb_profiler.importers.mindspore.memory_record import TOTALS, read_memory_record
+from torch_tb_profiler.importers.mindspore.memory_usage import read_memory_usage
 from torch_tb_profiler.importers.mindspore.numbers import integer
+from torch_tb_profiler.importers.mindspore.parsing import child, parse_name
 from torch_tb_profiler.importers.mindspore.shapes import read_shapes
 from torch_tb_profiler.importers.mindspore.step_trace import RecordedStep, read_step_trace
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
+
+PRIVATE_USE = 20
+"""The ``c10::DeviceType`` of NPUs in PyTorch."""
 
 
 class SideTableRows(Struct):
@@ -30,11 +36,13 @@ class SideTableRows(Struct):
         quality: Issues of the data.
         rows: Side table → its rows, each with some of the table's columns.
         sources: Side table → names of the files its rows come from.
+        frames: Side tables that were made as a whole.
     """
 
     quality: QualityReport
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
+    frames: tuple[SideTable, ...] = ()
 
     def add(self, table: str, source: str, rows: Iterable[dict[str, Any]]) -> None:
         """Add the rows of a file to a side table; the file is a source only if it has rows."""
@@ -45,13 +53,14 @@ class SideTableRows(Struct):
 
     def side_tables(self) -> tuple[SideTable, ...]:
         """The side tables that have rows."""
-        return tuple(
+        of_rows = (
             SideTable(
                 name, ", ".join(self.sources[name]), pl.DataFrame(rows, schema=SIDE_SCHEMAS[name])
             )
             for name, rows in self.rows.items()
             if rows
         )
+        return (*of_rows, *(table for table in self.frames if table.frame.height))
 
 
 class DeviceData(Struct):
@@ -63,16 +72,27 @@ class DeviceData(Struct):
         job: The job, if known.
         steps: The recorded steps, in ticks.
         zero_tick: The tick at which the timeline begins, if known.
+        device: The number of the device.
+        device_bytes: The memory of the device, if known.
+        memory_record: Totals of the memory pool, as
+            :func:`~torch_tb_profiler.importers.mindspore.memory_record.read_memory_record` returns.
         types: Full name of an operator → its type.
+        operator_details: Name of an operator without its scope → JSON of its inputs and outputs.
+        points: ``"forward start"`` and ``"backward end"`` → full name of the operator.
         operations: The operations of the data pipeline.
     """
 
     tables: SideTableRows
+    device: int = 0
+    device_bytes: int | None = None
+    memory_record: pl.DataFrame | None = None
     samples: list[CpuSample] = field(default_factory=list)
     job: JobInfo | None = None
     steps: list[RecordedStep] = field(default_factory=list)
     zero_tick: int | None = None
     types: dict[str, str] = field(default_factory=dict)
+    operator_details: dict[str, str] = field(default_factory=dict)
+    points: dict[str, str] = field(default_factory=dict)
     operations: list[pipeline.PipelineOperation] = field(default_factory=list)
 
     @property
@@ -108,7 +128,28 @@ def _read_zero_tick(data: DeviceData, _source: str, content: str) -> None:
 
 
 def _read_operator_types(data: DeviceData, _source: str, content: str) -> None:
-    data.types = operators.read_framework(content, data.quality)
+    data.types, data.operator_details = operators.read_framework(content, data.quality)
+
+
+def _read_points(data: DeviceData, _source: str, content: Any) -> None:
+    names = {"forward start": child(content, "fp_start"), "backward end": child(content, "bp_end")}
+    data.points = {mark: name for mark, text in names.items() if (name := parse_name(text))}
+
+
+def _read_memory_usage(data: DeviceData, source: str, content: bytes) -> None:
+    usage = read_memory_usage(content, data.operator_details, data.points, data.quality)
+    data.device_bytes = usage.device_bytes
+    data.tables.frames += (
+        SideTable("memory_tensors", source, usage.tensors),
+        SideTable("memory_operators", source, usage.operators),
+    )
+
+
+def _read_memory_record(data: DeviceData, source: str, content: str) -> None:
+    data.memory_record = read_memory_record(content, data.quality)
+    peaks = {f"peak_{name}_bytes": data.memory_record[name].max() for name in TOTALS[:2]}
+    row = {"device_type": PRIVATE_USE, "device": data.device, **peaks}
+    data.tables.add("recorded_memory_peaks", source, [row])
 
 
 def _read_job(data: DeviceData, _source: str, content: Any) -> None:
@@ -169,6 +210,9 @@ FILE_READERS: tuple[tuple[FileKind, FileReader], ...] = (
     ("step_trace", _read_steps),
     ("cycles", _read_zero_tick),
     ("framework", _read_operator_types),
+    ("points", _read_points),
+    ("memory_usage", _read_memory_usage),
+    ("memory_record", _read_memory_record),
     (
         "aicore_types",
         _table("recorded_operators", lambda data, text: operators.read_types(text, data.quality)),

@@ -19,7 +19,7 @@ FileKind = Literal[
     "host_names", "framework",
     "flops", "flops_scope", "flops_summary", "pipeline_raw", "pipeline", "cpu_utilization",
     "device_queue", "dataset_iterator", "aicpu_queue", "getnext", "shapes", "parallel_strategy",
-    "cluster_steps", "communication",
+    "cluster_steps", "communication", "points", "memory_record",
     "cycles", "ascend_timeline", "gpu_timeline", "timeline", "memory_usage", "unread",
 ]  # fmt: skip
 
@@ -50,10 +50,11 @@ NAMES: tuple[tuple[str, FileKind], ...] = (
     ("gpu_timeline_display_*.json", "gpu_timeline"),
     ("timeline_display_*.json", "timeline"),
     ("memory_usage_*.pb", "memory_usage"),
+    ("cpu_ms_memory_record_*.txt", "memory_record"),
+    ("step_trace_point_info_*.json", "points"),
     ("ascend_timeline_summary_*.json", "unread"),
     ("gpu_timeline_summary_*.json", "unread"),
     ("timeline_summary_*.json", "unread"),
-    ("step_trace_point_info_*.json", "unread"),
     ("output_timeline_data_*.txt", "unread"),
     ("output_op_compute_time_detail_*.txt", "unread"),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import NamedTuple
 
 from torch_tb_profiler.importers.mindspore.numbers import MS, decimal, integer, mean, number
 from torch_tb_profiler.importers.mindspore.parsing import csv_rows, parse_name
@@ -102,19 +103,33 @@ def _named_row(
     }
 
 
-def read_framework(text: str, quality: QualityReport) -> dict[str, str]:
-    """``framework_raw_*.csv``: the type of each operator, by its full name.
+class Framework(NamedTuple):
+    """What the framework says of operators.
+
+    Attributes:
+        types: Full name → type.
+        details: Name without its scope → JSON of its inputs and outputs.
+    """
+
+    types: dict[str, str]
+    details: dict[str, str]
+
+
+def read_framework(text: str, quality: QualityReport) -> Framework:
+    """``framework_raw_*.csv``: types, inputs and outputs of the operators.
 
     Raises:
         UnreadableFileError: it has another header.
     """
     names = {"full_op_name": "full_kernel_name", "op_type": "kernel_type"}
-    types = {}
+    types: dict[str, str] = {}
+    details: dict[str, str] = {}
     for cells in csv_rows(text, ("full_kernel_name", "kernel_type"), quality, names):
         name, kernel_type = parse_name(cells["full_kernel_name"]), parse_name(cells["kernel_type"])
         if name is not None and kernel_type is not None:
             types[name] = kernel_type
-    return types
+            details.setdefault(name.rpartition("/")[2], cells.get("op_info", ""))
+    return Framework(types, details)
 
 
 def read_aicpu(text: str, quality: QualityReport) -> list[dict[str, object]]:

@@ -56,6 +56,28 @@ def read_text(source: Source, quality: QualityReport) -> str:
     return text
 
 
+def read_bytes(source: Source, quality: QualityReport) -> bytes:
+    """Read a binary file.
+
+    Raises:
+        StorageError, OSError: it cannot be read.
+        UnpackLimitError: it unpacks too far.
+        UnreadableFileError: it is empty.
+    """
+    data = bytearray()
+    with closing(source.unpacked()) as chunks:
+        for chunk in chunks:
+            data += chunk
+            if len(data) > MAX_FILE_BYTES:
+                quality.add("truncated")
+                del data[MAX_FILE_BYTES:]
+                break
+    quality.merge(source.quality)
+    if not data:
+        raise UnreadableFileError("it is empty")
+    return bytes(data)
+
+
 def read_json(source: Source, quality: QualityReport) -> Any:
     """Read a JSON file with numbers as decimals, so that units can be converted exactly.
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
+from torch_tb_profiler.importers.ascend.samples import SampleRows
+from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.mindspore.cpu import CpuSample
 from torch_tb_profiler.importers.mindspore.device_data import (
@@ -24,7 +27,13 @@ from torch_tb_profiler.importers.mindspore.files import (
     DeviceFiles,
     select_device_files,
 )
-from torch_tb_profiler.importers.mindspore.parsing import UnreadableFileError, read_json, read_text
+from torch_tb_profiler.importers.mindspore.memory_record import TOTALS
+from torch_tb_profiler.importers.mindspore.parsing import (
+    UnreadableFileError,
+    read_bytes,
+    read_json,
+    read_text,
+)
 from torch_tb_profiler.importers.mindspore.timeline import add_steps, read_timeline
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
@@ -35,16 +44,26 @@ from torch_tb_profiler.trace.columns import (
     EventColumns,
     empty_table,
 )
-from torch_tb_profiler.trace.info import Capability, NotRecorded, TraceInfo
+from torch_tb_profiler.trace.info import (
+    Capability,
+    DeviceInfo,
+    NotRecorded,
+    RecordingSettings,
+    TraceInfo,
+)
 from torch_tb_profiler.trace.quality import QualityReport
 
 FORMAT = "mindspore"
 RECORDER = "mindspore.Profiler"
 
+CONTENT_READERS: dict[str, Callable[[Source, QualityReport], Any]] = {
+    "json": read_json, "pb": read_bytes, "csv": read_text, "txt": read_text,
+}  # fmt: skip
+"""Ending of a file → how it is read."""
+
 NO_TIMELINE = "the recording has no timeline file (ascend_timeline_display_*.json)"
 NO_HOST = "MindSpore's timeline has device events only, no host events"
 NOT_ON_NPU = "an NPU has no such metric"
-NO_MEMORY = "MindSpore writes memory usage only to memory_usage_*.pb, which is not read"
 NO_STEPS = "the clock of MindSpore's step trace cannot be matched with that of its timeline"
 
 _FROM_EVENTS: tuple[Capability, ...] = (
@@ -71,28 +90,33 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     files = select_device_files(source.files)
     if files is None:
         raise _not_a_trace_error(source.name, "no file has a name of that profiler")
-    data = DeviceData(SideTableRows(QualityReport()))
+    data = DeviceData(SideTableRows(QualityReport()), files.device)
     read_bytes = _read_files(files, data, reading)
     events_reading = replace(reading, progress=_progress_after(read_bytes, reading))
     columns, not_recorded = _events(files, data, events_reading)
-    if "memory_usage" in files.by_kind:
-        data.quality.add("memory_usage_unread")
     for name in files.left_out:
         data.quality.add("other_device_files", 1, name)
     columns.quality.merge(data.quality)
     columns.format = FORMAT
     columns.side = data.tables.side_tables()
     columns.tables["samples"] = _sample_table(data.samples, columns.strings)
+    _add_memory_record(columns, data)
+    records_memory = "memory_usage" in files.by_kind or "memory_record" in files.by_kind
     columns.info = TraceInfo(
         framework="MindSpore",
         recorder=RECORDER,
         job=data.job,
-        not_recorded=(*not_recorded, NotRecorded("memory", NO_MEMORY)),
+        recording=RecordingSettings(profile_memory=records_memory or None),
+        not_recorded=not_recorded,
     )
+    if data.device_bytes is not None:
+        device = DeviceInfo(files.device, memory_bytes=data.device_bytes)
+        columns.info = replace(columns.info, devices=(device,))
     has_events = len(columns.tables["slices"]["start_ns"]) > 0
-    if has_events and data.samples:
-        columns.quality.add("samples_own_clock", len(data.samples))
-    if not (has_events or columns.side or data.samples or data.job):
+    sample_count = len(columns.tables["samples"]["value"])
+    if has_events and sample_count:
+        columns.quality.add("samples_own_clock", sample_count)
+    if not (has_events or columns.side or sample_count or data.job):
         raise _not_a_trace_error(source.name, "none of the files could be read")
     return columns
 
@@ -122,7 +146,7 @@ def _read_files(files: DeviceFiles, data: DeviceData, reading: Reading) -> int:
             continue
         source, quality = file.open(), data.quality
         data.tables.quality = QualityReport()
-        read_content = read_json if file.name.endswith(".json") else read_text
+        read_content = CONTENT_READERS[file.name.rpartition(".")[2]]
         try:
             read_file(data, file.name, read_content(source, data.quality))
         except UnreadableFileError as error:
@@ -160,6 +184,23 @@ def _events(
     tables = {name: empty_table(name) for name in TABLE_COLUMNS}
     not_recorded = [NotRecorded(capability, NO_TIMELINE) for capability in _FROM_EVENTS]
     return EventColumns(FORMAT, tables, [], [], 0, 1), tuple(not_recorded)
+
+
+def _add_memory_record(columns: EventColumns, data: DeviceData) -> None:
+    """Add the totals of the memory pool to the samples, as those of other Ascend recordings."""
+    if data.memory_record is None:
+        return
+    samples = SampleRows(Strings(columns.strings))
+    for name in TOTALS:
+        known = data.memory_record.drop_nulls(name)
+        samples.add(
+            f"NPU {data.device}",
+            f"MindSpore {name}",
+            "bytes",
+            known["time_ns"].to_numpy(),
+            known[name].to_numpy(),
+        )
+    samples.append_to(columns)
 
 
 def _sample_table(samples: Sequence[CpuSample], strings: list[str]) -> ColumnArrays:

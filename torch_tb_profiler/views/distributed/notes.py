@@ -18,6 +18,11 @@ _AMONG_WORKERS = ("transfer_us", "wait_us", "arrived_last", "arrived_last_pct", 
 """Columns that compare workers: each depends on who is there."""
 
 
+def workers_with_events(traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    """The workers but those of which there are only tables from files."""
+    return {worker: each for worker, each in traces.items() if each.slices.height or not each.side}
+
+
 def distributed_notes(
     traces: Mapping[str, Trace],
     windows: Mapping[str, StepWindows],
@@ -33,9 +38,7 @@ def distributed_notes(
         ranks: Of the job, if known.
     """
     # Of the others notes on events would only repeat that there are none.
-    timed = {
-        worker: trace for worker, trace in traces.items() if trace.slices.height or not trace.side
-    }
+    timed = workers_with_events(traces)
     timed_windows = {worker: windows[worker] for worker in windows if worker in timed}
     return (
         *_rank_notes(len(traces), ranks),

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
+from msgspec.structs import replace
+
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
@@ -26,7 +29,7 @@ from torch_tb_profiler.views.distributed.columns import (
     WAIT,
 )
 from torch_tb_profiler.views.distributed.devices import devices_table
-from torch_tb_profiler.views.distributed.notes import distributed_notes
+from torch_tb_profiler.views.distributed.notes import distributed_notes, workers_with_events
 from torch_tb_profiler.views.distributed.recorded import (
     CLUSTER_STEPS,
     LINKS,
@@ -36,7 +39,7 @@ from torch_tb_profiler.views.distributed.recorded import (
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
 from torch_tb_profiler.views.distributed.unmatched import unmatched_table
 from torch_tb_profiler.views.null_reasons import missing_reason
-from torch_tb_profiler.views.schema import Fact, View
+from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -58,7 +61,7 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
         wait_table(matching, steps),
         collectives_table(matching, traces),
         devices_table(traces),
-        stragglers_table(matching),
+        _stragglers(matching, traces),
         unmatched_table(matching, traces),
         *recorded_tables(chosen, selection),
     )
@@ -67,6 +70,12 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
         facts=_facts(traces, matching, ranks),
         notes=distributed_notes(traces, windows, matching, ranks),
     )
+
+
+def _stragglers(matching: Matching, traces: Mapping[str, Trace]) -> Table:
+    table = stragglers_table(matching)
+    is_known = pl.col("worker").is_in(list(workers_with_events(traces)))
+    return replace(table, frame=table.frame.filter(is_known))
 
 
 def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:

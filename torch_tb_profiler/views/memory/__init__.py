@@ -1,5 +1,13 @@
 """The view ``memory``."""
 
-from torch_tb_profiler.views.parameters import AT_US
+from torch_tb_profiler.views.parameters import AT_US, Parameter
 
-PARAMETERS = (AT_US,)
+AT_OPERATOR = Parameter(
+    "at_operator",
+    "at operator",
+    "N",
+    "position of the operator at which live tensors are listed, where the recording has them",
+    "number",
+)
+
+PARAMETERS = (AT_US, AT_OPERATOR)

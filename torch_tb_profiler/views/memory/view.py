@@ -43,6 +43,14 @@ from torch_tb_profiler.views.memory.live_blocks import (
     moments,
 )
 from torch_tb_profiler.views.memory.peak import COMPOSITION, composition_frame, composition_notes
+from torch_tb_profiler.views.memory.recorded import (
+    NO_CAPACITY,
+    NO_EVENTS,
+    OPERATORS,
+    TENSORS,
+    has_recorded,
+    recorded_memory,
+)
 from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_frame
 from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
@@ -60,24 +68,32 @@ NO_ADDRESSES = (
     "allocations."
 )
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
-NO_EVENTS = "This device has no memory event in the selection or before it."
+NO_EVENT = "This device has no memory event in the selection or before it."
 NO_ALLOCATION = "Nothing was allocated on this device in the selection."
 NO_OPERATOR = "Memory events outside operators have no calls."
 NO_SHARED_TOTALS = "No counter reports how much memory the processes share."
 NO_SHAPE = "No operator used a tensor of exactly this size while the block was live."
 NO_END = "The allocation or the release of this memory was not recorded."
-NO_CAPACITY = "The memory of this device is not recorded."
 EARLIER_BLOCK = "The block was allocated before the recording."
 EARLIER_COUNT = "The number of blocks allocated before the recording is unknown."
 
 
-def memory(trace: Trace, selection: Selection, *, at_us: Decimal | None = None) -> View:
+def memory(
+    trace: Trace,
+    selection: Selection,
+    *,
+    at_us: Decimal | None = None,
+    at_operator: float | None = None,
+) -> View:
     """The memory view of what is selected; times count from the start of the recording. What is
-    alive is listed at ``at_us`` (trace time), else at the peak.
+    alive is listed at ``at_us`` (trace time), else at the peak; of the tensors that a file lists
+    those that are live at ``at_operator`` (position), else all.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.
     """
+    if trace.memory.is_empty() and has_recorded(trace):
+        return recorded_memory(trace, selection, at_operator)
     records = memory_records(trace)
     chosen = selected_records(trace, selection)
     origin_ns = trace.meta.start_ns
@@ -180,7 +196,7 @@ def _no_peak(records: MemoryRecords, device: int) -> str:
     """Why a device has no peak, where it has none."""
     if records.devices[device].label == SHARED:
         return NO_SHARED_TOTALS
-    return NO_EVENTS if records.has_totals[records.device == device].any() else NO_TOTALS
+    return NO_EVENT if records.has_totals[records.device == device].any() else NO_TOTALS
 
 
 def _peak_reasons(records: MemoryRecords, curves: list[MemoryCurve]) -> dict[str, str]:
@@ -290,9 +306,9 @@ def _oom(trace: Trace) -> list[Note]:
 
 
 def _missing(trace: Trace) -> str | None:
-    if trace.memory.height:
+    if trace.memory.height or has_recorded(trace):
         return None
-    return missing_reason(trace, "memory", "The recording holds no memory events.")
+    return missing_reason(trace, "memory", NO_EVENTS)
 
 
 SPEC = ViewSpec(
@@ -301,7 +317,17 @@ SPEC = ViewSpec(
     help="Which operators and modules allocate the memory, and what holds it at the peak?",
     scope="trace",
     parameters=PARAMETERS,
-    tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION, LIVE_BLOCKS, CATEGORIES, HELD),
+    tables=(
+        STATISTICS,
+        EVENTS,
+        PEAKS,
+        COMPOSITION,
+        LIVE_BLOCKS,
+        CATEGORIES,
+        HELD,
+        TENSORS,
+        OPERATORS,
+    ),
     function=memory,
     missing=_missing,
 )
