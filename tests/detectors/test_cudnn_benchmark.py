@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.detectors.scenes import GEMM, context, finding, launched, one_step
+from tests.detectors.scenes import GEMM, awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, op
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import run_detectors
@@ -59,3 +59,26 @@ def test_little_time_in_convolutions_and_ever_new_shapes_are_left_alone() -> Non
     assert detect(context(scene(3, 30, **OFF))) is None
     assert detect(context(scene(30, 10, shapes=2, **OFF))) is not None
     assert detect(context(scene(30, 10, shapes=3, **OFF))) is None
+
+
+def test_without_a_gain_its_place_follows_from_a_part_of_its_time() -> None:
+    """What the search saves is unknown: assumed is a quarter, to order it among others."""
+    waited = awaited(conv_events(8), 100)
+    advice = finding(detect(context(one_step(waited, length=1000, **OFF))))
+    assert advice.gain_us is None
+    assert advice.at_stake_us == pytest.approx(8 * 100 / 4)
+    assert advice.text.endswith("few different shapes.")
+    idle = finding(detect(context(scene(30, 10, **OFF))))  # the device waits for its host
+    assert idle.at_stake_us is None
+    assert idle.text.endswith("something else limits the step.")
+
+
+def conv_events(count: int) -> list[Event]:
+    """Convolutions of 100 µs, one after the other, launched ahead."""
+    events: list[Event] = []
+    for number in range(count):
+        begin = 10 * number
+        events.append(op("aten::convolution", begin, 9, shape=[[8, 3, 32, 32]]))
+        start = 100 + 100 * number
+        events += launched(CONVOLUTION, start, 100, number + 1, launch_at=begin + 1)
+    return events

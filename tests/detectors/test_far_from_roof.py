@@ -9,6 +9,8 @@ import pytest
 from tests.detectors.scenes import context, device, finding
 from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.algebra.intervals import total
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.detectors import run_detectors
 from torch_tb_profiler.detectors.far_from_roof import detect
 from torch_tb_profiler.evidence.needs import unmet_need
 from torch_tb_profiler.trace.model import Trace
@@ -62,3 +64,26 @@ def test_it_needs_roofs() -> None:
     known, unknown = of(product(10, 100, 1)), of(product(10, 100, 1), name="nobody's")
     assert unmet_need(context(known), ("known_roofs",)) is None
     assert "peak rates of the device" in str(unmet_need(context(unknown), ("known_roofs",)))
+
+
+def off_the_units(at: float, dur: float, number: int, size: int = SIZE - 1) -> list[Event]:
+    """A product of an odd size on a kernel without Tensor Cores."""
+    described, launch, run = product(at, dur, number, size=size)
+    return [described, launch, run | {"name": "ampere_fp16_sgemm_fp16_128x128_nn"}]
+
+
+def codes(recording: Trace) -> set[str]:
+    """The findings, those listed with others too."""
+    notes = run_detectors(recording, Selection()).notes
+    others: list[Any] = [each for note in notes for each in note.evidence["same_time"]]  # type: ignore[attr-defined]
+    return {*(note.code for note in notes), *(each["code"] for each in others)}
+
+
+def test_kernels_off_the_tensor_cores_have_the_finding_that_names_why() -> None:
+    near = product(10, 1.5 * PEAK_US, 1)
+    found = codes(of(near, off_the_units(150, 10 * PEAK_US, 2)))
+    assert "tensor_core_candidates" in found
+    assert "far_from_roof" not in found
+    # Those on Tensor Cores that are far from their roof are another matter.
+    both = of(product(10, 10 * PEAK_US, 1), off_the_units(700, 6 * PEAK_US, 2, SIZE // 2 - 1))
+    assert {"far_from_roof", "tensor_core_candidates"} <= codes(both)

@@ -36,7 +36,7 @@ def test_the_threshold(least: float, speaks: bool) -> None:
 def test_where_the_busiest_stands_out_that_finding_names_the_least_too() -> None:
     of = context(one_step(busy(800, 200)))
     assert detect(of) is None
-    assert "the least busy (GPU 1) 40 % of the mean" in finding(of_busiest(of)).text
+    assert "the least busy (GPU 1) 60 % shorter" in finding(of_busiest(of)).text
 
 
 def test_a_training_in_one_process_that_leaves_gpus_unused() -> None:

@@ -44,7 +44,8 @@ def test_matrix_kernels_off_the_tensor_cores_are_advised() -> None:
     assert advice.gain_us == pytest.approx(10)
     assert advice.rows[0]["input_shape"] == "[[651, 640], [640, 640]]"
     assert advice.variant == "sizes"
-    assert "Pad" in advice.text
+    assert "most of it in aten::mm of [[651, 640], [640, 640]]. Main reason" in advice.text
+    assert "(651 → 652). Pad" in advice.text
 
 
 @pytest.mark.parametrize("other", [TENSOR_CORE_GEMM, ELEMENTWISE, "nobody_knows_this"])
@@ -89,8 +90,13 @@ def test_a_step_that_waits_for_the_host_gains_nothing() -> None:
     [
         ("[[64, 64], [64, 64]]", "['float', 'float']", V100, "matrix units do not support"),
         ("[[64, 64], [64, 64]]", "['float', 'float']", A100, "TF32 not allowed"),
-        ("[[64, 65], [65, 64]]", '["c10::Half", "c10::Half"]', V100, "multiples of 8 (65)"),
-        ("[[64, 24], [24, 8]]", "['signed char', 'signed char']", A100, "multiples of 16 (8, 24)"),
+        ("[[64, 65], [65, 64]]", '["c10::Half", "c10::Half"]', V100, "multiples of 8 (65 → 72)"),
+        (
+            "[[64, 24], [24, 8]]",
+            "['signed char', 'signed char']",
+            A100,
+            "multiples of 16 (8 → 16, 24 → 32)",
+        ),
         ("[[64, 8], [8, 64]]", "['c10::Half', 'c10::Half']", V100, "too small"),
         ("[[64, 64], [64, 64]]", "['c10::Half', 'c10::Half']", V100, "chose another kernel"),
         ("[[64, 64]]", "['float']", None, "unknown architecture"),

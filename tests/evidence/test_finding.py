@@ -28,12 +28,12 @@ def test_names_are_quoted_on_one_line_and_truncated() -> None:
 @pytest.mark.parametrize(
     ("last", "ends"),
     [
-        ("", "these sizes (vocabulary, channels, batch) to the next multiple."),
-        ("Nothing waits.", "to the next multiple. Nothing waits."),
+        ("", "these sizes (vocabulary, channels, batch)."),
+        ("Nothing waits.", "(vocabulary, channels, batch). Nothing waits."),
     ],
 )
 def test_an_empty_last_sentence_leaves_no_space(last: str, ends: str) -> None:
-    values = {"units": "Tensor Cores", "reason": "sizes", "no_gain_yet": last}
+    values = {"units": "Tensor Cores", "reason": "sizes", "largest": "", "no_gain_yet": last}
     rows = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
     finding = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
     assert finding.text.endswith(ends)

@@ -123,7 +123,12 @@ def _finding(
         CODE,
         lead,
         (busy_ns[busiest] - mean) / NS_PER_US,
-        values={"busiest": busiest, "least": least, "least_pct": busy_ns[least] / mean * 100},
+        values={
+            "count": len(busy_ns),
+            "busiest": busiest,
+            "least": least,
+            "less_pct": 100 - busy_ns[least] / mean * 100,
+        },
         evidence=gpu_rows(EVIDENCE, sorted(busy_ns.items(), key=lambda item: -item[1])),
         source=source,
         architecture=architecture,

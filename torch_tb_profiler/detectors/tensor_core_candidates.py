@@ -57,6 +57,7 @@ def detect(context: Context) -> Finding | None:
         variant=off.reason.cause if off.reason.cause in known.texts else "default",
         values={
             "reason": off.reason.text,
+            "largest": off.largest,
             "units": matrix_unit_name(context),
             "no_gain_yet": gain.no_gain_yet,
         },

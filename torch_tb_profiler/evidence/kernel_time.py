@@ -163,13 +163,20 @@ def kernel_finding(
     values: Mapping[str, object] | None = None,
 ) -> Finding | None:
     """A finding if ``kernels`` take more of the kernel time than the threshold of ``spec.name``;
-    else None. ``saved_ns`` is the time by which each could be shorter."""
+    else None. ``saved_ns`` is the time by which each could be shorter; where that is unknown (all
+    0), the order of findings assumes the part ``assumed_part`` of their time, if the entry has it.
+    """
     share, known = kernel_share_pct(context, kernels), entry(spec.name)
     if share <= known.threshold:
         return None
     if step_share_pct(context, kernels) < known.parameters["min_step_share_pct"]:
         return None
     gain = estimate_gain(context, spec.name, kernels, saved_ns)
+    part = known.parameters.get("assumed_part")
+    if part is not None:
+        assumed = estimate_gain(context, spec.name, kernels, kernels["dur_ns"].to_numpy() * part)
+        at_stake_us = assumed.gain_us if assumed.at_stake_us is None else assumed.at_stake_us
+        gain = KernelGain(None, at_stake_us, assumed.no_gain_yet)
     evidence, source = kernels_by_operator(context, kernels, spec)
     return Finding(
         spec.name,

@@ -81,7 +81,7 @@ def classify_unused(
     sizes = [n for shape, _ in tensors for n in shape[-2:] if isinstance(n, int)]
     unaligned = sorted({n for n in sizes if n % multiple})
     if unaligned:
-        listing = ", ".join(map(str, unaligned[:3]))
+        listing = ", ".join(f"{n} → {n + -n % multiple}" for n in unaligned[:3])
         return UnusedReason("sizes", f"sizes that are not multiples of {multiple} ({listing})")
     if any(n < 2 * multiple for n in sizes):
         return UnusedReason("small", "matrices are too small")
@@ -164,10 +164,13 @@ class OffMatrixUnits(NamedTuple):
     Attributes:
         evidence: The rows, longest total time first.
         reason: The reason of most of the time.
+        largest: Operator and input shapes with the most time, as the end of a sentence; empty where
+            the shapes are unknown.
     """
 
     evidence: Table
     reason: UnusedReason
+    largest: str
 
 
 def summarize_off_matrix_units(
@@ -199,7 +202,13 @@ def summarize_off_matrix_units(
         *main.sort("of_cause_ns", descending=True, maintain_order=True).row(0)[::2]
     )
     no_shapes = null_reasons.missing_reason(context.trace, "input_shapes", NO_SHAPES)
-    return OffMatrixUnits(build_table(spec, groups.head(limit), {"input_shape": no_shapes}), reason)
+    table = build_table(spec, groups.head(limit), {"input_shape": no_shapes})
+    return OffMatrixUnits(table, reason, _largest(groups))
+
+
+def _largest(groups: pl.DataFrame) -> str:
+    operator, shape = groups.row(0, named=True)["operator"], groups["input_shape"][0]
+    return "" if shape is None else f", most of it in {operator} of {shape}"
 
 
 def compute_bound_kernels(

@@ -17,7 +17,9 @@ def is_superseded(finding: Finding, other: Finding) -> bool:
     """Whether ``other``, a finding named in ``superseded_by`` of the entry, explains ``finding``:
     most of its time, or most of its gain if it has no time; without both, always."""
     if finding.time is not None:
-        return other.time is not None and total(other.time) > MOSTLY * total(finding.time)
+        if other.time is None:
+            return False
+        return total(intersect(other.time, finding.time)) > MOSTLY * total(finding.time)
     if finding.gain_us is not None:
         return (other.gain_us or 0.0) > MOSTLY * finding.gain_us
     return True

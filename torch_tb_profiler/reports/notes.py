@@ -50,7 +50,8 @@ def _example_text(example: object) -> str:
 
 
 def measured_text(note: Note) -> str | None:
-    """What a finding measured, and its threshold; None if its text states the threshold."""
+    """What a finding measured, and its threshold unless that is 0; None if its text states the
+    threshold."""
     measured, threshold = note.evidence.get("measured"), note.evidence.get("threshold")
     if not isinstance(measured, int | float) or not isinstance(threshold, int | float):
         return None
@@ -60,7 +61,8 @@ def measured_text(note: Note) -> str | None:
     is_published = not note.evidence.get("threshold_is_ours")
     kind = "threshold" if is_published else RULE_OF_THUMB
     side = "above" if measured > threshold else "below"
-    return f"Measured {round(measured, 1):,g}{label}, {kind}: {side} {threshold:,g}{label}."
+    limit = f", {kind}: {side} {threshold:,g}{label}" if threshold else ""
+    return f"Measured {round(measured, 1):,g}{label}{limit}."
 
 
 def same_time_texts(note: Note) -> list[str]:

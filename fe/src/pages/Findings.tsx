@@ -134,7 +134,8 @@ function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidenc
 /** "measured 33.4 %, rule of thumb: above 5.0 %"; a threshold is crossed from the side of the measured value. */
 function measuredText({ measured, threshold, isRuleOfThumb, unit }: Evidence): string {
   const text = `measured ${formatValue(measured, unit)}`;
-  if (measured === null || threshold === null) return text;
+  // A threshold of 0 is no rule: any amount is a finding.
+  if (measured === null || threshold === null || threshold === 0) return text;
   const side = measured < threshold ? "below" : "above";
   return `${text}, ${isRuleOfThumb ? "rule of thumb" : "threshold"}: ${side} ${formatValue(threshold, unit)}`;
 }
