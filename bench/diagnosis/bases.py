@@ -13,8 +13,9 @@ from pathlib import Path
 from random import Random
 
 from bench.diagnosis import editing
+from bench.diagnosis.devices import on_several_devices
 from bench.diagnosis.model import Rank, Recording, Work
-from bench.diagnosis.programs import program, random_shape
+from bench.diagnosis.programs import GPUS, program, random_shape
 from bench.diagnosis.reading import read
 from bench.diagnosis.replay import replay
 
@@ -143,3 +144,16 @@ def with_frames(random: Random) -> Base:
         shape = replace(random_shape(random), has_frames=True)
         return Base("program", program(shape, random))
     return real(random.choice(FRAME_SOURCES), random)
+
+
+def with_matrix_units(random: Random) -> Base:
+    """A generated program whose products run on matrix units."""
+    gpu = random.choice([each for each in GPUS if each.capability >= (7, 0)])
+    return Base("program", program(replace(random_shape(random), gpu=gpu), random))
+
+
+def on_devices(random: Random) -> Base:
+    """A generated program of one process that divides its work over 2 to 4 devices evenly."""
+    count = random.randint(2, 4)
+    recording = program(random_shape(random), random)
+    return Base(f"program on {count} devices", on_several_devices(recording, count))

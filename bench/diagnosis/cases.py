@@ -117,6 +117,10 @@ def base_of(kind: str, random: Random) -> Base:
     """A recording without a cause that causes of a kind can be put into."""
     if kind in ("ranks", "overlap"):
         return bases.generated(random, random.randint(3, 4))
+    if kind == "matrix":
+        return bases.with_matrix_units(random)
+    if kind == "devices":
+        return bases.on_devices(random)
     if kind == "host" or (kind in ("both", "steps") and random.random() < 0.3):
         return bases.real(random.choice(bases.HOST_SOURCES), random)
     if kind == "frames":

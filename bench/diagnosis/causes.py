@@ -15,7 +15,9 @@ import msgspec
 from bench.diagnosis.model import Recording
 
 FILE = Path(__file__).with_name("causes.toml")
-KINDS = frozenset({"device", "host", "both", "frames", "steps", "ranks", "overlap"})
+KINDS = frozenset(
+    {"device", "host", "both", "frames", "steps", "ranks", "overlap", "matrix", "devices"}
+)
 
 Put = Callable[[Recording, Random, float], None]
 
@@ -30,6 +32,7 @@ class Cause:
     put_without: Put | None
     first: frozenset[str]
     also: frozenset[str]
+    speaks: frozenset[str]
     least_pct: float
     has_gain: bool
     gain_of: frozenset[str]
@@ -38,7 +41,7 @@ class Cause:
     @property
     def accepted(self) -> frozenset[str]:
         """All findings that are right."""
-        return self.first | self.also
+        return self.first | self.also | self.speaks
 
 
 @cache
@@ -73,6 +76,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         None if without is None else _function(without),
         frozenset(entry["first"]),
         frozenset(entry["also"]),
+        frozenset(entry.get("speaks", ())),
         float(entry["least_pct"]),
         bool(entry.get("gain", True)),
         frozenset(entry.get("gain_of", entry["first"])),

@@ -92,6 +92,8 @@ def judge(case: Case, keep: Path | None = None) -> Verdict:
     cause = case.cause
     first = cause.first if cause is not None else frozenset[str]()
     about = [claim for claim in claims if {claim.code, *claim.same_time} & first]
+    spoken = {code for claim in claims for code in (claim.code, *claim.same_time)}
+    has_spoken = cause is None or cause.speaks <= spoken
     ranked = [claim for claim in claims if claim.code not in neutral() - first]
     compared = cause.gain_of if cause is not None else frozenset[str]()
     gains = [claim.gain_us for claim in about if claim.code in compared and claim.gain_us]
@@ -107,7 +109,7 @@ def judge(case: Case, keep: Path | None = None) -> Verdict:
         case.is_expected,
         claims,
         wrong,
-        bool(about),
+        bool(about) and has_spoken,
         bool(ranked) and ranked[0].code in first,
         max(gains, default=None),
         _what_if_pct(case) if cause is not None and case.is_expected else None,

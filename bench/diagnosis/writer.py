@@ -84,6 +84,13 @@ class Writer:
         with self.span(name, category, us, **args):
             pass
 
+    def memory(self, size: int, allocated: int, reserved: int) -> None:
+        """The caching allocator gives ``size`` bytes of the device; both totals are those after."""
+        args = {"Device Id": 0, "Device Type": 1, "Addr": next(self.ids) << 20, "Bytes": size}
+        args |= {"Total Allocated": allocated, "Total Reserved": reserved}
+        span = Span("[memory]", "cpu_instant_event", *self.thread, args, "i", {"s": "t"})
+        self._add(Moment(span, "point", self._gap()))
+
     def frame(self, name: str, us: float) -> None:
         """A Python function without operators; only time if the recording has no frames."""
         if self.style.has_frames:
