@@ -21,6 +21,29 @@ test("data: a recorded pipeline with its bottleneck, of files without events", a
   await server.stop();
 });
 
+test("a recording of MindSpore: the parts of MindSpore Insight, each a click from its page", async ({ guarded: page }) => {
+  const server = await serve(join(SAMPLES, "..", "tests", "data", "mindspore_r1"));
+  await page.goto(`${server.url}#run=profiler&worker=rank0&view=overview`);
+  const parts = card(page, "As in MindSpore Insight");
+  // The last row of step_trace_raw_0_detail_time.csv: 130 456.11 µs, of them 90 353.60 between steps.
+  await expect(parts.getByRole("region", { name: "Step trace" })).toContainText(/Mean step\s*130 ms/);
+  await expect(parts.getByRole("region", { name: "Step trace" })).toContainText("90.4 ms · 69.3 %");
+  await expect(parts.getByRole("region", { name: "Timeline" })).toContainText(/Streams\s*2/);
+  expect(await faults(page)).toEqual([]);
+  await parts.getByRole("link", { name: "Assistant" }).click();
+  await expect(card(page, "Findings")).toBeFocused();
+  await parts.getByRole("link", { name: "Step trace" }).click();
+  const mean = page.getByRole("figure", { name: "Mean step, as recorded" });
+  await expect(mean).toContainText("Forward and Backward");
+  await mean.getByRole("combobox").selectOption("2");
+  await expect(page.getByRole("figure", { name: "Step 2, as recorded" })).toContainText(/Interval\s*90.4 ms.*Tail/);
+  await page.goto(`${server.url}#run=profiler&worker=rank1&view=overview`);
+  await parts.getByRole("link", { name: "Operators" }).click();
+  await expect(card(page, "Operator types as recorded")).toContainText("MatMul");
+  expect(await faults(page)).toEqual([]);
+  await server.stop();
+});
+
 test("data and shapes of a timeline", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw0&view=data`);
   await expect(card(page, "Summary")).toContainText("67.8 %");

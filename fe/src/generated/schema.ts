@@ -693,6 +693,7 @@ export const VIEWS = {
       "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
       "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "kernel_names", "gpu_time_pct", "tensor_core_unknown_us"],
       "throughput": ["steps_of", "measure", "unit", "mean", "max", "min", "median", "p95", "steps"],
+      "mindspore_parts": ["part", "item", "kind", "time_us", "count", "pct"],
       "guidance": ["title", "text", "url"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
@@ -1094,6 +1095,15 @@ export interface OverviewThroughputRow {
   median: number | null;
   p95: number | null;
   steps: number | null;
+}
+
+export interface OverviewMindsporePartsRow {
+  part: string | null;
+  item: string | null;
+  kind: string | null;
+  time_us: number | null;
+  count: number | null;
+  pct: number | null;
 }
 
 export interface OverviewGuidanceRow {
@@ -2834,6 +2844,7 @@ export interface Rows {
     "operator_classes": OverviewOperatorClassesRow;
     "kernel_classes": OverviewKernelClassesRow;
     "throughput": OverviewThroughputRow;
+    "mindspore_parts": OverviewMindsporePartsRow;
     "guidance": OverviewGuidanceRow;
     "checked": OverviewCheckedRow;
   };

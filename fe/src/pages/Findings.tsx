@@ -15,6 +15,9 @@ import { requestReveal } from "./reveal";
 /** Findings shown at once; the others on demand. */
 const SHOWN_FINDINGS = 5;
 
+/** What links to the card call it. */
+export const FINDINGS = "findings";
+
 interface Props {
   readonly notes: readonly Note[];
   /** Whether the card is shown without findings too. */
@@ -28,7 +31,7 @@ export function Findings({ notes, always, checked }: Props) {
   const advice = worstFirst(notes.filter((note) => note.kind === "advice"));
   if (advice.length === 0 && !always) return null;
   return (
-    <section className="card" aria-label="Findings">
+    <section className="card" aria-label="Findings" data-table={FINDINGS}>
       <header>
         <h2>Findings</h2>
         {advice.length > 1 && (

@@ -13,6 +13,7 @@ import { bigFacts } from "./overview/bigFacts";
 import { withClassTitles } from "./overview/categories";
 import { Dashboard } from "./overview/Dashboard";
 import { Guidance } from "./overview/Guidance";
+import { MindSporeParts } from "./overview/MindSporeParts";
 import { System } from "./overview/System";
 import { Throughput } from "./overview/Throughput";
 import { QualityNotes } from "./QualityNotes";
@@ -25,12 +26,13 @@ export function OverviewPage(props: PageProps) {
     <ViewFrame {...props}>
       {(context) => {
         const { view, source, fileName } = context;
-        const { average_step: average, steps, gpus, guidance, resources_by_gpu: perGpu } = view.tables;
+        const { average_step: average, steps, gpus, guidance, mindspore_parts: insight, resources_by_gpu: perGpu } = view.tables;
         return (
           <>
             <BigFacts shown={bigFacts(view)} notes={view.notes} />
             {steps?.row_count === 0 && <EmptySelection noun="step" consequence="The numbers below are missing, not zero." />}
             <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} />
+            {insight !== undefined && <MindSporeParts context={context} table={insight} />}
             <Dashboard context={context} />
             {steps !== undefined && steps.row_count > 0 && (
               <div className="chart-row">

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from tests.importers.mindspore.folders import folder_of, opened, recorded
 from torch_tb_profiler.trace.info import ProcessGroup
@@ -38,7 +39,12 @@ def test_the_mean_of_the_file_is_a_table_of_its_own() -> None:
     assert (mean["interval_us"], mean["forward_backward_us"]) == (90353.60, 17094.49)
     assert mean["tail_us"] == 23008.02
     without_first = rows(trace, "recorded_step_trace")["total_us"].slice(1)
-    assert abs(without_first.mean() - mean["total_us"]) < 0.01
+    assert without_first.mean() == pytest.approx(mean["total_us"], abs=0.01)
+    # Of device 10 every step from 21 on is without transfers.
+    trace = opened(recorded("profiler", 10))
+    communication = rows(trace, "recorded_step_trace")["communication_us"].slice(1)
+    (mean,) = rows(trace, "recorded_mean_step").rows(named=True)
+    assert mean["communication_us"] == pytest.approx(communication.mean()) != 0
 
 
 def test_reductions_that_are_zero_did_not_happen() -> None:

@@ -67,7 +67,15 @@ def read_step_trace(text: str, quality: QualityReport) -> ParsedStepTrace:
         steps.append(step)
         totals.append(Decimal(integer(cells["total"]) or step.end - step.start))
         rows.append(_row(step, cells))
+    for row in means:
+        # A step without a transfer has zeros for it: the mean of such points is none.
+        row["communication_us"] = _mean_communication_us(rows[1:])
     return ParsedStepTrace(steps, rows, means)
+
+
+def _mean_communication_us(rows: list[dict[str, object]]) -> float | None:
+    known = [us for row in rows if isinstance(us := row["communication_us"], float)]
+    return sum(known) / len(known) if known else None
 
 
 def _step(step_number: int, cells: Mapping[str, str]) -> RecordedStep | None:

@@ -37,6 +37,7 @@ from torch_tb_profiler.views.overview.gpus import (
     mean_facts,
 )
 from torch_tb_profiler.views.overview.job_text import job_text
+from torch_tb_profiler.views.overview.mindspore import MINDSPORE_PARTS, mindspore_parts
 from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.overview.resources import (
     RESOURCES,
@@ -170,7 +171,13 @@ def overview(trace: Trace, selection: Selection) -> View:
     gpus = gpu_table(trace, selection, windows)
     classes, efficiency = class_tables(trace, selection)
     throughput = throughput_table(trace)
-    dashboard = (*resource_tables(trace, windows), *classes, throughput, guidance_table(trace))
+    dashboard = (
+        *resource_tables(trace, windows),
+        *classes,
+        throughput,
+        guidance_table(trace),
+        *mindspore_parts(trace),
+    )
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
@@ -374,6 +381,7 @@ SPEC = ViewSpec(
         OPERATOR_CLASSES,
         KERNEL_CLASSES,
         THROUGHPUT,
+        MINDSPORE_PARTS,
         GUIDANCE,
         CHECKED,
     ),
