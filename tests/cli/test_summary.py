@@ -63,7 +63,7 @@ def test_parts_stay_below_their_operator_in_any_order(run: Run, samples: Path) -
         assert row["parent"] in (None, above)
         assert row["thread"] is not None
     shortest = [row["cpu_min_us"] for row in rows if row["parent"] is None]
-    assert shortest == sorted(shortest, reverse=True)
+    assert shortest == sorted(shortest)
 
 
 def test_invalid_options_are_reported(run: Run, samples: Path) -> None:

@@ -18,6 +18,10 @@ _THREAD, _PARTS = "thread", "parts"
 """Keys that ``--threads`` and ``--operator-parts`` add to a grouping."""
 
 
+_RANK = "rank"
+"""Key of the column that breaks ties."""
+
+
 def with_summary_options(
     spec: ViewSpec, arguments: Namespace, typed: dict[str, str]
 ) -> dict[str, str]:
@@ -86,13 +90,15 @@ def in_order(result: ViewResult, sort: str) -> ViewResult:
 
 
 def _ordered(table: Table, sort: str) -> Table:
-    """Sort a table; in a tree, parts stay below their row."""
-    frame = query(table, sort=sort).frame
-    if table.spec.tree is not None:
-        own, above = table.spec.tree
-        outer = frame.filter(pl.col(above).is_null()).with_row_index("place")
-        position = outer.select(pl.col(own).alias(above), "place")
-        inner = frame.join(position, on=above, how="inner", maintain_order="left")
-        both = pl.concat([outer, inner.select(outer.columns)])
-        frame = both.sort("place", maintain_order=True).drop("place")
-    return replace(table, frame=frame)
+    """Sort a table within its threads; rows below another one stay below it in their order."""
+    tree = table.spec.tree
+    frame = table.frame.with_row_index("position")
+    is_root = pl.col("position") >= 0 if tree is None else pl.col(tree[1]).is_null()
+    frame = frame.with_columns(root=is_root.cum_sum())
+    keys = f"{sort},{_RANK}" if _RANK in frame.columns else sort
+    roots = query(replace(table, frame=frame.filter(is_root)), sort=keys).frame
+    if _THREAD in frame.columns:
+        roots = roots.sort(pl.col("position").min().over(_THREAD), maintain_order=True)
+    ranks = roots.select("root").with_row_index("sorted_position")
+    frame = frame.join(ranks, on="root").sort("sorted_position", "position")
+    return replace(table, frame=frame.select(table.frame.columns))

@@ -86,6 +86,8 @@ def build_trace(events: EventColumns) -> Trace:
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
     stated = table_to_frame(by_slice(tables.pop("stated"), slices.new_id))
+    held = tables.pop("held_memory")
+    held["slice"] = np.append(slices.new_id, ABSENT)[np.maximum(held["slice"], -1)]
     slices.forget_file()
     meta = _meta(events, slices)
     columns = _slice_columns(structure, step, events.time_unit_ns, quality)
@@ -100,6 +102,7 @@ def build_trace(events: EventColumns) -> Trace:
         collectives=collectives,
         stated=stated,
         memory=memory,
+        held_memory=table_to_frame(held),
         flows=table_to_frame(tables.pop("flows")),
         counters=table_to_frame(tables.pop("counters")),
         instants=table_to_frame(tables.pop("instants")),

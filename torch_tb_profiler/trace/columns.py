@@ -123,6 +123,22 @@ MEMORY_COLUMNS: dict[str, type[np.generic]] = {
 }
 """One row per memory instant, in file order."""
 
+HELD_KINDS = ("allocate", "free", "reserve", "release")
+"""Kinds of held memory events: the last two are between an allocator and its device."""
+
+HELD_MEMORY_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,  # host event that the recorder says it belongs to; ABSENT: none
+    "track": np.int32,
+    "time_ns": np.int64,
+    "device_type": np.int64,
+    "device": np.int64,
+    "kind": np.int8,  # HELD_KINDS
+    "bytes": np.int64,  # negative: release
+    "peak_allocated_bytes": np.int64,  # so far, as the allocator counts
+    "peak_reserved_bytes": np.int64,
+}
+"""One row per memory event of recorders that state the host event each belongs to."""
+
 FLOW_COLUMNS: dict[str, type[np.generic]] = {
     "raw_category_code": np.int32,
     "flow_id_code": np.int32,  # id as text: ids may be strings or beyond 2**63
@@ -165,6 +181,7 @@ TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "collective": COLLECTIVE_COLUMNS,
     "stated": STATED_COLUMNS,
     "memory": MEMORY_COLUMNS,
+    "held_memory": HELD_MEMORY_COLUMNS,
     "flows": FLOW_COLUMNS,
     "counters": COUNTER_COLUMNS,
     "instants": INSTANT_COLUMNS,

@@ -135,11 +135,11 @@ TABLES: dict[str, dict[str, Any]] = {
     "tracks": TRACKS,
 }
 """Schemas of the tables that the builder creates. ``python``, ``collectives``, ``stated``,
-``memory``, ``flows``, ``counters``, ``instants`` and ``samples`` have the columns of
-:mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into this trace and absent
-integers as nulls; ``memory`` is ordered by time and also has ``owner`` (slice id of the innermost
-node around it on its thread, after absorption, null if none) and ``frame`` (the innermost python
-frame around it).
+``memory``, ``held_memory``, ``flows``, ``counters``, ``instants`` and ``samples`` have the columns
+of :mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into this trace and
+absent integers as nulls; ``memory`` is ordered by time and also has ``owner`` (slice id of the
+innermost node around it on its thread, after absorption, null if none) and ``frame`` (the innermost
+python frame around it).
 
 An absorbed operator stays in ``slices`` and is still the ``parent`` of its children; its own values
 (self time, device work, calls, memory) belong to its absorber, so that sums over all nodes hold.
@@ -149,8 +149,10 @@ Without ProfilerStep every slice is in the one step ``0``.
 
 _FROM_IMPORTER = {
     name: name
-    for name in ("python", "stated", "memory", "flows", "counters", "instants", "samples")
-} | {"collectives": "collective"}
+    for name in (
+        "python", "stated", "memory", "held_memory", "flows", "counters", "instants", "samples",
+    )
+} | {"collectives": "collective"}  # fmt: skip
 """Tables of a trace that have the columns of an importer's table."""
 
 _ADDED: dict[str, dict[str, Any]] = {"memory": {"owner": pl.Int64, "frame": pl.Int64}}
@@ -213,6 +215,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     collectives: pl.DataFrame
     stated: pl.DataFrame
     memory: pl.DataFrame
+    held_memory: pl.DataFrame
     flows: pl.DataFrame
     counters: pl.DataFrame
     instants: pl.DataFrame

@@ -138,8 +138,13 @@ USER_RANGE_COLUMNS = (
 
 def filled(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:
     """``rows`` as the table of ``spec``, in its default order, with the reasons that it needs."""
+    return in_default_order(unsorted(spec, rows, reasons))
+
+
+def unsorted(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    """``rows`` as :func:`filled`, in the order in which they come."""
     shown = rows.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
-    return in_default_order(Table(spec, shown, needed(shown, reasons)))
+    return Table(spec, shown, needed(shown, reasons))
 
 
 def event_types_table(spec: TableSpec, trace: Trace, selection: Selection) -> Table:
@@ -201,7 +206,7 @@ def user_ranges_table(
     wholes = _wholes(trace, selection)
     # Of ranges on several threads, or beyond the steps, sums are no share of the steps.
     share = of_whole(groups["in_steps_ns"], wholes[0])
-    rows = with_times(groups, *wholes).with_columns(cpu_pct=share)
+    rows = with_times(groups, *wholes).with_columns(cpu_pct=share, rank=pl.int_range(pl.len()))
     return filled(spec, rows, time_reasons(trace))
 
 

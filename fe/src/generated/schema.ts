@@ -969,10 +969,11 @@ export const VIEWS = {
       "model": ["name", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
       "distributed": ["name", "total_us", "pct"],
       "kernel": ["name", "calls", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
-      "operator": ["name", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "path", "parent"],
+      "operator": ["name", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "flops", "rank", "path", "parent"],
       "memory_manipulation": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
-      "user_defined": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
-      "memory": ["device", "name", "allocation_count", "free_count", "allocation_bytes", "free_bytes", "increase_bytes"],
+      "user_defined": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "rank"],
+      "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes"],
+      "memory": ["device", "type", "name", "allocation_count", "free_count", "allocation_bytes", "free_bytes", "increase_bytes"],
     },
   },
 } as const;
@@ -2782,6 +2783,8 @@ export interface SummaryOperatorRow {
   gpu_max_us: number | null;
   gpu_min_us: number | null;
   gpu_pct: number | null;
+  flops: number | null;
+  rank: number | null;
   path: string | null;
   parent: string | null;
 }
@@ -2819,10 +2822,18 @@ export interface SummaryUserDefinedRow {
   gpu_max_us: number | null;
   gpu_min_us: number | null;
   gpu_pct: number | null;
+  rank: number | null;
+}
+
+export interface SummaryMemoryPeaksRow {
+  device: string | null;
+  peak_allocated_bytes: number | null;
+  peak_reserved_bytes: number | null;
 }
 
 export interface SummaryMemoryRow {
   device: string | null;
+  type: string | null;
   name: string | null;
   allocation_count: number | null;
   free_count: number | null;
@@ -2997,6 +3008,7 @@ export interface Rows {
     "operator": SummaryOperatorRow;
     "memory_manipulation": SummaryMemoryManipulationRow;
     "user_defined": SummaryUserDefinedRow;
+    "memory_peaks": SummaryMemoryPeaksRow;
     "memory": SummaryMemoryRow;
   };
 }

@@ -1,45 +1,73 @@
-"""The tables that Paddle's ``Profiler.summary`` printed, as rows."""
+"""The tables that Paddle's ``Profiler.summary`` printed, cell by cell."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-TITLE = re.compile(r"^-+(\w+) Summary.*-+$")
+TITLE = re.compile(r"^-+(\w[\w ]*?) Summary(?: - Place\((.*)\))?-+$")
 THREAD = re.compile(r"^-+Thread: (.*?)-+$")
-ROW = re.compile(r"^( *)(\S.*?) {2,}(-|\d+) +(\S.*?) *$")
-NUMBERS = 5
+RULE = re.compile(r"^(-+  )+$")
+PEAK = re.compile(r"^Peak (\w+) Memory: (\d+)$")
+MERGED = "All threads merged"
+CELL = re.compile(r" {2,}")
 
 
 class Printed(NamedTuple):
-    """One row: what it is called, how far it is indented, how often it was called, and its numbers,
-    None where a dash stands."""
+    """One row: its thread (None: merged), its indent, and its cells."""
 
-    name: str
+    thread: str | None
     indent: int
-    calls: int | None
-    numbers: tuple[float | None, ...]
+    cells: list[str]
+
+    @property
+    def name(self) -> str:
+        """The first cell."""
+        return self.cells[0]
+
+    @property
+    def calls(self) -> int | None:
+        """The second cell; None where a dash stands."""
+        return None if self.cells[1] == "-" else int(self.cells[1])
 
 
 def tables(text: str) -> dict[str, list[Printed]]:
-    """Title (``"Operator"``) → rows, in order; numbers of the host before those of the device."""
+    """Title (``"Operator"``; ``"Memory gpu:0"`` of a place) → rows in order."""
     result: dict[str, list[Printed]] = {}
-    rows: list[Printed] = []
+    title, thread, rules = "", None, 0
     for line in text.splitlines():
-        title = TITLE.match(line)
-        if title:
-            rows = result.setdefault(title[1], [])
-        elif line.startswith("Note:"):
-            rows = []
-        elif (row := ROW.match(line)) and re.search(r"\d", row[4]):
-            numbers = [part for part in re.split(r"[ /]+", row[4]) if part]
-            rows.append(Printed(row[2], len(row[1]), _number(row[3]), tuple(map(_float, numbers))))
+        if match := TITLE.match(line):
+            title = f"{match[1]} {match[2]}" if match[2] else match[1]
+            thread, rules = None, 0
+            result[title] = []
+        elif match := THREAD.match(line):
+            thread = None if match[1] == MERGED else match[1]
+        elif RULE.match(line):
+            rules += 1
+        elif line.startswith(("Note:", "-")):
+            title = ""
+        elif title and rules >= 2 and line.strip():
+            cells = CELL.split(line.strip())
+            if cells[0] != "Calls":  # the head of the second half of a table
+                result[title].append(Printed(thread, len(line) - len(line.lstrip()), cells))
     return result
 
 
-def _number(text: str) -> int | None:
-    return None if text == "-" else int(text)
+def peaks(text: str) -> dict[str, tuple[int, int]]:
+    """Place → peaks of allocated and reserved memory."""
+    result: dict[str, tuple[int, int]] = {}
+    place = ""
+    found: list[int] = []
+    for line in text.splitlines():
+        if match := TITLE.match(line):
+            place, found = match[2] or "", []
+        elif match := PEAK.match(line):
+            found.append(int(match[2]))
+            if len(found) == 2:
+                result[place] = (found[0], found[1])
+    return result
 
 
-def _float(text: str) -> float | None:
-    return None if text == "-" else float(text)
+def numbers(cell: str) -> list[float | None]:
+    """``"1.00 / - / 2.00"`` → ``[1.0, None, 2.0]``."""
+    return [None if part == "-" else float(part) for part in cell.split(" / ")]

@@ -10,17 +10,27 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import last_above
-from torch_tb_profiler.analysis.algebra.forests import gather
+from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.memory.records import memory_records
-from torch_tb_profiler.analysis.memory.selected import selected_records
+from torch_tb_profiler.analysis.memory.selected import inside, selected_records, selected_time
+from torch_tb_profiler.analysis.operators.printed.nodes import (
+    HOLDERS,
+    are_of_types,
+    is_paddle,
+    node_frame,
+    nodes,
+)
+from torch_tb_profiler.analysis.operators.printed.sums import OPERATOR
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-HOLDERS = (*NODE_CATEGORIES, Category.HOST_OTHER)
-"""What a memory event is said to lie in: no call into a device's runtime, no python frame."""
+ALLOCATED, RESERVED = "Allocated", "Reserved"
+PEAKS = ("peak_allocated_bytes", "peak_reserved_bytes")
+PART = "OperatorInner"
+"""Paddle's type of parts of operators that have no row of their own."""
 
 
 @per_trace
@@ -67,37 +77,122 @@ def _around(trace: Trace) -> tuple[Int64, Int64]:
 
 
 def memory_by_event(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """One row per device and name of an event: ``device`` (its label), ``name`` (null: in no
-    event), ``allocation_count``, ``free_count``, ``allocation_bytes``, ``free_bytes`` (positive)
-    and ``increase_bytes``. What lies directly in a part of an operator counts for both.
+    """One row per device, kind and name of an event: ``device`` (its label), ``type``
+    (:data:`ALLOCATED`, or :data:`RESERVED` of what an allocator took from its device), ``name``
+    (null: in no event), ``allocation_count``, ``free_count``, ``allocation_bytes``, ``free_bytes``
+    (positive) and ``increase_bytes``, in order of device, type and increase. What lies directly in
+    a part of an operator counts for both.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
+    if is_paddle(trace):
+        return _summed(trace, held_rows(trace, selection))
     records = memory_records(trace)
     chosen = np.flatnonzero(selected_records(trace, selection))
     rows = _rows(trace).filter(pl.col("record").is_in(chosen))
     record = rows["record"].to_numpy()
     names = trace.slices["name_code"].to_numpy().astype(np.int64)
-    size = pl.col("size")
     labels = pl.Series([each.label for each in records.devices], dtype=pl.String)
+    frame = pl.DataFrame(
+        {
+            "device": labels.gather(records.device[record]),
+            "type": np.full(len(record), ALLOCATED),
+            "name_code": gather(names, rows["slice"].to_numpy()),
+            "size": records.size_bytes[record],
+        },
+        schema={"device": pl.String, "type": pl.String, "name_code": pl.Int64, "size": pl.Int64},
+    )
+    frame = frame.filter(pl.col("size") != 0).with_columns(is_free=pl.col("size") < 0)
+    return _summed(trace, frame.sort("device", maintain_order=True))
+
+
+def _summed(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
+    """``rows`` (device, type, name_code, size, is_free) by the first three; of equal increase the
+    first is first."""
+    size, is_free = pl.col("size"), pl.col("is_free")
     sums = (
-        pl.DataFrame(
-            {
-                "device": records.device[record],
-                "name_code": gather(names, rows["slice"].to_numpy()),
-                "size": records.size_bytes[record],
-            }
-        )
-        .group_by("device", "name_code")
+        rows.group_by("device", "type", "name_code", maintain_order=True)
         .agg(
-            allocation_count=(size > 0).sum().cast(pl.Int64),
-            free_count=(size < 0).sum().cast(pl.Int64),
-            allocation_bytes=size.filter(size > 0).sum(),
-            free_bytes=-size.filter(size < 0).sum(),
+            allocation_count=(~is_free).sum().cast(pl.Int64),
+            free_count=is_free.sum().cast(pl.Int64),
+            allocation_bytes=size.filter(~is_free).sum(),
+            free_bytes=-size.filter(is_free).sum(),
             increase_bytes=size.sum(),
         )
-        .filter((pl.col("allocation_count") > 0) | (pl.col("free_count") > 0))
+        .sort(
+            "device", "type", "increase_bytes", descending=[False, False, True], maintain_order=True
+        )
     )
     code = sums["name_code"].set(sums["name_code"] < 0, None)
-    return sums.with_columns(device=labels.gather(sums["device"]), name=codes.texts(trace, code))
+    return sums.with_columns(name=codes.texts(trace, code))
+
+
+def held_rows(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """One row per memory event and host event that it counts for in Paddle's tables, in the order
+    in which Paddle visits those: device, type, name_code, size, is_free, and the peaks stated. What
+    lies in a part counts for the operator directly around it, and not for a part of the type
+    OperatorInner; what lies in no event is left out.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    tree = nodes(trace)
+    held = trace.held_memory
+    number = np.full(trace.slices.height, -1, np.int64)
+    number[tree.slice] = np.arange(len(tree.slice))
+    node = gather(number, indices(held["slice"]))
+    chosen = (node >= 0) & inside(held["time_ns"].to_numpy(), selected_time(trace, selection))
+    every = node_frame(trace, Selection())
+    is_operator = are_of_types(trace, every, OPERATOR)
+    is_part = are_of_types(trace, every, PART)
+    around = tree.parent[node]
+    in_operator = chosen & (around >= 0) & is_operator[around]
+    labels = {(one.type, one.id): one.label for one in memory_records(trace).devices}
+    keys = zip(
+        *(held[key].fill_null(ABSENT).to_list() for key in ("device_type", "device")), strict=True
+    )
+    frame = held.select(*PEAKS, "kind", pl.col("bytes").fill_null(0)).with_columns(
+        device=pl.Series([labels.get(key) for key in keys], dtype=pl.String),
+        type=pl.when(pl.col("kind") >= 2).then(pl.lit(RESERVED)).otherwise(pl.lit(ALLOCATED)),
+        size="bytes",
+        is_free=pl.col("kind") % 2 == 1,
+    )
+    rows = []
+    for counted, mask in ((around, in_operator), (node, chosen & ~is_part[node])):
+        at = np.flatnonzero(mask)
+        rows.append(
+            frame[at].with_columns(
+                name_code=every["name_code"].cast(pl.Int64).gather(counted[at]),
+                rank=pl.Series(tree.rank[counted[at]], dtype=pl.Int64),
+            )
+        )
+    return pl.concat(rows).sort("rank", maintain_order=True)
+
+
+def memory_peaks(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """``device`` (its label), ``peak_allocated_bytes`` and ``peak_reserved_bytes``: the largest
+    totals; of Paddle's recordings the largest peaks stated with what its table counts.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    if is_paddle(trace):
+        rows = held_rows(trace, selection)
+        allocated = rows.filter(type=ALLOCATED)["device"].unique()
+        return (
+            rows.filter(pl.col("device").is_in(allocated.to_list()))
+            .group_by("device", maintain_order=True)
+            .agg(pl.col(key).max() for key in PEAKS)
+            .sort("device")
+        )
+    records = memory_records(trace)
+    chosen = np.flatnonzero(selected_records(trace, selection))
+    labels = pl.Series([each.label for each in records.devices], dtype=pl.String)
+    totals = (records.allocated_bytes, records.reserved_bytes)
+    frame = pl.DataFrame(
+        {"device": labels.gather(records.device[chosen])}
+        | {key: total[chosen] for key, total in zip(PEAKS, totals, strict=True)}
+    )
+    known = (pl.col(key).filter(pl.col(key) != ABSENT).max() for key in PEAKS)
+    return frame.group_by("device").agg(known).sort("device")

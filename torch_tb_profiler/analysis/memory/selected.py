@@ -22,14 +22,14 @@ def selected_records(trace: Trace, selection: Selection) -> Bools:
         SelectionError: the selection names steps the trace does not have.
     """
     records = memory_records(trace)
-    mask = _inside(records.time_ns, selected_time(trace, selection))
+    mask = inside(records.time_ns, selected_time(trace, selection))
     if selection.steps is None or trace.steps["process"].n_unique() < 2:
         return mask
     steps = trace.steps.filter(selected_steps(trace, selection))
     of_own = np.zeros(len(mask), np.bool_)
     for start, end, process in steps.select("host_start_ns", "host_end_ns", "process").iter_rows():
-        inside = slice(*np.searchsorted(records.time_ns, [start, end]))
-        of_own[inside] |= records.process[inside] == process
+        within = slice(*np.searchsorted(records.time_ns, [start, end]))
+        of_own[within] |= records.process[within] == process
     return mask & of_own
 
 
@@ -52,7 +52,7 @@ def selected_time(trace: Trace, selection: Selection) -> Intervals:
     )
 
 
-def _inside(time_ns: Int64, stretches: Intervals) -> Bools:
+def inside(time_ns: Int64, stretches: Intervals) -> Bools:
     """Mask of the times that lie in one of ``stretches``."""
     at = np.searchsorted(stretches.start_ns, time_ns, side="right") - 1
     mask: Bools = (at >= 0) & (time_ns < np.append(stretches.end_ns, _LEAST)[at])

@@ -32,14 +32,16 @@ from torch_tb_profiler.importers.kineto.values import (
     text_codes,
 )
 from torch_tb_profiler.importers.paddle.devices import parse_device
-from torch_tb_profiler.importers.paddle.event_types import CATEGORIES, POOL_TYPES
+from torch_tb_profiler.importers.paddle.event_types import CATEGORIES, MEMORY_TYPES, POOL_TYPES
 from torch_tb_profiler.importers.paddle.exact_starts import (
     EXACT_KEY,
     EXACT_START,
     exact_starts,
+    holders,
     refine_memory,
     refine_starts,
 )
+from torch_tb_profiler.importers.paddle.held_memory import ABSENT_KIND, hold
 from torch_tb_profiler.importers.paddle.inputs import (
     format_shapes,
     format_stack,
@@ -164,6 +166,9 @@ def read_memory(raws: list[msgspec.Raw], words: list[Any], quality: QualityRepor
         if name != "device"
     }
     is_pool = np.array([word in POOL_TYPES for word in words], np.bool_)
+    columns["held_bytes"] = columns["bytes"].copy()
+    kinds = [MEMORY_TYPES.index(word) if word in MEMORY_TYPES else ABSENT_KIND for word in words]
+    columns["kind"] = np.array(kinds, np.int8)
     columns["bytes"][is_pool] = 0
     columns["address"][is_pool] = ABSENT
     devices = np.array([parse_device(str(arg.device)) for arg in args], np.int64).reshape(-1, 2)
@@ -179,7 +184,9 @@ def refine_times(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None
     if EXACT_START in own:
         refine_starts(slices, own[EXACT_START])
     if PRECEDING in own:
-        refine_memory(slices, memory, own[PRECEDING]["slice"])
+        holder = holders(slices, memory, own[PRECEDING]["slice"])
+        refine_memory(slices, memory, holder)
+        hold(columns, holder)
 
 
 def never_detected(_header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:

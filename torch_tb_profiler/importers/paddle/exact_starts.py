@@ -83,24 +83,35 @@ def refine_starts(slices: ColumnArrays, exact: ColumnArrays) -> None:
         slices["start_ns"][rows] = np.clip(since + distance.max(), ticks, ticks + TICK_NS - 1)
 
 
-def refine_memory(slices: ColumnArrays, memory: ColumnArrays, preceding: Int64) -> None:
-    """Move memory events within their microsecond, in place: to its middle, or into the host event
-    that they belong to.
+def holders(slices: ColumnArrays, memory: ColumnArrays, preceding: Int64) -> Int64:
+    """The slice that each memory event belongs to, negative for none.
 
     Args:
-        slices: The slices, with exact starts.
-        memory: The memory events, whose times are cut to whole microseconds.
+        slices: The slices, in order of the file.
+        memory: The memory events likewise.
         preceding: The slice before each event in the file, negative for none: Paddle writes a host
             event, its calls, the work they launched, and its memory events.
     """
-    if not memory["time_ns"].size:
-        return
     others = (Category.RUNTIME, *DEVICE_CATEGORIES)
     hosts = np.flatnonzero(~np.isin(slices["category"], [int(category) for category in others]))
     position = np.searchsorted(hosts, preceding, "right") - 1
     owner = hosts[np.maximum(position, 0)] if hosts.size else np.zeros(position.size, np.int64)
     has_owner = (position >= 0) & (preceding >= 0)
     has_owner[has_owner] = slices["track"][owner[has_owner]] == memory["track"][has_owner]
+    return np.where(has_owner, owner, ABSENT)
+
+
+def refine_memory(slices: ColumnArrays, memory: ColumnArrays, holder: Int64) -> None:
+    """Move memory events within their microsecond, in place: to its middle, or into the host event
+    that they belong to.
+
+    Args:
+        slices: The slices, with exact starts.
+        memory: The memory events, whose times are cut to whole microseconds.
+        holder: From :func:`holders`.
+    """
+    has_owner = holder >= 0
+    owner = holder
     tick = memory["time_ns"]
     time = tick + TICK_NS // 2
     start = slices["start_ns"][owner[has_owner]]

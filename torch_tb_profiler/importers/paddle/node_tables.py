@@ -9,6 +9,7 @@ import numpy as np
 from torch_tb_profiler.importers.kineto.values import Interner
 from torch_tb_profiler.importers.paddle.devices import parse_device
 from torch_tb_profiler.importers.paddle.event_types import MEMORY_TYPES, POOL_TYPES
+from torch_tb_profiler.importers.paddle.held_memory import ABSENT_KIND
 from torch_tb_profiler.importers.paddle.inputs import decode_shapes, decode_types, format_stack
 from torch_tb_profiler.importers.protobuf.texts import distinct_ranges, distinct_texts
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
@@ -86,9 +87,10 @@ def _encode_triples(kernels: Fields, numbers: tuple[int, int, int], strings: Int
 
 
 def memory_table(
-    wire: Wire, events: Fields, tracks: Interner, quality: QualityReport
-) -> ColumnArrays:
-    """The memory table; events of the allocator's pool change only the totals."""
+    wire: Wire, events: Fields, holder: Int64, tracks: Interner, quality: QualityReport
+) -> tuple[ColumnArrays, Int64]:
+    """The memory table, where events of the allocator's pool change only the totals, with the
+    columns of ``held_memory``; and the slices that hold its events, of those in ``holder``."""
     time, kind = events.ints(1), events.ints(2)
     quality.add("event_without_time", int((time < 0).sum()))
     is_odd = (kind < 0) | (kind >= len(MEMORY_TYPES))
@@ -96,13 +98,16 @@ def memory_table(
     is_pool = is_odd | np.isin(kind, [MEMORY_TYPES.index(word) for word in POOL_TYPES])
     codes, device_texts = distinct_texts(wire, *events.spans(7))
     devices = np.array([parse_device(text) for text in device_texts] + [(ABSENT, ABSENT)], np.int64)
+    size = _size(events.ints(6), quality)
     table = {
         "track": track_codes(tracks, events.ints(4), events.ints(5)),
         "time_ns": time,
         "device_type": devices[codes, 0],
         "device": devices[codes, 1],
         "address": np.where(is_pool, ABSENT, events.ints(3)),
-        "bytes": np.where(is_pool, 0, _size(events.ints(6), quality)),
+        "bytes": np.where(is_pool, 0, size),
+        "held_bytes": size,
+        "kind": np.where(is_odd, ABSENT_KIND, kind).astype(np.int8),
         "total_allocated_bytes": _size(events.ints(8), quality),
         "total_reserved_bytes": _size(events.ints(9), quality),
         "peak_allocated_bytes": _size(events.ints(10), quality),
@@ -110,7 +115,7 @@ def memory_table(
         "is_oom": np.zeros(events.count, np.int8),
     }
     has_time = time >= 0
-    return {name: column[has_time] for name, column in table.items()}
+    return {name: column[has_time] for name, column in table.items()}, holder[has_time]
 
 
 def _size(values: Int64, quality: QualityReport) -> Int64:

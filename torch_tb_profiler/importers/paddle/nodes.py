@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from torch_tb_profiler.importers.kineto.batch import UNNAMED, USABLE_NS, EventBatch
+from torch_tb_profiler.importers.kineto.batch import NO_ROW, UNNAMED, USABLE_NS, EventBatch
 from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_of
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN
 from torch_tb_profiler.importers.kineto.values import Interner
@@ -32,6 +32,9 @@ PARENT, EVENT, CALLS, MEMORY, INPUTS = 2, 3, 4, 5, 6
 
 INNER, WORK = 1, 2
 """Fields of the nodes in it: the event, and for a call the work that it launched."""
+
+HOLDER = "holder"
+"""Table in addition to those of ``EventColumns``: the slice of the node of each memory event."""
 
 LAUNCHED, LAUNCHING = "launched", "launching"
 """Tables in addition to those of ``EventColumns``: work and the call that launched it, row by
@@ -113,9 +116,7 @@ class _BatchBuilder:
         self._add("device", device_table(self.wire, work, work_rows, self.strings))
         self._add_launches(work_rows, launched_by[work_node], call_rows, call_node)
         self._add_inputs(nodes, node, host_rows)
-        memory_nodes, _ = self._messages_in(nodes, MEMORY)
-        memory, _ = self._messages_in(memory_nodes, INNER)
-        self._add("memory", memory_table(self.wire, memory, self.tracks, self.batch.quality))
+        self._add_memory(nodes, node, host_rows)
 
     def _add_slices(
         self, events: Fields, fields: _EventFields, wanted: Bools | None = None
@@ -198,6 +199,17 @@ class _BatchBuilder:
         both = (work >= 0) & (launch >= 0)
         self._add(LAUNCHED, {"slice": work[both]})
         self._add(LAUNCHING, {"slice": launch[both]})
+
+    def _add_memory(self, nodes: Fields, node: Int64, rows: Int64) -> None:
+        """Add the memory events, each with the slice that holds it."""
+        memory_nodes, holding_node = self._messages_in(nodes, MEMORY)
+        memory, memory_node = self._messages_in(memory_nodes, INNER)
+        row_by_node = np.full(nodes.count, NO_ROW, np.int64)
+        row_by_node[node] = np.where(rows >= 0, rows, NO_ROW)
+        holder = row_by_node[holding_node[memory_node]]
+        table, holder = memory_table(self.wire, memory, holder, self.tracks, self.batch.quality)
+        self._add("memory", table)
+        self._add(HOLDER, {"slice": holder})
 
     def _add_inputs(self, nodes: Fields, node: Int64, rows: Int64) -> None:
         """Add the inputs of operators; ``node`` is the node of the event of each row."""

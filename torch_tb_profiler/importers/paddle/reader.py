@@ -11,6 +11,7 @@ from torch_tb_profiler.importers.kineto import reader as kineto
 from torch_tb_profiler.importers.paddle import is_protobuf
 from torch_tb_profiler.importers.paddle.chrome import DIALECT
 from torch_tb_profiler.importers.paddle.event_types import COMMUNICATION
+from torch_tb_profiler.importers.paddle.held_memory import take_held_memory
 from torch_tb_profiler.importers.paddle.missing_data import not_recorded
 from torch_tb_profiler.importers.paddle.recorded_peaks import recorded_peaks
 from torch_tb_profiler.importers.paddle.trees import read_trees
@@ -34,7 +35,8 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     else:
         columns = kineto.read(source, reading, DIALECT)
     columns.tables["collective"] = _collective_table(columns)
-    columns.side += recorded_peaks(columns.tables["memory"], source.name)
+    take_held_memory(columns)
+    columns.side += recorded_peaks(columns.tables["held_memory"], source.name)
     columns.info = msgspec.structs.replace(
         columns.info, framework=FRAMEWORK, not_recorded=not_recorded(columns)
     )

@@ -18,15 +18,11 @@ def recorded_peaks(memory: ColumnArrays, source: str) -> tuple[SideTable, ...]:
     """The side table of the peaks; none where no event states one.
 
     Args:
-        memory: The memory table; its columns of peaks, which are of no other format, are removed.
+        memory: The table of held memory.
         source: Name of the file.
     """
-    if not all(name in memory for name in PEAKS):
-        return ()
-    stated = pl.DataFrame({name: memory.pop(name) for name in PEAKS})
     rows = (
-        pl.DataFrame({name: memory[name] for name in ("device_type", "device")})
-        .hstack(stated)
+        pl.DataFrame({name: memory[name] for name in ("device_type", "device", *PEAKS)})
         .with_columns(pl.when(pl.col(name) != ABSENT).then(name).alias(name) for name in PEAKS)
         .group_by("device_type", "device", maintain_order=True)
         .agg(pl.col(name).max() for name in PEAKS)

@@ -15,7 +15,9 @@ from torch_tb_profiler.importers.kineto.header_types import typed_header
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
 from torch_tb_profiler.importers.paddle.chrome import never_detected
 from torch_tb_profiler.importers.paddle.event_types import CATEGORIES
+from torch_tb_profiler.importers.paddle.held_memory import hold
 from torch_tb_profiler.importers.paddle.nodes import (
+    HOLDER,
     LAUNCHED,
     LAUNCHING,
     read_nodes,
@@ -80,7 +82,9 @@ def read_trees(source: Source, reading: Reading) -> EventColumns:
 
 
 def link_launches(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
-    """Set the launch of each piece of work."""
+    """Set the launch of each piece of work, and the holder of each memory event."""
+    if HOLDER in own:
+        hold(columns, own[HOLDER]["slice"])
     if LAUNCHED in own:
         columns.launch = np.full(columns.tables["slices"]["name_code"].size, ABSENT, np.int64)
         columns.launch[own[LAUNCHED]["slice"]] = own[LAUNCHING]["slice"]
@@ -132,7 +136,7 @@ DIALECT = Dialect(
     never_detected,
     format="paddle",
     categories=CATEGORIES,
-    extra_tables=(LAUNCHED, LAUNCHING),
+    extra_tables=(LAUNCHED, LAUNCHING, HOLDER),
     recorder="paddle.profiler",
     finalize=link_launches,
 )

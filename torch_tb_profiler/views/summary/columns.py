@@ -12,16 +12,34 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 GROUP_BYS = ("name", "name+thread", "name+parts", "name+thread+parts")
 """Threads merged or apart; operators with or without what they are made of."""
 
-SORT_NAMES = {
-    f"{side}-{word}": f"-{side}_{figure}_us"
-    for side in ("cpu", "gpu")
-    for word, figure in (("total", "total"), ("avg", "mean"), ("max", "max"), ("min", "min"))
+_FIGURES = {"Total": "-total", "Avg": "-mean", "Max": "-max", "Min": "min"}
+_ORDERS = {
+    (side, word): f"{'-' * figure.startswith('-')}{side.lower()}_{figure.removeprefix('-')}_us"
+    for side in ("CPU", "GPU")
+    for word, figure in _FIGURES.items()
 }
-"""Orders under Paddle's names, longest first."""
+SORT_NAMES = {f"{side}-{word}".lower(): order for (side, word), order in _ORDERS.items()} | {
+    f"{side}{word}": order for (side, word), order in _ORDERS.items()
+}
+"""Orders under the names of Paddle's ``SortedKeys``: longest first, for the minimum shortest."""
 
 NO_CALLS = "Others is the rest of the steps, not a call."
+NOT_OF_HOST = "Kernels, copies and memsets take no host time."
+NOT_RECORDED = "CPU utilization was not recorded (Paddle recordings have it)."
+NO_FLOPS = "The recording does not say what the operator computes, or no formula is known for it."
+PROCESS, SYSTEM = "CPU(Process)", "CPU(System)"
+PART = " / "
+"""Stands between the parts of a path."""
 
 _CALLS = Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True)
+_RANK = Column(
+    "rank",
+    "Rank",
+    "integer",
+    None,
+    "Place of the row's first call, which orders rows of equal times.",
+    hidden=True,
+)
 _THREAD = Column(
     "thread",
     "Thread",
@@ -97,10 +115,18 @@ OPERATOR = TableSpec(
         _THREAD,
         _CALLS,
         *call_columns(*["all top-level operators; for a part, of its operator"] * 2),
+        Column(
+            "flops",
+            "FLOPs",
+            "number",
+            "flops",
+            "Floating point operations of all calls, counted from recorded input shapes.",
+        ),
+        _RANK,
         Column("path", "Path", "string", None, "Path of the row.", hidden=True),
         Column("parent", "Parent", "string", None, "Path of the parent operator.", hidden=True),
     ),
-    sort="-cpu_total_us,name,thread",
+    sort="thread,-cpu_total_us,name",
     tree=("path", "parent"),
     when_empty="The selection contains no operators.",
     two_sided=True,
@@ -133,11 +159,38 @@ USER_DEFINED = TableSpec(
     "user_defined",
     "UserDefined Summary",
     "One row per name of a range (record_function, NVTX).",
-    summed_rows.USER_RANGE_COLUMNS,
-    sort="-cpu_total_us,name,thread",
+    (*summed_rows.USER_RANGE_COLUMNS, _RANK),
+    sort="thread,-cpu_total_us,name",
     when_empty="The selection contains no ranges other than steps, data loading, optimizers and "
     "passes, which are listed as event types.",
     two_sided=True,
+)
+
+MEMORY_PEAKS = TableSpec(
+    "memory_peaks",
+    "Peak Memory",
+    "One row per device with memory events.",
+    (
+        Column("device", "Device", "string", None, "Device of the memory."),
+        Column(
+            "peak_allocated_bytes",
+            "Peak Allocated Memory",
+            "integer",
+            "bytes",
+            "Largest total of live allocations.",
+            family="memory",
+        ),
+        Column(
+            "peak_reserved_bytes",
+            "Peak Reserved Memory",
+            "integer",
+            "bytes",
+            "Largest total that the allocator took from the device, in use or cached.",
+            family="memory",
+        ),
+    ),
+    sort="device",
+    when_empty="The selection contains no memory events.",
 )
 
 MEMORY = TableSpec(
@@ -147,6 +200,13 @@ MEMORY = TableSpec(
     "Allocations in a part of an operator also count for the operator.",
     (
         Column("device", "Device", "string", None, "Device of the memory."),
+        Column(
+            "type",
+            "Type",
+            "string",
+            None,
+            "Allocated: handed to the program; Reserved: taken by the allocator from the device.",
+        ),
         Column("name", "Name", "string", None, "Name of the event; null: outside all events."),
         Column("allocation_count", "Allocations", "integer", "count", "Allocations."),
         Column("free_count", "Releases", "integer", "count", "Releases."),
@@ -154,7 +214,7 @@ MEMORY = TableSpec(
         Column("free_bytes", "Released", "integer", "bytes", "Released bytes."),
         Column("increase_bytes", "Increase", "integer", "bytes", "Allocated minus released bytes."),
     ),
-    sort="device,-increase_bytes,name",
+    sort="device,type,-increase_bytes",
     when_empty="The selection contains no memory events.",
 )
 
@@ -167,5 +227,6 @@ TABLES = (
     OPERATOR,
     MEMORY_MANIPULATION,
     USER_DEFINED,
+    MEMORY_PEAKS,
     MEMORY,
 )

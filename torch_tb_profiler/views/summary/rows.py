@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.analysis.kernels.function_summary import kernel_summary
-from torch_tb_profiler.analysis.memory.by_event import memory_by_event
+from torch_tb_profiler.analysis.memory.by_event import memory_by_event, memory_peaks
 from torch_tb_profiler.analysis.operators.summaries.calls import step_device_time_ns, step_time_ns
 from torch_tb_profiler.analysis.operators.summaries.phases import model_summary
 from torch_tb_profiler.analysis.recording.missing_reasons import NO_DEVICE_WORK
@@ -28,14 +28,18 @@ from torch_tb_profiler.views.summary.columns import (
     DISTRIBUTED,
     KERNEL,
     MEMORY,
+    MEMORY_PEAKS,
     MODEL,
     NO_CALLS,
+    NOT_RECORDED,
+    PROCESS,
+    SYSTEM,
 )
-from torch_tb_profiler.views.summed_rows import NO_STEP_TIME, filled
+from torch_tb_profiler.views.summed_rows import NO_STEP_TIME, filled, unsorted
 
-NOT_RECORDED = "CPU utilization was not recorded (Paddle recordings have it)."
 NO_EVENT = "It is outside all host events."
-PROCESS, SYSTEM = "CPU(Process)", "CPU(System)"
+NO_TOTALS = "The recording does not say how much is allocated."
+NO_POOL = "The allocator of this device states no reserved memory."
 
 
 def device_table(trace: Trace, selection: Selection) -> Table:
@@ -115,4 +119,15 @@ def memory_table(trace: Trace, selection: Selection) -> Table:
         SelectionError: as above.
     """
     spec = replace(MEMORY, when_empty=missing_reason(trace, "memory", MEMORY.when_empty))
-    return filled(spec, memory_by_event(trace, selection), {"name": NO_EVENT})
+    return unsorted(spec, memory_by_event(trace, selection), {"name": NO_EVENT})
+
+
+def peaks_table(trace: Trace, selection: Selection) -> Table:
+    """The peaks of memory by device.
+
+    Raises:
+        SelectionError: as above.
+    """
+    spec = replace(MEMORY_PEAKS, when_empty=missing_reason(trace, "memory", MEMORY.when_empty))
+    reasons = {"peak_allocated_bytes": NO_TOTALS, "peak_reserved_bytes": NO_POOL}
+    return filled(spec, memory_peaks(trace, selection), reasons)

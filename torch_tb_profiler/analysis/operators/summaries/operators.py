@@ -98,19 +98,23 @@ def _launched_in(trace: Trace, slices: Int64) -> Int64:
 
 def operator_summary(
     trace: Trace, selection: Selection, *, by_thread: bool = False
-) -> tuple[pl.DataFrame, int, int]:
-    """Operators of a selection: ``name``, ``thread`` (null where threads are merged) and the
-    columns of :func:`summed`; and the time on host and device of the calls that no operator is
-    around, in ns.
+) -> pl.DataFrame:
+    """Operators of a selection: ``name``, ``thread`` (null where threads are merged), the columns
+    of :func:`summed`, and ``cpu_whole_ns`` and ``gpu_whole_ns``: the time of the thread's calls
+    that no operator is around.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     calls = _selected(trace, selection, _calls(trace), by_thread)
     groups = summed(calls, ["name_code", "thread"])
-    roots = calls.filter("is_root")
-    whole = (int(roots["cpu_ns"].sum()), int(roots["gpu_ns"].sum()))
-    return groups.with_columns(name=codes.texts(trace, groups["name_code"])), *whole
+    wholes = (
+        calls.filter("is_root")
+        .group_by("thread")
+        .agg(cpu_whole_ns=pl.col("cpu_ns").sum(), gpu_whole_ns=pl.col("gpu_ns").sum())
+    )
+    named = groups.with_columns(name=codes.texts(trace, groups["name_code"]))
+    return named.join(wholes, on="thread", how="left", nulls_equal=True, maintain_order="left")
 
 
 def operator_parts(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
