@@ -133,9 +133,10 @@ class Wild:
         raise RuntimeError("not now")
 
 
-def test_wrap_counts_the_start_of_the_iterator() -> None:
-    """A loader starts its workers when it is asked for an iterator: 30 ms of each epoch here, of
-    which a stopwatch around the loop says 30 + 3 · (2 + 5)."""
+def test_wrap_counts_the_start_and_the_end_of_the_iterator() -> None:
+    """A loader starts its workers when it is asked for an iterator (30 ms), and stops them when it
+    has no more batches (10 ms): a stopwatch says 30 + 3 · (2 + 5) in the first epoch, and 10 more
+    in the second. Waits for batches are 2 ms each, as Paddle's timer has them."""
     program = Program()
 
     class Loader:
@@ -147,16 +148,26 @@ def test_wrap_counts_the_start_of_the_iterator() -> None:
             for number in range(3):
                 program.clock.sleep(2)
                 yield number
+            program.clock.sleep(10)
 
     for _ in range(2):
         for _ in program.timer.wrap(Loader()):
             program.clock.sleep(5)
-    train = program.timer.summary().train
+        with program.timer.evaluation():
+            for _ in program.timer.wrap(Loader()):
+                program.clock.sleep(1)
+        program.clock.sleep(1000)
+    summary = program.timer.summary()
+    train, evaluation = summary.train, summary.evaluation
     assert train is not None
-    assert train.steps == 6
+    assert evaluation is not None
+    assert train.steps == evaluation.steps == 6
     assert train.reader_cost_us is not None
-    assert train.batch_cost_us.mean * 6 == pytest.approx(2 * (30 + 3 * 7) * 1000, rel=1e-4)
-    assert train.reader_cost_us.mean * 6 == pytest.approx(2 * (30 + 3 * 2) * 1000, rel=1e-4)
+    assert train.batch_cost_us.mean * 6 == pytest.approx((2 * (30 + 3 * 7) + 10) * 1000, rel=1e-4)
+    assert train.batch_cost_us.max == pytest.approx(47_000, rel=1e-4)
+    assert train.reader_cost_us.max == pytest.approx(2000, rel=1e-3)
+    assert train.reader_ratio_pct == pytest.approx(12 / 112 * 100, rel=1e-3)
+    assert evaluation.batch_cost_us.mean * 6 == pytest.approx(2 * (30 + 3 * 3) * 1000, rel=1e-4)
 
 
 @pytest.mark.parametrize(

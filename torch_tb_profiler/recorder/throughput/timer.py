@@ -81,6 +81,7 @@ class Timer:
         self._start_ns: int | None = None
         self._requested_ns: int | None = None
         self._reader_ns = UNKNOWN
+        self._tail_ns = 0  # in which the last loop's batches said that there are no more
         self._saved: set[str] = set()
 
     def begin(self) -> None:
@@ -126,19 +127,23 @@ class Timer:
         """Iterate over the same batches; requesting the next one ends the step of the last.
 
         The first step begins before the batches are asked for an iterator, for a loader starts its
-        workers then.
+        workers then; that is no wait for a batch. The time in which the batches of the loop before
+        came to their end, and a loader stopped its workers, is part of it, too.
 
         The number of samples is the leading dimension of a batch that is a tensor, or a tuple, list
         or dict that starts with one. If the loop is left by ``break``, its last step is not
         counted.
         """
         self.begin()
-        now, requested_ns = self._now, self._start_ns or 0
+        now = self._now
+        self._start_ns, self._tail_ns = (self._start_ns or 0) - self._tail_ns, 0
         iterator = iter(batches)
+        requested_ns = now()
         while True:
             try:
                 batch = next(iterator)
             except StopIteration:
+                self._tail_ns = now() - requested_ns
                 break
             self._reader_ns = now() - requested_ns
             yield batch
@@ -149,14 +154,15 @@ class Timer:
     @contextmanager
     def evaluation(self) -> Iterator[None]:
         """Steps in this block are evaluation steps; their time belongs to no training step."""
-        outer = (self._append, self._requested_ns, self._reader_ns)
+        outer = (self._append, self._requested_ns, self._reader_ns, self._tail_ns)
         with self.pause():
             self._append = self._steps[EVALUATION].appenders()
+            self._tail_ns = 0
             self.begin()
             try:
                 yield
             finally:
-                self._append, self._requested_ns, self._reader_ns = outer
+                self._append, self._requested_ns, self._reader_ns, self._tail_ns = outer
 
     @contextmanager
     def pause(self) -> Iterator[None]:
