@@ -42,6 +42,11 @@ Run = Callable[..., Done]
             "--reports=kernel --formats=json --base-name=dlprof --output=.",
         ),
         (
+            "dlprof --nsys_profile_range=true --reports=summary --iter_stop=4 -b true python t.py",
+            "--output ./ --name nsys_profile --program-range -- python t.py",
+            "--reports=summary --formats=csv --base-name=dlprof --output=. --iter-stop=4",
+        ),
+        (
             "dlprof --key_op=aten::mm --iter_start=3 --nsys_base_name=raw/job7 -b true "
             "--profile_name=p7 --domains=a,b --dump_model_data=true -- python t.py",
             "--output ./raw --name job7 --steps 0:999999999 -- python t.py",
@@ -69,7 +74,8 @@ def test_a_command_line_is_those_of_record_and_report(
         ("dlprof --delay=1 python t.py", []),
         ("dlprof --delay=1 --iter_stop=4 python t.py", ["--delay and --duration have no effect"]),
         ('dlprof --nsys_opts "-t cuda -s none" -d 9 python t.py', ["--nsys_opts has no effect"]),
-        ("dlprof --nsys_profile_range=true -d 9 python t.py", ["--nsys_profile_range"]),
+        ("dlprof --nsys_profile_range=true python t.py", []),
+        ("dlprof --nsys_profile_range=true -d 9 python t.py", ["the program marks"]),
         ("dlprof --nsys_database=x.sqlite python t.py", ["program is not run"]),
     ],
 )

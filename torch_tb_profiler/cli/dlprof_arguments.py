@@ -82,7 +82,11 @@ def _add_recording(dlprof: argparse.ArgumentParser) -> None:
         "trace or folder",
     )
     group.add_argument("--nsys_opts", metavar="OPTIONS", help="accepted, without effect")
-    _add_flag(group, "--nsys_profile_range", help_text="accepted, without effect")
+    _add_flag(
+        group,
+        "--nsys_profile_range",
+        help_text="record from torch.cuda.profiler.start() to stop(), which the program calls",
+    )
 
 
 def _add_iterations(dlprof: argparse.ArgumentParser) -> None:

@@ -86,9 +86,9 @@ def report_command(arguments: Namespace, path: str) -> list[str]:
         "--domains": arguments.domains,
         "--key-node": arguments.key_node,
     }
-    if arguments.key_node is not None or arguments.nsys_database is not None:
-        # Without a key node the steps of the program are iterations: only those asked for ran
-        # under the profiler.
+    by_steps = arguments.key_node is None and arguments.nsys_profile_range == "false"
+    if arguments.nsys_database is not None or not by_steps:
+        # Else only the iterations asked for, which are steps of the program, were recorded.
         options["--iter-start"] = arguments.iter_start
         options["--iter-stop"] = arguments.iter_stop
     flags = {"--force": arguments.force, "--dump-model-data": arguments.dump_model_data}
@@ -123,17 +123,16 @@ def without_effect(arguments: Namespace, *, has_program: bool) -> Iterator[str]:
             "--nsys_opts has no effect: torch.profiler records. Nsight Systems: torch-tb-profiler "
             "record --with nsys."
         )
-    if arguments.nsys_profile_range == "true":
-        yield (
-            "--nsys_profile_range has no effect: choose steps with --iter_start and --iter_stop, "
-            "or a time with --delay and --duration."
-        )
     if arguments.nsys_database is not None:
         if has_program:
             yield "The program is not run: --nsys_database is given."
         return
     has_range = arguments.iter_start is not None or arguments.iter_stop is not None
     has_time = arguments.delay > 0 or arguments.duration > 0
+    if arguments.nsys_profile_range == "true":
+        if has_time:
+            yield "--delay and --duration have no effect: the program marks what is recorded."
+        return
     if has_range and has_time:
         yield "--delay and --duration have no effect: --iter_start and --iter_stop choose steps."
     if not has_range and not has_time and arguments.key_node is None:
@@ -145,6 +144,8 @@ def without_effect(arguments: Namespace, *, has_program: bool) -> Iterator[str]:
 
 def _steps(arguments: Namespace) -> list[str]:
     first, last = arguments.iter_start, arguments.iter_stop
+    if arguments.nsys_profile_range == "true":
+        return ["--program-range"]
     if first is not None or last is not None:
         if arguments.key_node is not None:  # whose calls are counted from the start
             return ["--steps", f"0:{LAST_STEP}"]

@@ -134,6 +134,11 @@ def _add_when(record: argparse.ArgumentParser) -> None:
         help="record when the process gets this signal (USR1), or this file is created or touched",
     )
     group.add_argument(
+        "--program-range",
+        action="store_true",
+        help="record from torch.cuda.profiler.start() to stop(), which the program calls",
+    )
+    group.add_argument(
         "--stop-after", action="store_true", help="end the program when all windows are recorded"
     )
 
@@ -178,6 +183,22 @@ def _pairs() -> list[tuple[str, str, str]]:
     pairs = [
         ("--steps", each, "both choose the recorded steps")
         for each in ("--wait", "--active", "--repeat", "--trigger", "--delay", "--duration")
+    ]
+    pairs += [
+        ("--program-range", each, "the program decides when to record")
+        for each in (
+            "--steps",
+            "--wait",
+            "--warmup",
+            "--active",
+            "--repeat",
+            "--trigger",
+            "--delay",
+            "--duration",
+            "--stop-after",
+            "--timer-only",
+            "--with",
+        )
     ]
     pairs += [
         ("--duration", each, "one is a time, the other counts steps")

@@ -127,6 +127,7 @@ def _options(arguments: Namespace, folder: str, command: Sequence[str]) -> Optio
         sample_every_ms=0 if arguments.no_samples else sample_ms,
         stop_after=arguments.stop_after,
         trigger=trigger,
+        program_range=arguments.program_range,
         nsys=arguments.tool == "nsys",
         program=program_name(command),
     )

@@ -35,6 +35,7 @@ class Options:
         sample_every_ms: Interval between samples of host and devices; 0 disables sampling.
         stop_after: End the program once all requested windows are recorded.
         trigger: Name of a signal, or path of a file, that starts a window.
+        program_range: Record what the program marks with ``torch.cuda.profiler``.
         nsys: Nsight Systems records; the windows are marked for it.
         program: Base name of the program.
     """
@@ -56,6 +57,7 @@ class Options:
     sample_every_ms: int = 100
     stop_after: bool = False
     trigger: str | None = None
+    program_range: bool = False
     nsys: bool = False
     program: str = ""
 

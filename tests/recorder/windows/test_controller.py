@@ -3,6 +3,7 @@
 Cases: default and other schedules, a program too short for one, an error and an exit in a window,
 an evaluation in one, the end of a loader in one, stopping afterwards, with and without the
 profiler; a duration, with and without steps; a signal, with a handler of the program, and a file;
+ranges of the program itself;
 a full disk, a profiler that does not start.
 """
 
@@ -12,6 +13,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +288,26 @@ def test_a_file_starts_a_window(tmp_path: Path) -> None:
         program.train(3)
     assert [each["first_step"] for each in result.windows()] == [4]
     assert result.reasons("window") == []
+
+
+def test_the_program_marks_what_is_recorded(tmp_path: Path) -> None:
+    """Twice; without CUDA its calls fail as they do without the recorder."""
+
+    def marked(function: Callable[[], object]) -> None:
+        with suppress(AssertionError, RuntimeError):
+            function()
+
+    with recorded(tmp_path, timer_only=False, program_range=True) as result:
+        program = Program()
+        for _ in range(2):
+            program.train(4)
+            marked(torch.cuda.profiler.start)
+            program.train(3)
+            marked(torch.cuda.profiler.stop)
+    assert window_steps(result) == [(4, 6), (11, 13)]
+    for window in result.windows():
+        linear = [each for each in result.events(window) if each["name"] == "aten::linear"]
+        assert len(linear) == 3
 
 
 def test_without_a_trigger_the_missing_window_has_a_reason(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Decides when the profiler records: by steps, by time or by trigger, as requested.
+"""Decides when the profiler records: by steps, by time, by trigger or by the program itself.
 
 Until the first window a preview is recorded, so that a program of three steps leaves a trace too.
 """
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from torch_tb_profiler.recorder import clock, main_thread
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
 from torch_tb_profiler.recorder.session import Session
-from torch_tb_profiler.recorder.windows import program_profiler
+from torch_tb_profiler.recorder.windows import program_profiler, program_range
 from torch_tb_profiler.recorder.windows.profiling import WindowProfiler
 from torch_tb_profiler.recorder.windows.program_windows import ProgramProfiler
 from torch_tb_profiler.recorder.windows.schedule import (
@@ -74,7 +74,10 @@ class Windows:
             )
         else:
             program_profiler.subscribe(self._program_profiler)
-        if options.trigger is not None:
+        if options.program_range:
+            self._may_preview = False
+            program_range.subscribe(self)
+        elif options.trigger is not None:
             self._may_preview = False
             self._trigger = Trigger(options.trigger, self._on_trigger)
             self._trigger.start()
@@ -89,6 +92,7 @@ class Windows:
         if self._trigger is not None:
             self._trigger.stop()
         program_profiler.unsubscribe(self._program_profiler)
+        program_range.unsubscribe(self)
         self._profiling.finalize()
         if self._profiling.can_stop_here:
             self._profiling.finish(f"The program ended in it ({reason}).")
@@ -161,6 +165,18 @@ class Windows:
         with self._exclusive() as is_exclusive:
             if is_exclusive:
                 self._profiling.end_range(phase, discarded=number)
+
+    def range_began(self) -> None:
+        """The program starts to record a range of its own."""
+        with self._exclusive() as is_exclusive:
+            if is_exclusive and not self._profiling.is_running and self._may_start():
+                self._begin(None)
+
+    def range_ended(self) -> None:
+        """The program has recorded a range of its own."""
+        with self._exclusive() as is_exclusive:
+            if is_exclusive and self._profiling.can_stop_here:
+                self._finish(None)
 
     def end_program_if_done(self) -> None:
         """End the program if requested and all windows are recorded.
@@ -293,7 +309,7 @@ class Windows:
             return
         self._index += 1
         self._span = None
-        if self._trigger is not None:
+        if self._trigger is not None or self._options.program_range:
             self._schedule = None
         elif self._schedule is None or self._schedule.span(self._index) is None:
             self._schedule, self._is_done = None, True
