@@ -153,6 +153,40 @@ def test_work_outside_every_operator_has_a_name() -> None:
     assert launch["Op Name"] == launch["Op ID"] == row["Op ID"] == "unassociated_cudaLaunchKernel"
 
 
+def test_work_whose_launch_is_not_recorded_is_an_operator_per_name() -> None:
+    events = [
+        step(1, 0, 100),
+        call("cudaMemcpyAsync", 10, 4, corr=1),
+        memcpy(20, 6, corr=1),
+        call("cudaMemcpyAsync", 30, 8, corr=2),
+        memcpy(40, 2, corr=2),
+        kernel(GEMM, 50, 10),
+        kernel(GEMM, 70, 20),
+        kernel("other", 92, 1),
+        op("aten::view", 95, 2),
+    ]
+    recorded = trace(events)
+    views = {
+        name: trace_view(view_spec(NEEDS[name].view or name), recorded, Selection(group_by=how))
+        for name, how in (
+            ("operators", "path"),
+            ("iterations", None),
+            ("iteration_operators", None),
+        )
+    }
+    reported = rows(REPORTS["detail"].make(views))
+    reported = [row for row in reported if row["Op ID"].startswith("unassociated_")]
+    names = ("No. Calls", "Using TC", "Total CPU Time (ns)", "Max CPU Time (ns)")
+    times = ("Total GPU Time (ns)", "Avg. GPU Time (ns)", "Min GPU Time (ns)")
+    assert {row["Op ID"]: tuple(row[key] for key in (*names, *times)) for row in reported} == {
+        "unassociated_cudaMemcpyAsync": (2, "no", 12 * US, 8 * US, 8 * US, 4 * US, 2 * US),
+        f"unassociated_{GEMM}": (2, "yes", None, None, 30 * US, 15 * US, 10 * US),
+        "unassociated_other": (1, None, None, None, 1 * US, 1 * US, 1 * US),
+    }
+    calls = rows(REPORTS["iteration"].make(views))
+    assert {row["Op ID"] for row in calls} == {row["Op ID"] for row in reported}
+
+
 def test_detail_has_directions_as_dlprof_says_them_and_the_inputs_of_the_first_call() -> None:
     where: dict[str, Any] = {"Sequence number": 3, "Fwd thread id": 0}
     recorded = trace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED, UNKNOWN_LAUNCH
 from torch_tb_profiler.reports.dlprof.table import (
     Report,
     ReportTable,
@@ -15,6 +16,7 @@ from torch_tb_profiler.reports.dlprof.table import (
 )
 
 SOURCE = ("operators", "operators")
+KERNELS = ("iterations", "iteration_kernels")
 ARGUMENTS = ("iteration_operators", "iteration_operators")
 
 IS_OPERATOR = pl.col("kind") == "operator"
@@ -40,7 +42,7 @@ def operators(views: Views) -> pl.DataFrame:
     Cores and all sixteen times."""
     frame = frame_of(views, SOURCE)
     outside = unassociated(pl.col("name"))
-    return frame.with_columns(
+    rows = frame.with_columns(
         operator_id=pl.when(IS_OPERATOR).then("operator_id").otherwise(outside),
         name=pl.when(IS_OPERATOR).then("name").otherwise(outside),
         type=pl.when(IS_OPERATOR).then("type").otherwise(outside),
@@ -48,6 +50,36 @@ def operators(views: Views) -> pl.DataFrame:
         cpu_total_us="host_total_us",
         gpu_total_us="device_total_us",
     )
+    if KERNELS[0] not in views:
+        return rows
+    outside_work = frame_of(views, KERNELS).filter(
+        pl.col("operator_id").str.starts_with(UNASSOCIATED)
+    )
+    return _with_work_without_launch(_with_times_of_calls(rows, outside_work), outside_work)
+
+
+def _with_work_without_launch(rows: pl.DataFrame, outside_work: pl.DataFrame) -> pl.DataFrame:
+    """``rows`` with an operator per name of the work whose launch is not recorded, as DLProf names
+    it and as the reports of kernels do, in the place of one of all."""
+    time = pl.col("gpu_time_us")
+    by_name = (
+        outside_work.filter(pl.col("api_start_us").is_null())
+        .group_by("operator_id", maintain_order=True)
+        .agg(
+            calls=pl.len().cast(rows.schema["calls"]),
+            tensor_core_used=pl.col("tensor_core_used").any(ignore_nulls=False),
+            gpu_total_us=time.sum(),
+            gpu_mean_us=time.mean(),
+            gpu_min_us=time.min(),
+            gpu_max_us=time.max(),
+        )
+        .with_columns(name="operator_id", type="operator_id")
+        .sort("gpu_total_us", descending=True, maintain_order=True)
+    )
+    if by_name.is_empty():
+        return rows
+    is_one_of_all = pl.col("operator_id") == f"{UNASSOCIATED}{UNKNOWN_LAUNCH}"
+    return pl.concat([rows.filter(~is_one_of_all), by_name], how="diagonal_relaxed")
 
 
 def detail(views: Views) -> Report:
@@ -58,3 +90,27 @@ def detail(views: Views) -> Report:
     rows = operators(views).drop("call_stack")
     rows = rows.join(first, on="operator_id", how="left", maintain_order="left")
     return Report("detail", (ReportTable(None, renamed(rows, _TITLES)),))
+
+
+def _with_times_of_calls(rows: pl.DataFrame, outside_work: pl.DataFrame) -> pl.DataFrame:
+    """``rows`` with mean, least and largest CPU and GPU time of the host calls outside operators,
+    where all their calls launched device work that is recorded."""
+    by_call = (
+        outside_work.drop_nulls("api_start_us")
+        .group_by("operator_id", "api_start_us")
+        .agg(cpu=pl.col("api_time_us").first(), gpu=pl.col("gpu_time_us").sum())
+    )
+    statistics = [
+        getattr(pl.col(stem), statistic)().alias(f"{stem}_{statistic}_known")
+        for stem in ("cpu", "gpu")
+        for statistic in ("mean", "min", "max")
+    ]
+    times = by_call.group_by("operator_id").agg(pl.len().alias("known_calls"), *statistics)
+    joined = rows.join(times, on="operator_id", how="left", maintain_order="left")
+    is_complete = pl.col("known_calls") == pl.col("calls")
+    return joined.with_columns(
+        pl.coalesce(key, pl.when(is_complete).then(f"{stem}_{statistic}_known")).alias(key)
+        for stem in ("cpu", "gpu")
+        for statistic in ("mean", "min", "max")
+        for key in [f"{stem}_{statistic}_us"]
+    )

@@ -71,8 +71,8 @@ class ReportKind(Struct, frozen=True):
 
 
 REPORTS: dict[str, ReportKind] = {
-    "summary": ReportKind(summary, (OVERVIEW,), wishes=(OPERATORS,)),
-    "detail": ReportKind(detail, (OPERATORS, ARGUMENTS)),
+    "summary": ReportKind(summary, (OVERVIEW,), wishes=(OPERATORS, ITERATIONS)),
+    "detail": ReportKind(detail, (OPERATORS, ARGUMENTS), wishes=(ITERATIONS,)),
     "iteration": ReportKind(iteration, (ITERATIONS,), wishes=(OPERATORS,)),
     "kernel": ReportKind(kernel, (ITERATIONS,), wishes=(OPERATORS,)),
     "tensor": ReportKind(tensor, (OPERATORS, ITERATIONS)),
