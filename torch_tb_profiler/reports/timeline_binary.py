@@ -18,6 +18,7 @@ from torch_tb_profiler.views.timeline.categories import CATEGORIES, GROUP
 from torch_tb_profiler.views.timeline.choice import Choice
 from torch_tb_profiler.views.timeline.counter_screen import CounterScreen, counter_screen
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline
+from torch_tb_profiler.views.timeline.names import name_text
 from torch_tb_profiler.views.timeline.screen import Screen, Viewport, screen
 
 Array = npt.NDArray[Any]
@@ -112,6 +113,9 @@ def _slice_arrays(
     is_synthetic = ids == NO_SLICE
     code = np.where(is_synthetic, -1 - lanes.category[drawn.whole].astype(np.int64), 0)
     code[~is_synthetic] = slices["name_code"].gather(ids[~is_synthetic]).to_numpy()
+    if lanes.name is not None:
+        own = lanes.name[drawn.whole]
+        code = np.where(own >= 0, own, code)
     # What a slice adds to its lane may be less than itself; a call of a group is not its slice.
     as_recorded = ~is_synthetic & (lanes.category[drawn.whole] < GROUP)
     real = ids[as_recorded]
@@ -141,7 +145,7 @@ def _names(timeline: Timeline, codes: Int64, longest_ns: Int64) -> _Names:
     room = MAX_NAME_BYTES - NAME_ENTRY_BYTES * len(codes)
     for row in np.argsort(-longest_ns, kind="stable").tolist():
         code = int(codes[row])
-        text = CATEGORIES[-1 - code].title if code < -1 else timeline.trace.text(code) or ""
+        text = CATEGORIES[-1 - code].title if code < -1 else name_text(timeline.trace, code) or ""
         texts = (text, kernels.short_text(code), kernels.demangled_text(code))
         cut = [name and name[:MAX_NAME_LENGTH] for name in texts]
         room -= sum(len(msgspec.json.encode(name or "")) for name in cut)

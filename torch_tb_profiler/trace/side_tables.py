@@ -65,6 +65,12 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "pct": pl.Float64,
         }
     ),
+    "operator_paths": pl.Schema(  # operators by the name of their events
+        {
+            "name": pl.String,
+            "path": pl.String,  # of scopes and the operator, "Default/network-Net/Conv2D-op7"
+        }
+    ),
     "recorded_flops": pl.Schema(
         {
             "level": pl.String,  # "operator", "scope", "model"
@@ -326,6 +332,7 @@ SIDE_TITLES: dict[str, str] = {
     "recorded_step_trace": "step trace",
     "recorded_mean_step": "mean step",
     "recorded_operators": "operators",
+    "operator_paths": "full names of operators",
     "recorded_flops": "FLOPs",
     "pipeline": "data pipeline",
     "queue_sizes": "queue sizes",

@@ -4,7 +4,7 @@ import { Popover } from "../ui/Popover";
 import { formatLevels, LEVELLED, MAX_LEVELS, parseLevels, type Levelled } from "./levels";
 import type { Stack } from "./stack";
 
-const TITLES: Readonly<Record<Levelled, string>> = { modules: "Modules", ranges: "User ranges" };
+const TITLES: Readonly<Record<Levelled, string>> = { modules: "Modules", ranges: "User ranges", scopes: "Scopes of operators" };
 const DEPTHS = Array.from({ length: MAX_LEVELS + 1 }, (_, depth) => depth);
 
 export function LevelsControl({ stack }: { readonly stack: Stack }) {
@@ -12,7 +12,7 @@ export function LevelsControl({ stack }: { readonly stack: Stack }) {
   const isOn = LEVELLED.some((name) => depths[name] > 0);
   const isMissing = (name: Levelled) => depths[name] > 0 && !stack.tracks.some(({ key, lanes }) => key.includes(`levels.${name}.`) && lanes > 0);
   return (
-    <Popover label={isOn ? "Levels shown ▾" : "Levels ▾"} title="Modules and user ranges as tracks by level, on the host and on the GPUs">
+    <Popover label={isOn ? "Levels shown ▾" : "Levels ▾"} title="Modules, user ranges and scopes of operators (MindSpore) as tracks by level, on the host and on the GPUs">
       {() => (
         <div className="menu">
           {LEVELLED.map((name) => (

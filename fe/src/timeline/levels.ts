@@ -1,15 +1,15 @@
 /**
- * Modules and user ranges as tracks by level, as the address has it and the server takes it:
+ * Modules, user ranges and scopes of operators as tracks by level, as the address has it and the server takes it:
  *
  *     levels=modules:3,ranges:2
  */
-export const LEVELLED = ["modules", "ranges"] as const;
+export const LEVELLED = ["modules", "ranges", "scopes"] as const;
 export type Levelled = (typeof LEVELLED)[number];
 export type Depths = Readonly<Record<Levelled, number>>;
 
 /** As many as the server has. */
 export const MAX_LEVELS = 8;
-const NONE: Depths = { modules: 0, ranges: 0 };
+const NONE: Depths = { modules: 0, ranges: 0, scopes: 0 };
 
 /** Keys of such tracks begin with it. */
 export const LEVELS_PREFIX = "levels.";

@@ -25,6 +25,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   merged_copies: "--cat-memcpy",
   group: "--cat-cpu-exec",
   group_backward: "--cat-communication",
+  scope: "--cat-cpu-exec",
   step: "--bar",
 };
 const FALLBACK = "--cat-other";

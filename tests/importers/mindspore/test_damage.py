@@ -144,7 +144,7 @@ def test_unknown_columns_are_not_read() -> None:
         else:
             files[name] = text.rstrip(b"\n") + f"\n{SECRET} {SECRET}\n".encode()
     trace = opened(folder_of(files))
-    assert len(trace.side) == 7
+    assert len(trace.side) == 8
     stored = [trace.meta, trace.quality, trace.tracks.rows(), *trace.strings]
     stored += [table.frame.rows() for table in trace.side.values()]
     assert "planted" not in repr(stored)

@@ -45,7 +45,7 @@ def test_a_timeline_alone_is_that_of_the_device(head: bytes) -> None:
     assert trace.meta.format == "mindspore"
     assert trace.device_work.height == 114
     assert trace.device_work["dur_ns"].sum() == whole.device_work["dur_ns"].sum()
-    assert trace.side == {}
+    assert set(trace.side) == {"operator_paths"}
     renamed = build_trace(import_trace([data], name="/run/mine.json"))
     assert renamed.meta.format == "kineto"
 

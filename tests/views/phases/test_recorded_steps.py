@@ -134,6 +134,10 @@ def test_borders_of_a_mindspore_timeline_are_its_operators(corpus: Path) -> None
         total += sum(d for s, d, _ in events if first <= s < last)
     assert parts["forward"]["gpu_total_us"] == pytest.approx(total / 1000)
     assert "passes_not_divided" in {note.code for note in view.notes}
+    # As step_trace_point_info.json names them.
+    full = "Default/network-TrainStepWrap/optimizer_d-Adam/Mul-op29"
+    again = phases(trace, Selection(forward_start=full, backward_end="Concat-op196"))
+    assert again.tables["step_trace"].frame.equals(view.tables["step_trace"].frame)
 
 
 def test_files_alone_are_enough() -> None:

@@ -98,7 +98,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         data.quality.add("other_device_files", 1, name)
     columns.quality.merge(data.quality)
     columns.format = FORMAT
-    columns.side = data.tables.side_tables()
+    columns.side = (*columns.side, *data.tables.side_tables())
     columns.tables["samples"] = _sample_table(data.samples, columns.strings)
     _add_memory_record(columns, data)
     records_memory = "memory_usage" in files.by_kind or "memory_record" in files.by_kind

@@ -13,6 +13,7 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto import reader as chrome_json
 from torch_tb_profiler.importers.kineto.categories import infer_category
+from torch_tb_profiler.importers.mindspore.full_names import DIALECT
 from torch_tb_profiler.importers.mindspore.operators import type_from_name
 from torch_tb_profiler.importers.mindspore.parsing import column_key
 from torch_tb_profiler.importers.mindspore.step_trace import RecordedStep
@@ -50,7 +51,7 @@ def read_timeline(source: Source, reading: Reading, *, device: int, is_gpu: bool
         TraceFormatError: it has no event array.
         StorageError, OSError: it cannot be read.
     """
-    columns = chrome_json.read(source, reading)
+    columns = chrome_json.read(source, reading, DIALECT)
     kinds = [_classify_track(track, device, is_gpu=is_gpu) for track in columns.tracks]
     slices = columns.tables["slices"]
     slices["category"] = _categories(slices, columns.strings, kinds)

@@ -47,7 +47,7 @@ from torch_tb_profiler.views.timeline.clocks import worker_clocks
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, Flow, flows_of
 from torch_tb_profiler.views.timeline.index import Timeline, timeline
 from torch_tb_profiler.views.timeline.levels import with_levels
-from torch_tb_profiler.views.timeline.names import names_from
+from torch_tb_profiler.views.timeline.names import name_text, names_from
 from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, peers_of, slice_of
 from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice, placed
 from torch_tb_profiler.views.timeline.screen import Viewport
@@ -129,9 +129,9 @@ def names_answer(
             short_names=page.short_names,
             demangled_names=page.demangled_names,
         )
-    known, others = len(trace.strings), kernel_names(trace)
+    others = kernel_names(trace)
     return TimelineNamesAnswer(
-        names=[trace.text(code) if code < known else None for code in request.codes],
+        names=[name_text(trace, code) for code in request.codes],
         short_names=[others.short_text(code) for code in request.codes],
         demangled_names=[others.demangled_text(code) for code in request.codes],
     )

@@ -52,6 +52,9 @@ GROUP = COMPUTATION + 6
 GROUP_BACKWARD = GROUP + 1
 """Code of the backward work of such a call."""
 
+SCOPE = GROUP_BACKWARD + 1
+"""Code of a run of operators of one scope (``scopes.py``)."""
+
 CATEGORIES = (
     *(TimelineCategory(category.name.lower(), _TITLES[category]) for category in Category),
     TimelineCategory("communication", "Communication"),
@@ -63,6 +66,7 @@ CATEGORIES = (
     TimelineCategory("merged_copies", "Copies"),
     TimelineCategory("group", "Module or range by level"),
     TimelineCategory("group_backward", "Backward of a module by level"),
+    TimelineCategory("scope", "Operators of a scope"),
 )
 """Meaning of every code; the code is the place."""
 

@@ -41,6 +41,8 @@ class Lanes(Struct, frozen=True, eq=False):
         busy_ns: Busy time of all slices before each place, one more than there are slices.
         slice: Slice ids, or :data:`NO_SLICE`.
         category: Category codes of :mod:`.categories`.
+        name: Codes of names (:func:`.names.name_text`) of parts that are no slice, -1 for the
+            others; None where there are only others.
     """
 
     track: Int32
@@ -50,6 +52,7 @@ class Lanes(Struct, frozen=True, eq=False):
     busy_ns: Int64
     slice: Int32
     category: Int8
+    name: Int64 | None = None
 
     def end_ns(self, positions: Int64) -> Int64:
         """End of what the slices at ``places`` add to their lanes."""
@@ -222,6 +225,16 @@ def joined_lanes(parts: list[Lanes]) -> Lanes:
         busy_ns=np.concatenate(busy),
         slice=np.concatenate([part.slice for part in parts]),
         category=np.concatenate([part.category for part in parts]),
+        name=_joined_names(parts) if any(part.name is not None for part in parts) else None,
+    )
+
+
+def _joined_names(parts: list[Lanes]) -> Int64:
+    return np.concatenate(
+        [
+            np.full(len(part.slice), NO_SLICE, np.int64) if part.name is None else part.name
+            for part in parts
+        ]
     )
 
 

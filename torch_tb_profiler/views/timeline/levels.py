@@ -1,5 +1,6 @@
 """Modules and user ranges as tracks of their own, a lane per level: the calls on each host thread,
-and on each GPU the time from the first start to the last end of what a call launched.
+and on each GPU the time from the first start to the last end of what a call launched; and scopes
+of operators.
 
 Definitions: ``docs/views-timeline.md#groups-as-tracks``.
 """
@@ -22,15 +23,14 @@ from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.index import Lanes, Timeline, joined_lanes, timeline
-from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack
+from torch_tb_profiler.views.timeline.scope_tracks import scope_lanes, scope_tracks
+from torch_tb_profiler.views.timeline.tracks import GROUP_OF_LEVELS, TimelineTrack
 
-LEVELLED = ("modules", "ranges")
+LEVELLED = ("modules", "ranges", "scopes")
 """What has levels."""
 
 MAX_LEVELS = 8
 """Levels that can be shown."""
-
-GROUP_OF_LEVELS = Group("levels", "Groups by level", "levels")
 
 
 class _Calls(Struct, frozen=True, eq=False):
@@ -62,8 +62,8 @@ def with_levels(trace: Trace, depths: Mapping[str, int]) -> Timeline:
 
     Args:
         trace: The trace.
-        depths: How many levels to show of ``modules`` and of ``ranges``. A track of which none is
-            shown is there without lanes: numbers of tracks do not depend on what is shown.
+        depths: How many levels to show of each of :data:`LEVELLED`. A track of which none is shown
+            is there without lanes: numbers of tracks do not depend on what is shown.
     """
     whole = levelled_timeline(trace)
     tracks = [
@@ -79,10 +79,11 @@ def with_levels(trace: Trace, depths: Mapping[str, int]) -> Timeline:
 def levelled_timeline(trace: Trace) -> Timeline:
     """The timeline with tracks of all levels; cached per trace on the first request for levels."""
     shown = timeline(trace)
+    of_scopes = scope_tracks(trace)
     rows = _rows(trace, "modules", "Modules", timed_modules(trace).hierarchy)
     for number, (domain, timed) in enumerate(timed_ranges(trace).items()):
         rows += _rows(trace, f"ranges.{number}", f"Ranges ({domain})", timed.hierarchy)
-    if not rows:
+    if not rows and not of_scopes:
         return shown
     first = len(shown.tracks)
     parts = [
@@ -90,12 +91,13 @@ def levelled_timeline(trace: Trace) -> Timeline:
         for number, row in enumerate(rows)
         for part in _lanes(row, first + number, trace.meta.start_ns)
     ]
+    parts += scope_lanes(trace, first + len(rows))
     groups = list(shown.groups)
     groups.insert(1 if groups and groups[0].kind == "trace" else 0, GROUP_OF_LEVELS)
     return replace(
         shown,
         groups=groups,
-        tracks=[*shown.tracks, *(row.track for row in rows)],
+        tracks=[*shown.tracks, *(row.track for row in rows), *of_scopes],
         lanes=joined_lanes([shown.lanes, *parts]),
     )
 

@@ -9,6 +9,7 @@ from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.scopes import scopes
 
 MAX_NAMES = 10_000
 MAX_CHARACTERS = 1_000_000
@@ -29,9 +30,20 @@ class NamePage(Struct, frozen=True):
 
 @per_trace
 def slice_name_codes(trace: Trace) -> Int64:
-    """The codes that name slices, ascending."""
+    """The codes that name slices, ascending, and behind them those of scopes, which are texts of
+    no slice: they count on from the strings of the trace."""
     codes: Int64 = trace.slices["name_code"].unique().sort().to_numpy().astype(np.int64)
-    return codes[codes >= 0]
+    of_scopes = len(trace.strings) + np.arange(len(scopes(trace).names))
+    return np.concatenate((codes[codes >= 0], of_scopes))
+
+
+def name_text(trace: Trace, code: int) -> str | None:
+    """The text of a code of :func:`slice_name_codes`; None of another."""
+    own = code - len(trace.strings)
+    if own < 0:
+        return trace.text(code)
+    names = scopes(trace).names
+    return names[own] if own < len(names) else None
 
 
 def names_from(trace: Trace, first_code: int) -> NamePage:
@@ -39,7 +51,7 @@ def names_from(trace: Trace, first_code: int) -> NamePage:
     codes = slice_name_codes(trace)
     codes = codes[np.searchsorted(codes, first_code) :]
     page = codes[:MAX_NAMES].tolist()
-    names = [trace.text(code) or "" for code in page]
+    names = [name_text(trace, code) or "" for code in page]
     ends = np.cumsum([len(name) for name in names])
     count = max(1, int(np.searchsorted(ends, MAX_CHARACTERS, "right")))
     next_code = int(codes[count]) if count < len(codes) else None

@@ -81,6 +81,10 @@ class Group(Struct, frozen=True):
     device: int | None = None
 
 
+GROUP_OF_LEVELS = Group("levels", "Groups by level", "levels")
+"""The heading of tracks of levels."""
+
+
 class TimelineTrack(Struct, frozen=True):
     """One row of the timeline; its place in the list is its number in binary answers.
 

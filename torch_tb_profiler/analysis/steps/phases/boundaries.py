@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     union,
     union_all,
 )
+from torch_tb_profiler.analysis.recording.operator_paths import codes_by_path
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import phases_of, slice_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.segments import (
@@ -118,7 +119,8 @@ def are_on_device(trace: Trace, boundaries: Boundaries) -> bool:
 
 
 def _named(trace: Trace, key: str, name: str) -> Int64:
-    """The slices of the host with that name; where it has none, the device work.
+    """The slices of the host with that name; where it has none, the device work of that name, or of
+    the operator with that full name.
 
     Raises:
         UnknownBoundaryError: nothing has the name.
@@ -126,6 +128,8 @@ def _named(trace: Trace, key: str, name: str) -> Int64:
     slices = trace.slices
     used = np.bincount(slices["name_code"].to_numpy(), minlength=len(trace.strings)) > 0
     code = next((c for c in np.flatnonzero(used).tolist() if trace.strings[c] == name), None)
+    if code is None:
+        code = codes_by_path(trace).get(name)
     rows = np.flatnonzero(slices["name_code"].to_numpy() == (-1 if code is None else code))
     category = slices["category"].to_numpy()[rows]
     is_on_device = np.isin(category, DEVICE_CATEGORIES)
