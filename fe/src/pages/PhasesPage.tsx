@@ -28,7 +28,7 @@ const MEAN = "mean";
 /** Prefix of tables that come from files of the recording. */
 const RECORDED = "recorded_";
 /** More steps than this are chosen in the table only. */
-const LISTED_STEPS = 200;
+const LISTED_STEPS = 1000;
 
 /** Where the names of boundaries come from, the first that has any. */
 const NAMES: readonly NamesView[] = ["operators", "kernels"];
