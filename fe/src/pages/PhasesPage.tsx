@@ -15,6 +15,7 @@ import { Findings } from "./Findings";
 import { PhaseBoundaries, type NamesView } from "./phases/PhaseBoundaries";
 import { StepDiagram } from "./phases/StepDiagram";
 import { recordedStepDiagram, stepDiagram, type StepDiagram as Diagram } from "./phases/stepParts";
+import { MOST_TYPES, typeBars } from "./phases/typeBars";
 import "./phases/phases.css";
 import { numberOf, textOf } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
@@ -28,7 +29,13 @@ const MEAN = "mean";
 /** Prefix of tables that come from files of the recording. */
 const RECORDED = "recorded_";
 /** More steps than this are chosen in the table only. */
+<<<<<<< HEAD
 const LISTED_STEPS = 1000;
+=======
+const LISTED_STEPS = 200;
+const BAR_PX = 22;
+const AXIS_PX = 48;
+>>>>>>> 0acc04b5 (Draw the layers of Paddle's threads as rows, and types of events as bars)
 
 /** Where the names of boundaries come from, the first that has any. */
 const NAMES: readonly NamesView[] = ["operators", "kernels"];
@@ -40,7 +47,7 @@ export function PhasesPage(props: PageProps) {
     <ViewFrame {...props} above={names === undefined ? null : <PhaseBoundaries query={query} view={names} />}>
       {(context) => {
         const { view, fileName } = context;
-        const { phases, [STEP_TRACE]: steps, [RECORDED_STEP_TRACE]: recordedTrace, [WINDOWS]: windows } = view.tables;
+        const { phases, [STEP_TRACE]: steps, [RECORDED_STEP_TRACE]: recordedTrace, [WINDOWS]: windows, event_types: types } = view.tables;
         const { step_parts: parts, ...recordedParts } = view.series;
         const recorded = Object.keys(view.tables).filter((name) => name.startsWith(RECORDED));
         const computed = Object.keys(view.tables).filter((name) => name !== WINDOWS && !recorded.includes(name));
@@ -66,6 +73,9 @@ export function PhasesPage(props: PageProps) {
               <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(`${name}_parts`)} height={240} />
             ))}
             {!hasStepTrace && <Tables context={context} names={recorded} />}
+            {types !== undefined && types.rows.length > 1 && (
+              <Chart title="Time by event type" help={types.help} chart={typeBars(types)} fileName={fileName("types")} height={AXIS_PX + BAR_PX * Math.min(types.rows.length, MOST_TYPES)} />
+            )}
             <FactList title="How the phases were detected" facts={view.facts} />
             <Tables context={context} names={computed} />
             {hasStepTrace && <Tables context={context} names={recorded} />}

@@ -182,3 +182,20 @@ def test_events_of_the_communication_type_are_collectives_by_any_name() -> None:
         times = communication_times(trace, Selection())
         assert times is not None
         assert times.communication_ns == 10_000
+
+
+def test_inputs_of_a_part_are_those_of_its_operator() -> None:
+    """Paddle gives the inputs of an operator of a static graph to its part ``infer_shape``."""
+    inputs = pb.Inputs({"X": [[4, 5]]}, {"X": ["float32"]}, STACK)
+    inner = TYPES.index("OperatorInner")
+    nodes = [
+        pb.Node("relu", 0, START, START + 9_000),
+        pb.Node("infer_shape", inner, START + 1_000, START + 2_000, inputs=inputs),
+        pb.Node("alone", inner, START + 20_000, START + 21_000, inputs=inputs),
+        pb.Node("conv2d", 0, START + 30_000, START + 39_000, inputs=inputs),
+        pb.Node("infer_shape", inner, START + 31_000, START + 32_000, inputs=inputs),
+    ]
+    trace = build_trace(read_bytes(pb.recording(pb.tree(nodes))))
+    names = trace.slices["name_code"].gather(trace.operators["slice"])
+    assert [trace.text(code) for code in names] == ["relu", "alone", "conv2d", "infer_shape"]
+    assert {trace.text(code) for code in trace.operators["input_shape_code"]} == {"[[4, 5]]"}

@@ -6,14 +6,23 @@ lanes chosen by text; places of slices; deep stacks.
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.helpers.traces import Event, call, frame, kernel, memcpy, op, step, trace
+from tests.importers.kineto.reference import read_bytes
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 from torch_tb_profiler.views.timeline.placed_slices import placed
+from torch_tb_profiler.views.timeline.rows import lane_order
+from torch_tb_profiler.views.timeline.tracks import assign_tracks, track_of_slices
 
 
 def placed_by_name(built: Timeline) -> dict[str, tuple[str, int]]:
@@ -187,3 +196,33 @@ def test_every_slice_of_the_samples_has_one_place(sample_traces: list[Trace]) ->
         assert sum(track.slices for track in drawn) == len(real)
         for slice_ in placed(built, np.arange(min(500, result.slices.height))):
             assert result.slices["start_ns"][slice_.id] == slice_.start_ns + built.origin_ns
+
+
+def test_the_layers_of_paddle_are_rows_of_their_own() -> None:
+    """Paddle's JSON writes a thread's layers as two rows; our rows hold the same events, of the
+    protobuf, too."""
+    folder = Path(__file__).parents[2] / "data" / "paddle"
+    files = {
+        ending: gzip.decompress((folder / f"nested.paddle_trace.{ending}.gz").read_bytes())
+        for ending in ("json", "pb")
+    }
+    expected: Counter[tuple[str, str, str]] = Counter()
+    for event in json.loads(files["json"])["traceEvents"]:
+        if event.get("ph") == "X" and event["cat"] != "ProfileStep":
+            thread, _, layer = event["tid"].partition("(")
+            expected[thread, layer.rstrip(")"), event["name"].partition("[")[0]] += 1
+    assert len({(thread, layer) for thread, layer, _ in expected}) == 4
+    for data in files.values():
+        recorded = build_trace(read_bytes(data))
+        placement = assign_tracks(recorded)
+        numbers = track_of_slices(recorded, placement)
+        rows = {f"t{row['track']}": row["tid"] for row in recorded.tracks.to_dicts()}
+        drawn: Counter[tuple[str, str, str]] = Counter()
+        for code, number in zip(recorded.slices["name_code"], numbers.tolist(), strict=True):
+            track = placement.tracks[number]
+            if track.kind != "steps":
+                tid = rows[track.key.partition(".")[0]]
+                drawn[tid, track.title.partition(" · ")[0], str(recorded.text(code))] += 1
+        assert drawn == expected
+        lanes = lane_order(recorded, placement)
+        assert (lanes.overlap_from == -1).all()

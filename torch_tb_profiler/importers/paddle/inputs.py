@@ -13,8 +13,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from torch_tb_profiler.importers.protobuf.varints import read_varint, signed
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, VARINT, read_field
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import ColumnArrays
 
 MAX_TENSORS = 4096
 """Most inputs of an operator; further inputs are left out."""
@@ -64,6 +68,36 @@ def decode_types(message: bytes) -> str | None:
         [text.decode("utf-8", "replace") for text in _submessages(tensors, 1)]
         for tensors in _submessages(message, 2)
     )
+
+
+def give_to_operators(inputs: ColumnArrays, slices: ColumnArrays) -> None:
+    """Move inputs that a part of an operator has (``infer_shape``) to the operator, in place: the
+    last one to begin before the part, where it lasts that long.
+
+    Args:
+        inputs: The operator table.
+        slices: The slices that its column ``slice`` is of.
+    """
+    is_operator = slices["category"] == Category.OPERATOR
+    rows = np.flatnonzero(~is_operator[inputs["slice"]])
+    operators = np.flatnonzero(is_operator)
+    if not len(rows) or not len(operators):
+        return
+    track, start = slices["track"], slices["start_ns"]
+    operators = operators[np.lexsort((start[operators], track[operators]))]
+    both = np.concatenate((operators, inputs["slice"][rows]))
+    is_part = np.arange(len(both)) >= len(operators)
+    order = np.lexsort((is_part, start[both], track[both]))
+    last = np.empty(len(both), np.int64)
+    last[order] = np.cumsum(~is_part[order]) - 1
+    part, operator = inputs["slice"][rows], operators[last[len(operators) :]]
+    lies_in = (last[len(operators) :] >= 0) & (track[operator] == track[part])
+    lies_in &= start[part] <= start[operator] + slices["dur_ns"][operator]
+    lies_in &= ~np.isin(operator, inputs["slice"])
+    inputs["slice"][rows[lies_in]] = operator[lies_in]
+    order = np.argsort(inputs["slice"], kind="stable")
+    for name in inputs:
+        inputs[name] = inputs[name][order]
 
 
 def _submessages(message: bytes, number: int) -> Iterator[bytes]:

@@ -23,23 +23,23 @@ NEVER_RECORDED: tuple[tuple[Capability, str], ...] = (
 )
 """(what the format does not have, the reason)."""
 
+_NO_INPUTS = (
+    "This recording of Paddle has no {}. Paddle records them with Profiler(record_shapes=True), "
+    "into protobuf files, and only for static graphs of its old executor (FLAGS_enable_pir_api=0): "
+    "not for dynamic graphs, whatever is set."
+)
 OPERATOR_COLUMNS: dict[Capability, tuple[str, str]] = {
     "input_shapes": (
         "input_shape_code",
-        "This recording of Paddle has no input shapes: it was made without "
-        "Profiler(record_shapes=True), or its operators ran in dynamic graphs, for which Paddle "
-        "does not record them.",
+        _NO_INPUTS.format("input shapes"),
     ),
     "input_types": (
         "input_type_code",
-        "This recording of Paddle has no input types: it was made without "
-        "Profiler(record_shapes=True), or its operators ran in dynamic graphs, for which Paddle "
-        "does not record them.",
+        _NO_INPUTS.format("input types"),
     ),
     "call_stacks": (
         "call_stack_code",
-        "This recording of Paddle has no call stacks: Paddle records them only for operators in "
-        "static graphs.",
+        _NO_INPUTS.format("call stacks"),
     ),
 }
 """What may be missing → its column of the operator table, and the reason."""

@@ -16,6 +16,7 @@ from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
 from torch_tb_profiler.importers.paddle.chrome import never_detected
 from torch_tb_profiler.importers.paddle.event_types import CATEGORIES
 from torch_tb_profiler.importers.paddle.held_memory import hold
+from torch_tb_profiler.importers.paddle.inputs import give_to_operators
 from torch_tb_profiler.importers.paddle.nodes import (
     HOLDER,
     LAUNCHED,
@@ -82,7 +83,9 @@ def read_trees(source: Source, reading: Reading) -> EventColumns:
 
 
 def link_launches(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
-    """Set the launch of each piece of work, and the holder of each memory event."""
+    """Set the launch of each piece of work, the holder of each memory event, and the operators of
+    inputs."""
+    give_to_operators(columns.tables["operator"], columns.tables["slices"])
     if HOLDER in own:
         hold(columns, own[HOLDER]["slice"])
     if LAUNCHED in own:

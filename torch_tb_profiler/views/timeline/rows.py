@@ -17,11 +17,14 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.nesting import NestedSpans, nest
 from torch_tb_profiler.views.timeline.tracks import (
-    TREE_OF_CATEGORY,
+    LAYERS,
     Placement,
     Tree,
+    has_layers,
     track_of_slices,
+    trees_of,
 )
 
 _MAX_TABLE = 1 << 22
@@ -86,6 +89,15 @@ class _Positions(Struct):
         self.overlap[ids] = below + lanes
         self.depth[ids] = 0
 
+    def nest_alone(self, trace: Trace, ids: Int64) -> None:
+        """Nest the slices ``ids`` in one another, whatever other slices lie between."""
+        start = trace.slices["start_ns"].to_numpy()
+        end = start + trace.slices["dur_ns"].to_numpy()
+        spans = NestedSpans(trace.slices["track"].to_numpy(), start, end)
+        forest = nest(spans, ids, trace.meta.time_unit_ns, is_searchable=False)
+        self.overlap, self.depth = self.overlap.copy(), self.depth.copy()
+        self.overlap[ids], self.depth[ids] = forest.lane, forest.depth
+
     def nest(self, trace: Trace, ids: Int64) -> None:
         """Take the lanes of the slices ``ids`` for depths, on tracks where they lie in one another
         and none crosses another's end."""
@@ -109,11 +121,14 @@ def _positions(trace: Trace, placement: Placement) -> _Positions:
         len(placement.tracks),
     )
     # Slices without a tree have no depth; steps of several threads share one track.
-    tree = TREE_OF_CATEGORY[slices["category"].to_numpy()]
+    tree = trees_of(trace)
     treeless = np.flatnonzero((tree == Tree.OTHER) | (tree == Tree.STEPS))
     if len(treeless):
         positions.move_apart(trace, treeless, below=0)
         positions.nest(trace, np.flatnonzero(tree == Tree.OTHER))
+    if has_layers(trace):
+        for layer in LAYERS:
+            positions.nest_alone(trace, np.flatnonzero(tree == layer))
     return positions
 
 

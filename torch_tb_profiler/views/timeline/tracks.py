@@ -44,8 +44,9 @@ class Tree(IntEnum):
     DEVICE_ANNOTATIONS = 1
     WORK = 2
     NODES = 3
-    PYTHON = 4
-    OTHER = 5
+    NATIVE = 4
+    PYTHON = 5
+    OTHER = 6
 
 
 TREE_COUNT = len(Tree)
@@ -53,6 +54,7 @@ _NAMES = {
     Tree.DEVICE_ANNOTATIONS: "annotations",
     Tree.WORK: "work",
     Tree.NODES: "operators",
+    Tree.NATIVE: "native",
     Tree.PYTHON: "python",
     Tree.OTHER: "other",
 }
@@ -69,7 +71,35 @@ def _tree_of_category() -> Int32:
     return tree
 
 
-TREE_OF_CATEGORY = _tree_of_category()
+_TREE_OF_CATEGORY = _tree_of_category()
+
+LAYERS = {Tree.NODES: "Python", Tree.NATIVE: "C++"}
+"""Trees of a thread whose recorder tells two layers apart."""
+
+_NATIVE_CATEGORIES = (Category.OPERATOR, Category.RUNTIME, Category.HOST_OTHER)
+_NATIVE_TYPE = "communication"
+"""Type of ranges that the native layer writes."""
+
+
+def has_layers(trace: Trace) -> bool:
+    """Whether the recorder says of each host event which of the two layers wrote it, as Paddle
+    does."""
+    return trace.meta.format == "paddle"
+
+
+def trees_of(trace: Trace, chosen: Int64 | None = None) -> Int32:
+    """The :class:`Tree` of every slice, or of the ``chosen`` ids."""
+    columns = trace.slices.select("category", "raw_category_code")
+    if chosen is not None:
+        columns = columns[chosen]
+    category = columns["category"].to_numpy()
+    tree: Int32 = _TREE_OF_CATEGORY[category]
+    if has_layers(trace):
+        native = [code for code, text in enumerate(trace.strings) if text.lower() == _NATIVE_TYPE]
+        is_native = np.isin(category, _NATIVE_CATEGORIES)
+        is_native |= columns["raw_category_code"].is_in(native).fill_null(False).to_numpy()
+        tree[is_native] = Tree.NATIVE
+    return tree
 
 
 class Group(Struct, frozen=True):
@@ -145,27 +175,26 @@ STEPS_GROUP = Group("trace", "Trace", "trace")
 
 def assign_tracks(trace: Trace) -> Placement:
     """The tracks that hold slices of ``trace``."""
-    counts = _slices_by_category(trace)
+    counts, calls = _slices_by_tree(trace)
     rows = trace.tracks.sort("sort_index").to_dicts()
     names = device_titles(trace)
     placing = _Placing()
-    steps = int(counts[:, Category.STEP].sum())
+    steps = int(counts[:, Tree.STEPS].sum())
     if steps:
         placing.groups["trace"] = STEPS_GROUP
         placing.tracks.append(
             TimelineTrack("steps", "Steps", kind="steps", group="trace", slices=steps)
         )
     for row in rows:
-        of_row = counts[row["track"]]
-        in_tree = np.bincount(TREE_OF_CATEGORY, of_row, TREE_COUNT).astype(np.int64)
+        in_tree = counts[row["track"]]
         if not in_tree[Tree.STEPS + 1 :].any():
             continue
         group = group_of_row(row, names)
         placing.groups.setdefault(group.key, group)
         for tree in list(Tree)[1:]:
             if in_tree[tree]:
-                only_runtime = in_tree[tree] == of_row[Category.RUNTIME]
-                track = _track(row, tree, group, runtime=bool(only_runtime))
+                only_runtime = bool(in_tree[tree] == calls[row["track"]])
+                track = _track(row, tree, group, runtime=only_runtime, layers=has_layers(trace))
                 placing.tracks.append(replace(track, slices=int(in_tree[tree])))
                 placing.held[track.key] = (row["track"], tree)
     groups = list(placing.groups.values())
@@ -175,13 +204,15 @@ def assign_tracks(trace: Trace) -> Placement:
     return Placement(groups, tracks, rows_held, _numbers(tracks, placing.held, trace))
 
 
-def _slices_by_category(trace: Trace) -> Int64:
-    """Slices per (row of the trace, category)."""
+def _slices_by_tree(trace: Trace) -> tuple[Int64, Int64]:
+    """Slices per (row of the trace, tree), and calls into a device's runtime per row."""
     rows = max(trace.tracks.height, 1)
-    bounds = np.searchsorted(trace.slices["track"].to_numpy(), np.arange(rows + 1))
-    category = trace.slices["category"].to_numpy()
-    parts = [category[bounds[row] : bounds[row + 1]] for row in range(rows)]
-    return np.stack([np.bincount(part, minlength=len(Category)) for part in parts])
+    track, category = trace.slices["track"].to_numpy(), trace.slices["category"].to_numpy()
+    bounds = np.searchsorted(track, np.arange(rows + 1))
+    tree = trees_of(trace)
+    spans = [slice(*bounds[row : row + 2]) for row in range(rows)]
+    trees = np.stack([np.bincount(tree[span], minlength=TREE_COUNT) for span in spans])
+    return trees, np.array([np.sum(category[span] == Category.RUNTIME) for span in spans])
 
 
 def _numbers(tracks: list[TimelineTrack], held: dict[str, tuple[int, Tree]], trace: Trace) -> Int32:
@@ -217,13 +248,16 @@ def group_of_row(row: dict[str, object], titles: dict[int, str]) -> Group:
     return Group(f"p{pid}", title + (f" ({label})" if label else ""), "process")
 
 
-def _track(row: dict[str, object], tree: Tree, group: Group, *, runtime: bool) -> TimelineTrack:
+def _track(
+    row: dict[str, object], tree: Tree, group: Group, *, runtime: bool, layers: bool
+) -> TimelineTrack:
     on_device = group.kind == "device"
     number = row["track"]
     kinds: dict[Tree, TrackKind] = {
         Tree.DEVICE_ANNOTATIONS: "annotations",
         Tree.WORK: "device_stream",
         Tree.NODES: "runtime" if runtime else "operators",
+        Tree.NATIVE: "operators",
         Tree.PYTHON: "python",
         Tree.OTHER: "other",
     }
@@ -231,6 +265,7 @@ def _track(row: dict[str, object], tree: Tree, group: Group, *, runtime: bool) -
         Tree.DEVICE_ANNOTATIONS: "user ranges on the GPU",
         Tree.WORK: None,
         Tree.NODES: "runtime calls" if runtime else None,
+        Tree.NATIVE: None,
         Tree.PYTHON: "python frames",
         Tree.OTHER: "synchronisation and others" if on_device else "profiler and others",
     }
@@ -239,6 +274,8 @@ def _track(row: dict[str, object], tree: Tree, group: Group, *, runtime: bool) -
         title = str(thread or "").strip() or f"stream {stream if stream is not None else tid}"
     else:
         title = str(thread or "").strip() or f"thread {tid}"
+    if layers and tree in LAYERS:  # in front, for names of threads are long
+        title = f"{LAYERS[tree]} · {title}"
     return TimelineTrack(
         key=f"t{number}.{_NAMES[tree]}",
         title=title,
@@ -252,11 +289,10 @@ def _track(row: dict[str, object], tree: Tree, group: Group, *, runtime: bool) -
 
 def track_of_slices(trace: Trace, placement: Placement, chosen: Int64 | None = None) -> Int32:
     """Track number of every slice, or of the ``chosen`` ids."""
-    rows, categories = trace.slices["track"], trace.slices["category"]
+    rows = trace.slices["track"]
     if chosen is not None:
-        ids = pl.Series(chosen)
-        rows, categories = rows.gather(ids), categories.gather(ids)
+        rows = rows.gather(pl.Series(chosen))
     key = rows.to_numpy() * np.int32(TREE_COUNT)
-    key += TREE_OF_CATEGORY[categories.to_numpy()]
+    key += trees_of(trace, chosen)
     numbers: Int32 = placement.number[key]
     return numbers

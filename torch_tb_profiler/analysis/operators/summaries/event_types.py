@@ -52,7 +52,8 @@ class EventTypes(Struct, frozen=True, eq=False):
         names: Name of each type.
         on_device: Whether each is work of a device.
         number: Per slice the number of its type, -1 for none.
-        is_outermost: Per slice whether no slice of its type is directly around it.
+        is_outermost: Per slice whether no slice of its type is directly around it; of
+            :data:`PHASES`, whether none is, whatever lies between.
         sticks_out: Per slice whether it ends after what is around it, by a tick of the clock.
     """
 
@@ -84,6 +85,9 @@ def types_of_events(trace: Trace) -> EventTypes:
     parent = indices(slices["parent"])
     is_outermost = (parent < 0) | (np.append(number, -2)[parent] != number)
     end = slices["start_ns"].to_numpy() + slices["dur_ns"].to_numpy()
+    phases = [row for (name, _), row in rows.items() if name in PHASES]
+    events = np.flatnonzero(np.isin(number, phases))
+    is_outermost[events] = ~_lies_in_its_type(slices[events], number[events])
     sticks_out = (parent >= 0) & (end > np.append(end, 0)[parent])
     return EventTypes(
         [name for name, _ in rows],
@@ -92,6 +96,16 @@ def types_of_events(trace: Trace) -> EventTypes:
         is_outermost,
         sticks_out,
     )
+
+
+def _lies_in_its_type(slices: pl.DataFrame, number: npt.NDArray[np.int16]) -> Bools:
+    """Mask of ``slices`` that lie in one of the same ``number`` on their track."""
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    before = end.cum_max().shift(1).over("number", "track")
+    lies = (pl.col("start_ns") < before) & (end <= before)
+    rows = slices.select("track", "start_ns", "dur_ns", number=pl.Series(number))
+    mask: Bools = rows.select(lies.fill_null(False).alias("lies"))["lies"].to_numpy()
+    return mask
 
 
 def event_types(trace: Trace, selection: Selection) -> pl.DataFrame:
