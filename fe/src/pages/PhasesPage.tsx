@@ -29,13 +29,9 @@ const MEAN = "mean";
 /** Prefix of tables that come from files of the recording. */
 const RECORDED = "recorded_";
 /** More steps than this are chosen in the table only. */
-<<<<<<< HEAD
 const LISTED_STEPS = 1000;
-=======
-const LISTED_STEPS = 200;
 const BAR_PX = 22;
 const AXIS_PX = 48;
->>>>>>> 0acc04b5 (Draw the layers of Paddle's threads as rows, and types of events as bars)
 
 /** Where the names of boundaries come from, the first that has any. */
 const NAMES: readonly NamesView[] = ["operators", "kernels"];
