@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tests.importers.kineto.reference import read_bytes
+from torch_tb_profiler.analysis.operators.printed.nodes import nodes
 from torch_tb_profiler.importers.paddle.exact_starts import exact_starts, refine_starts
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.columns import EventColumns
 
 
 def event(ts: int, start: str, tid: str = "1(C++)") -> dict[str, Any]:
@@ -46,8 +52,47 @@ def test_units_and_invalid_times() -> None:
 
 
 def test_times_beyond_single_precision_stay_as_they_are() -> None:
-    slices = {"start_ns": np.array([5_000, 3_000_000_000_000], np.int64)}
+    slices = {
+        "start_ns": np.array([5_000, 3_000_000_000_000], np.int64),
+        "dur_ns": np.array([10, 10], np.int64),
+        "track": np.zeros(2, np.int32),
+        "category": np.zeros(2, np.int8),
+    }
     refine_starts(
         slices, {"slice": np.arange(2), "since_ns": np.array([400, 2_999_999_997_000], np.int64)}
     )
     assert slices["start_ns"].tolist() == [5_000, 3_000_000_000_000]
+
+
+LATER_US = 6_000_000
+
+
+def test_what_lies_in_what_is_known_after_seconds_too() -> None:
+    """The same recording six seconds later, whose starts Paddle would print with half
+    microseconds: every event lies in the one that it lies in."""
+    path = Path(__file__).parents[2] / "data" / "paddle" / "nested.paddle_trace.json.gz"
+    recording = json.loads(gzip.decompress(path.read_bytes()))
+    expected = _parents(read_bytes(json.dumps(recording).encode()))
+    first = min(each["ts"] for each in recording["traceEvents"] if "ts" in each)
+    for each in recording["traceEvents"]:
+        if "ts" in each:
+            each["ts"] += LATER_US
+        if "start_time" in each.get("args", {}):
+            late_ns = (float(each["args"]["start_time"].removesuffix(" us")) + LATER_US) * 1000
+            each["args"]["start_time"] = f"{np.float32(np.float32(late_ns) / 1000):.3f} us"
+    recording["traceEvents"].insert(0, event(first, "0.000 us"))
+    later = _parents(read_bytes(json.dumps(recording).encode()))
+    del later["x", None]
+    assert later == expected
+    assert sum(expected.values()) > 500
+
+
+def _parents(events: EventColumns) -> Counter[tuple[str | None, str | None]]:
+    trace = build_trace(events)
+    tree = nodes(trace)
+    codes = trace.slices["name_code"].to_numpy()[tree.slice]
+    names = [trace.text(code) for code in codes.tolist()]
+    return Counter(
+        (name, names[outer] if outer >= 0 else None)
+        for name, outer in zip(names, tree.parent.tolist(), strict=True)
+    )

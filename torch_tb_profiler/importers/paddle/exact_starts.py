@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.times import text_to_ns
+from torch_tb_profiler.importers.paddle.late_starts import order_late_starts
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
 
@@ -30,7 +31,7 @@ SINGLE_PRECISION = 2**-23
 """Paddle prints times that have single precision."""
 
 MAX_SINCE_NS = int(TICK_NS / SINGLE_PRECISION / 4)
-"""Later starts (after 2.1 s) are not more precise than ``ts``."""
+"""Later starts (after 2.1 s) are off by more than a quarter of a microsecond."""
 
 
 def exact_starts(texts: list[Any], rows: Int64) -> ColumnArrays | None:
@@ -72,15 +73,24 @@ def refine_starts(slices: ColumnArrays, exact: ColumnArrays) -> None:
     event is the same for all slices, apart from that microsecond and rounding; otherwise the
     arguments mean something else and nothing is changed.
     """
-    early = exact["since_ns"] < MAX_SINCE_NS
-    rows, since = exact["slice"][early], exact["since_ns"][early]
-    if not len(rows):
+    rows, since = exact["slice"], exact["since_ns"]
+    is_early = since < MAX_SINCE_NS
+    if not is_early.any():
         return
     ticks = slices["start_ns"][rows]
-    distance = ticks - since
-    rounding = 2 * int(since.max() * SINGLE_PRECISION + 1)
-    if int(distance.max()) - int(distance.min()) < TICK_NS + rounding:
-        slices["start_ns"][rows] = np.clip(since + distance.max(), ticks, ticks + TICK_NS - 1)
+    rounding = (since * SINGLE_PRECISION).astype(np.int64) + 1
+    least = int((ticks - since - rounding).max())
+    most = int((ticks - since + rounding).min()) + TICK_NS - 1
+    if least > most:
+        return
+    distance = np.clip((ticks - since)[is_early].max(), least, most)
+    early = np.clip(since + distance, ticks, ticks + TICK_NS - 1)
+    slices["start_ns"][rows[is_early]] = early[is_early]
+    late = np.flatnonzero(~is_early)
+    if len(late):
+        bounds = (since - rounding + least, since + rounding + most)
+        within = (np.clip(each, ticks, ticks + TICK_NS - 1)[late] for each in bounds)
+        order_late_starts(slices, rows[late], *within)
 
 
 def holders(slices: ColumnArrays, memory: ColumnArrays, preceding: Int64) -> Int64:
