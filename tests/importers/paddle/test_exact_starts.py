@@ -14,7 +14,7 @@ from tests.importers.kineto.reference import read_bytes
 from torch_tb_profiler.analysis.operators.printed.nodes import nodes
 from torch_tb_profiler.importers.paddle.exact_starts import exact_starts, refine_starts
 from torch_tb_profiler.trace.build import build_trace
-from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns
 
 
 def event(ts: int, start: str, tid: str = "1(C++)") -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_units_and_invalid_times() -> None:
 
 
 def test_times_beyond_single_precision_stay_as_they_are() -> None:
-    slices = {
+    slices: ColumnArrays = {
         "start_ns": np.array([5_000, 3_000_000_000_000], np.int64),
         "dur_ns": np.array([10, 10], np.int64),
         "track": np.zeros(2, np.int32),

@@ -57,7 +57,7 @@ def _ordered(earliest: Int64, latest: Int64, duration: Int64) -> Int64:
         )
         for outer, inner in pairwise(levels)
     ]
-    start = earliest.copy()
+    start: Int64 = earliest.copy()
     for _ in range(MAX_ROUNDS):
         before = start.copy()
         for (outer, inner), parent in zip(pairwise(levels), around, strict=True):
