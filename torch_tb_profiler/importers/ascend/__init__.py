@@ -17,7 +17,7 @@ from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.format_detection import FormatDetection
 from torch_tb_profiler.storage.names import NamePattern
 
-EVENTS = rf"{file_names.TIMELINE.pattern}|{file_names.DATABASE.pattern}"
+EVENTS = rf"{file_names.TIMELINE.pattern}|{file_names.DATABASE.pattern}|{file_names.TABLES.pattern}"
 TIMELINE = re.compile(r"(?:.*[/\\])?(?:trace_view|msprof_[\w.-]*)\.json(?:\.gz)?", re.DOTALL)
 SQLITE = b"SQLite format 3\0"
 PROCESS = re.compile(rb'"name"\s*:\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|Step Trace)"')

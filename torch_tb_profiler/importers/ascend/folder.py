@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from torch_tb_profiler.importers.ascend import file_names, is_database
 from torch_tb_profiler.importers.ascend.database import read_database
 from torch_tb_profiler.importers.ascend.job import with_job
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
 from torch_tb_profiler.importers.ascend.text_folder import read_text_folder
+from torch_tb_profiler.importers.ascend.timeline import FRAMEWORKS, MINDSPORE, TORCH_NPU
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
 from torch_tb_profiler.importers.kineto import find_event, reader
@@ -78,15 +81,30 @@ def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventCo
         try:
             result = read_database(source, database, reading)
         except TraceFormatError as error:
-            if timeline is None:
+            if timeline is None and file_names.find_file(source.files, file_names.TABLES) is None:
                 raise
             files.quality.add("ascend_file_unreadable", 1, error.message)
         else:
             files.quality.add("ascend_both", int(timeline is not None))
             return result
+    columns = read_text_folder(source, timeline, files, reading)
     if timeline is None:
-        raise _no_events_error(source)
-    return read_text_folder(source, timeline, files, reading), None
+        if not _has_data(columns):
+            raise _no_events_error(source)
+        recorder = MINDSPORE if _is_mindspore(source.name) else TORCH_NPU
+        columns.info = replace(columns.info, framework=FRAMEWORKS[recorder], recorder=recorder)
+    return columns, None
+
+
+def _has_data(columns: EventColumns) -> bool:
+    return any(table.frame.height for table in columns.side) or any(
+        len(columns.tables[name][key])
+        for name, key in (("slices", "start_ns"), ("memory", "time_ns"), ("samples", "time_ns"))
+    )
+
+
+def _is_mindspore(name: str) -> bool:
+    return name.rstrip("/\\").endswith("_ms")
 
 
 def _identity(source: Source) -> Source:
@@ -101,7 +119,7 @@ def _rank(path: str | None) -> int | None:
 
 def _no_events_error(source: Folder) -> TraceFormatError:
     if file_names.is_raw_only(source.files):
-        package = "mindspore" if source.name.rstrip("/\\").endswith("_ms") else "torch_npu"
+        package = "mindspore" if _is_mindspore(source.name) else "torch_npu"
         return TraceFormatError(
             "not_analysed",
             f"{source.name} holds raw data only (FRAMEWORK, PROF_…); it was not analysed yet.",
@@ -109,6 +127,6 @@ def _no_events_error(source: Folder) -> TraceFormatError:
         )
     return TraceFormatError(
         "no_events",
-        f"{source.name} has neither a trace_view.json nor a profiler database.",
+        f"{source.name} has neither a trace_view.json nor a profiler database, and no tables.",
         f"Copy it again with its folder {file_names.OUTPUT}, or analyse the recording again.",
     )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend import summaries
 from torch_tb_profiler.importers.ascend.collectives import set_groups
+from torch_tb_profiler.importers.ascend.csv_table import CsvTable
+from torch_tb_profiler.importers.ascend.kernel_events import read_kernel_events
 from torch_tb_profiler.importers.ascend.kernel_files import add_cache_rates, add_kernels
 from torch_tb_profiler.importers.ascend.kernels import sum_by_unit_and_type
+from torch_tb_profiler.importers.ascend.memory import BLOCKS as BLOCK_ROWS
 from torch_tb_profiler.importers.ascend.memory import RECORDS, add_blocks, add_records
 from torch_tb_profiler.importers.ascend.memory_files import add_modules, read_blocks, read_records
 from torch_tb_profiler.importers.ascend.samples import SampleRows
@@ -27,13 +31,13 @@ BLOCKS, RECORD, MODULES, CACHE = (
 
 
 def read_text_folder(
-    source: Folder, timeline: str, files: SideFiles, reading: Reading
+    source: Folder, timeline: str | None, files: SideFiles, reading: Reading
 ) -> EventColumns:
     """Read the trace from the text files; missing and damaged files are quality issues.
 
     Args:
         source: The folder.
-        timeline: The path of its timeline.
+        timeline: The path of its timeline; None without one: then kernels are the only events.
         files: Its other files.
         reading: How it is read.
 
@@ -41,15 +45,20 @@ def read_text_folder(
         TraceFormatError: the timeline is not a trace.
         StorageError, OSError: a file cannot be read.
     """
-    columns = reader.read(source.files[timeline](), reading)
+    details = files.table(KERNELS, "Name", "Start Time(us)", "Duration(us)")
+    memory = _read_memory(files)
+    if timeline is None:
+        columns = read_kernel_events(details, memory.device, memory.start_ns)
+    else:
+        columns = reader.read(source.files[timeline](), reading)
     strings = Strings(columns.strings)
     samples = SampleRows(strings)
     side = [
-        *_kernels(columns, files, samples),
+        *_kernels(columns, details, files, samples),
         *_steps(files),
         *_communication(columns, files, strings),
     ]
-    _memory(columns, files, samples)
+    _add_memory(columns, memory, files, samples)
     samples.append_to(columns)
     columns.side = (*columns.side, *side)
     return columns
@@ -60,8 +69,9 @@ def _steps(files: SideFiles) -> list[SideTable]:
     return [] if table is None else [summaries.steps(table, STEPS)]
 
 
-def _kernels(columns: EventColumns, files: SideFiles, samples: SampleRows) -> list[SideTable]:
-    details = files.table(KERNELS, "Name", "Start Time(us)", "Duration(us)")
+def _kernels(
+    columns: EventColumns, details: CsvTable | None, files: SideFiles, samples: SampleRows
+) -> list[SideTable]:
     kernels = None if details is None else add_kernels(columns, details, samples)
     if details is not None and details.has("Stream ID", "Task ID"):
         rates = files.table(CACHE, "Stream Id", "Task Id", "Op Name", is_usual=False)
@@ -87,13 +97,39 @@ def _communication(columns: EventColumns, files: SideFiles, strings: Strings) ->
     return tables
 
 
-def _memory(columns: EventColumns, files: SideFiles, samples: SampleRows) -> None:
+class _Memory(Struct, frozen=True):
+    """Blocks and totals by component, empty where there is no file of them."""
+
+    blocks: pl.DataFrame
+    records: pl.DataFrame
+
+    @property
+    def start_ns(self) -> int | None:
+        """The earliest time, since the epoch."""
+        starts = (self.blocks["start_ns"].min(), self.records["time_ns"].min())
+        return min((start for start in starts if isinstance(start, int)), default=None)
+
+    @property
+    def device(self) -> int:
+        """The only device; 0 where there is none, or several."""
+        devices = {*self.blocks["device"], *self.records["device"]}
+        return int(devices.pop()) if len(devices) == 1 else 0
+
+
+def _read_memory(files: SideFiles) -> _Memory:
     totals = files.table(RECORD, "Component", "Timestamp(us)", is_usual=False)
-    records = pl.DataFrame(schema=RECORDS) if totals is None else read_records(totals)
     blocks = files.table(BLOCKS, "Name", "Size(KB)", "Allocation Time(us)", is_usual=False)
-    if blocks is not None:
-        add_blocks(columns, read_blocks(blocks), records, samples.strings)
-    add_records(columns, records, samples)
+    return _Memory(
+        pl.DataFrame(schema=BLOCK_ROWS) if blocks is None else read_blocks(blocks),
+        pl.DataFrame(schema=RECORDS) if totals is None else read_records(totals),
+    )
+
+
+def _add_memory(
+    columns: EventColumns, memory: _Memory, files: SideFiles, samples: SampleRows
+) -> None:
+    add_blocks(columns, memory.blocks, memory.records, samples.strings)
+    add_records(columns, memory.records, samples)
     modules = files.table(MODULES, "Component", "Timestamp(us)", is_usual=False)
     if modules is not None:
         add_modules(columns, modules, samples)
