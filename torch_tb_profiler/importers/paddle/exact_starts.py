@@ -30,8 +30,9 @@ TICK_NS = 1000
 SINGLE_PRECISION = 2**-23
 """Paddle prints times that have single precision."""
 
-MAX_SINCE_NS = int(TICK_NS / SINGLE_PRECISION / 4)
-"""Later starts (after 2.1 s) are off by more than a quarter of a microsecond."""
+EXACT_NS = 4
+MAX_SINCE_NS = int(EXACT_NS / SINGLE_PRECISION)
+"""Later starts (after 34 ms) may be off by more than that."""
 
 
 def exact_starts(texts: list[Any], rows: Int64) -> ColumnArrays | None:
