@@ -13,7 +13,9 @@ import numpy as np
 from tests.importers.kineto.reference import read_bytes
 from torch_tb_profiler.analysis.operators.printed.nodes import nodes
 from torch_tb_profiler.importers.paddle.exact_starts import exact_starts, refine_starts
+from torch_tb_profiler.importers.paddle.late_starts import order_late_starts
 from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns
 
 
@@ -62,6 +64,22 @@ def test_times_beyond_single_precision_stay_as_they_are() -> None:
         slices, {"slice": np.arange(2), "since_ns": np.array([400, 2_999_999_997_000], np.int64)}
     )
     assert slices["start_ns"].tolist() == [5_000, 3_000_000_000_000]
+
+
+def test_calls_begin_in_the_event_before_them() -> None:
+    """A call, which the file has behind its operator, begins with it at the earliest; the next
+    operator begins where the first one ends."""
+    category = [Category.OPERATOR, Category.RUNTIME, Category.OPERATOR]
+    least = np.array([3_000_300, 3_000_000, 3_001_000], np.int64)
+    slices: ColumnArrays = {
+        "start_ns": least.copy(),
+        "dur_ns": np.array([900, 200, 9_000], np.int64),
+        "track": np.zeros(3, np.int32),
+        "category": np.array([int(each) for each in category], np.int8),
+    }
+    most = least // 1000 * 1000 + 999
+    order_late_starts(slices, np.arange(3), least, most)
+    assert slices["start_ns"].tolist() == [3_000_300, 3_000_300, 3_001_200]
 
 
 LATER_US = 6_000_000

@@ -40,6 +40,20 @@ def order_late_starts(slices: ColumnArrays, late: Int64, least: Int64, most: Int
         rows = hosts[slices["track"][hosts] == track]
         start = _ordered(earliest[rows], latest[rows], np.maximum(slices["dur_ns"][rows], 0))
         slices["start_ns"][rows[is_late[rows]]] = start[is_late[rows]]
+    _begin_in_host_events(slices, hosts, late, most)
+
+
+def _begin_in_host_events(slices: ColumnArrays, hosts: Int64, late: Int64, most: Int64) -> None:
+    """Let calls into a runtime begin no earlier than the host event before them in the file, which
+    they lie in."""
+    of_calls = np.flatnonzero(slices["category"][late] == int(Category.RUNTIME))
+    calls = late[of_calls]
+    position = np.searchsorted(hosts, calls) - 1
+    owner = hosts[np.maximum(position, 0)] if len(hosts) else np.zeros(len(calls), np.int64)
+    has_owner = (position >= 0) & (slices["track"][owner] == slices["track"][calls])
+    least = np.where(has_owner, slices["start_ns"][owner], slices["start_ns"][calls])
+    moved = np.maximum(slices["start_ns"][calls], least)
+    slices["start_ns"][calls] = np.minimum(moved, most[of_calls])
 
 
 def _ordered(earliest: Int64, latest: Int64, duration: Int64) -> Int64:
