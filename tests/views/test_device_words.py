@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
+import polars as pl
 import pytest
 from msgspec.structs import replace
 
@@ -13,9 +15,12 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, k
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.devices import device_file, kind_of_label
 from torch_tb_profiler.loading.queries.views import trace_view, view_spec
+from torch_tb_profiler.reports.two_sides import on_two_sides
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.checks import CHECKED
+from torch_tb_profiler.views.critical_path.pieces import track_texts
 from torch_tb_profiler.views.device_words import localize_device_terms
-from torch_tb_profiler.views.schema import Note, View
+from torch_tb_profiler.views.schema import Note, Table, View
 from torch_tb_profiler.views.timeline.tracks import assign_tracks
 
 REASON = "An NPU has cube units, no Tensor Cores."
@@ -112,3 +117,50 @@ def test_tracks_of_devices_are_called_so_too() -> None:
     for label in ("NPU 0", "GPU 0"):
         titles = {group.title for group in assign_tracks(of_devices(label)).groups}
         assert label in titles
+
+
+def test_findings_and_checks_are_in_the_terms_of_the_device() -> None:
+    note = Note(
+        "advice",
+        "x",
+        "info",
+        "NCCL waits: set PYTORCH_CUDA_ALLOC_CONF, or torch.cuda.empty_cache() on the GPUs.",
+        {"title": "Blocking copies from the GPU"},
+    )
+    [npu] = localize_device_terms({"": of_devices("NPU 0")}, View(notes=(note,))).notes
+    assert npu.evidence["title"] == "Blocking copies from the NPU"
+    assert npu.text == (
+        "HCCL waits: set PYTORCH_NPU_ALLOC_CONF, or torch.npu.empty_cache() on the NPUs."
+    )
+    frame = pl.DataFrame(
+        [("GPU imbalance", "passed", "One GPU.", None, None, "gpu_imbalance")],
+        schema=CHECKED.polars_schema(),
+        orient="row",
+    )
+    view = View(tables={CHECKED.name: Table(CHECKED, frame)})
+    shown_checks = localize_device_terms({"": of_devices("NPU 0")}, view).tables[CHECKED.name]
+    assert shown_checks.frame.row(0) == (
+        "NPU imbalance", "passed", "One NPU.", None, None, "gpu_imbalance",
+    )  # fmt: skip
+
+
+def test_software_of_other_devices_is_not_missed() -> None:
+    others = {"cuda_driver_version", "cuda_runtime_version", "cudnn_version"}
+    keys = [
+        {fact.key for fact in shown(of_devices(label), "overview").facts}
+        for label in ("NPU 0", "GPU 0")
+    ]
+    assert not others & keys[0]
+    assert others <= keys[1]
+
+
+def test_streams_on_the_critical_path_are_of_the_device() -> None:
+    trace = of_devices("NPU 0")
+    device = int(trace.tracks.filter("is_device")["track"][0])
+    assert track_texts(trace, np.array([device])) == ["NPU 0, stream 7"]
+
+
+def test_two_tables_for_a_terminal_are_called_after_the_device() -> None:
+    tables = on_two_sides(shown(of_devices("NPU 0"), "groups")).tables
+    assert any(table.spec.title.endswith(", NPU") for table in tables.values())
+    assert not any(table.spec.title.endswith(", GPU") for table in tables.values())

@@ -29,14 +29,23 @@ class DeviceKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: Name of one device.
         no_tensor_cores: Why it has no Tensor Cores.
         other_hosts: Hosts of web pages about other devices.
+        other_facts: Keys of facts about software of other devices.
+        terms: Pairs of a term of GPUs and that of these devices.
     """
 
     pattern: str
     name: str
     no_tensor_cores: str
     other_hosts: tuple[str, ...]
+    other_facts: tuple[str, ...]
+    terms: tuple[tuple[str, str], ...]
     examples: tuple[str, ...]
     counter_examples: tuple[str, ...] = msgspec.field(name="counter-examples")
+
+    def localize(self, text: str) -> str:
+        """``text`` with the terms of these devices."""
+        pattern, terms = _terms(self.name)
+        return pattern.sub(lambda match: terms[match[0]], text)
 
 
 class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,6 +59,14 @@ class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def device_file() -> DeviceFile:
     """The entries of the file."""
     return load("devices.toml", DeviceFile)
+
+
+@lru_cache(maxsize=16)
+def _terms(name: str) -> tuple[re.Pattern[str], dict[str, str]]:
+    """The terms of a kind, and a pattern of them as whole words, longest first."""
+    terms = dict(next(kind.terms for kind in device_file().kinds if kind.name == name))
+    words = "|".join(map(re.escape, sorted(terms, key=len, reverse=True)))
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)"), terms
 
 
 @once

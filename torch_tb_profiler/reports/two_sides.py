@@ -41,5 +41,8 @@ def _side(table: Table, side: str) -> Table:
         return at <= last or side == DEVICE or column.hidden
 
     shown = tuple(column for at, column in enumerate(columns) if is_shown(at, column))
-    spec = replace(table.spec, title=f"{table.spec.title}, {TITLES[side]}", columns=shown)
+    # The views have called the device by its name: a GPU, an NPU.
+    first = next(column.title.split()[0] for column in columns if column.key.startswith(side))
+    title = first if first.endswith("PU") else TITLES[side]
+    spec = replace(table.spec, title=f"{table.spec.title}, {title}", columns=shown)
     return replace(table, spec=spec, frame=table.frame.select(column.key for column in shown))

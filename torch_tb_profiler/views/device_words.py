@@ -38,8 +38,8 @@ _TENSOR_CORE_ROWS = ("using_tensor_cores", "eligible_not_using", "tensor_core")
 _GPU_GUIDES = ("guidance", "title")
 """The table of links, and its column in which rows about GPUs are recognized."""
 
-_CHECK_REASONS = (CHECKED.name, "reason")
-"""The table and the column whose cells contain sentences with device terms."""
+_CHECKS = (CHECKED.name, ("check", "reason"))
+"""The table and the columns whose cells contain device terms."""
 
 _GPU = re.compile(r"\bGPU(s?)\b")
 
@@ -53,7 +53,11 @@ def localize_device_terms(traces: Mapping[str, Trace], view: View) -> View:
     return View(
         tables={name: _table(table, kind) for name, table in view.tables.items()},
         series={name: _series(series, kind) for name, series in view.series.items()},
-        facts=tuple(_fact(fact, kind) for fact in view.facts),
+        facts=tuple(
+            _fact(fact, kind)
+            for fact in view.facts
+            if fact.value is not None or fact.key not in kind.other_facts
+        ),
         notes=tuple(
             _note(note, kind) for note in view.notes if note.code != "tensor_core_use_unknown"
         ),
@@ -61,7 +65,7 @@ def localize_device_terms(traces: Mapping[str, Trace], view: View) -> View:
 
 
 def _localized(text: str, kind: DeviceKind) -> str:
-    return _GPU.sub(rf"{kind.name}\1", text)
+    return kind.localize(text)
 
 
 def _fact(fact: Fact, kind: DeviceKind) -> Fact:
@@ -87,6 +91,9 @@ def _note(note: Note, kind: DeviceKind) -> Note:
     if isinstance(links, list):
         own_links = [link for link in links if urlsplit(str(link)).hostname not in kind.other_hosts]
         evidence = {**evidence, "links": own_links}
+    title = evidence.get("title")
+    if isinstance(title, str):
+        evidence = {**evidence, "title": _localized(title, kind)}
     return replace(note, text=_localized(note.text, kind), evidence=evidence)
 
 
@@ -113,10 +120,15 @@ def _table(table: Table, kind: DeviceKind) -> Table:
     if name == _GPU_GUIDES[0]:
         is_of_gpus = pl.col(_GPU_GUIDES[1]).str.contains(_GPU.pattern)
         return replace(table, frame=frame.filter(~is_of_gpus))
-    if name == _CHECK_REASONS[0]:
-        localized = pl.col(_CHECK_REASONS[1]).str.replace_all(_GPU.pattern, f"{kind.name}$1")
+    if name == _CHECKS[0]:
+        localized = [_localized_cells(frame[key], kind) for key in _CHECKS[1] if key in frame]
         return replace(table, frame=frame.with_columns(localized))
     return _without_tensor_cores(table, kind.no_tensor_cores)
+
+
+def _localized_cells(cells: pl.Series, kind: DeviceKind) -> pl.Series:
+    texts = [None if text is None else _localized(text, kind) for text in cells]
+    return pl.Series(cells.name, texts, dtype=pl.String)
 
 
 def _without_tensor_cores(table: Table, reason: str) -> Table:

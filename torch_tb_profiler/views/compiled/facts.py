@@ -89,7 +89,7 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
     nameless = int((launches.graph[selected] < 0).sum())
     if nameless:
         text = (
-            f"{nameless:,} launches are of graphs without a recorded id (as on ROCm): launches "
+            f"{nameless:,} launches are of graphs without a recorded id: launches "
             "that ran the same kernels equally often count as one graph, and nodes are "
             "identified by name and order."
         )

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.idle.critical_path.node_names import node_keys, short_texts
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.analysis.recording.module_tree import modules_around
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -89,10 +90,12 @@ def _modules(trace: Trace, slices: Int64) -> Int64:
 def track_texts(trace: Trace, tracks: Int64) -> list[str]:
     """What tracks are called: a stream of a device, or a thread."""
     texts = []
+    kind = device_kind(trace)
+    word = "GPU" if kind is None else kind.name
     rows = trace.tracks.sort("track")
     for row in rows[tracks.tolist()].iter_rows(named=True):
         if row["is_device"]:
-            device = "GPU" if row["device"] is None else f"GPU {row['device']}"
+            device = word if row["device"] is None else f"{word} {row['device']}"
             stream = row["tid"] if row["stream"] is None else f"stream {row['stream']}"
             texts.append(f"{device}, {stream}")
         else:
