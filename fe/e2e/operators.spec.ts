@@ -14,7 +14,7 @@ test("operators by path: forward and backward apart, and the kernels of each", a
     await expect(operators.getByRole("gridcell", { name: direction, exact: true })).toBeVisible();
   }
   await operators.getByRole("button", { name: "Open row" }).first().click();
-  const kernels = card(page, "Launched kernels");
+  const kernels = card(page, "Launched work");
   await expect(kernels.getByRole("columnheader", { name: /^Mean/ })).toBeVisible();
   await expect(kernels.getByRole("gridcell", { name: "6", exact: true }).first()).toBeVisible();
 });
@@ -27,7 +27,7 @@ test("a type opens into its operators, and these into their kernels", async ({ g
   await types.getByRole("button", { name: "Open row" }).first().click();
   const operators = card(page, "Operators by path");
   await operators.getByRole("button", { name: "Open row" }).first().click();
-  await expect(card(page, "Launched kernels").getByRole("gridcell", { name: "Yes", exact: true })).toBeVisible();
+  await expect(card(page, "Launched work").getByRole("gridcell", { name: "Yes", exact: true })).toBeVisible();
   await page.getByRole("link", { name: "Show them among all operators" }).click();
   await expect(page).toHaveURL(/view=operators&.*group_by=path/);
   await expect(card(page, "Operators").getByRole("status")).toContainText("showing 52 of 479");

@@ -77,10 +77,10 @@ test("an operator opens to its kernels and call stacks", async ({ guarded: page,
   await page.goto(`${standalone.url}#run=h100_bert_small&view=operators`);
   const table = card(page, "Operators");
   await table.getByRole("row", { name: /aten::addmm/ }).getByRole("button", { name: "Open row" }).click();
-  await expect(page.getByRole("heading", { name: "Launched kernels" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Launched work" })).toBeVisible();
   await expect(page.getByRole("heading", { name: "Call stacks" })).toBeVisible();
   await page.reload();
-  await expect(page.getByRole("heading", { name: "Launched kernels" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Launched work" })).toBeVisible();
 });
 
 test("columns are hidden and shown, rows are copied, JSON has exact values", async ({ guarded: page, standalone }) => {
@@ -265,7 +265,7 @@ test("the keyboard alone reaches a view and a row, and focus is visible", async 
   await grid.focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("heading", { name: "Launched kernels" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Launched work" })).toBeVisible();
 });
 
 test("the theme is remembered", async ({ guarded: page, standalone }) => {

@@ -140,8 +140,8 @@ test("columns and widths are in the address, and Reset restores the defaults", a
 test("a table inside a row is saved under the name of its row", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}${BERT}&view=operators`);
   await card(page, "Operators").getByRole("row", { name: /aten::addmm/ }).getByRole("button", { name: "Open row" }).click();
-  const { name, text } = await exported(page, page.getByRole("group", { name: "Launched kernels" }), "Shown rows as CSV");
-  expect(name).toMatch(/^operators_Launched_kernels_of_aten_addmm_h100_bert_small[A-Za-z0-9._-]*\.csv$/);
+  const { name, text } = await exported(page, page.getByRole("group", { name: "Own kernels by launch" }), "Shown rows as CSV");
+  expect(name).toMatch(/^operators_Own_kernels_by_launch_of_aten_addmm_h100_bert_small[A-Za-z0-9._-]*\.csv$/);
   expect(text).toMatch(/^name,.*,short_name,demangled_name/);
 });
 

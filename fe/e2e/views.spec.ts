@@ -117,6 +117,6 @@ test("an open row of thousands of kernels has them all, the largest first", asyn
   await expect(table.getByRole("status").first()).toHaveText(/^5.201 rows$/);
   await expect.poll(() => requests.some((url) => url.includes("sort=-host_self_us&limit=10"))).toBe(true);
   await table.getByRole("row", { name: /aten::many/ }).getByRole("button", { name: "Open row" }).click();
-  await expect(page.getByRole("group", { name: "Launched kernels", exact: true }).getByRole("status").first()).toHaveText(/^5.200 rows$/);
+  await expect(page.getByRole("group", { name: "Own kernels by launch", exact: true }).getByRole("status").first()).toHaveText(/^5.200 rows$/);
   await server.stop();
 });

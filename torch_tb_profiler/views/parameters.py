@@ -181,6 +181,12 @@ SELECTION_TEXTS = tuple(each for each in SELECTION if each.type == "text")
 AT_US = Parameter("at_us", "at µs", "US", "moment whose memory is listed", "time_us")
 DOMAIN = Parameter("domain", "domain", "NAME", "only user ranges of this domain", persistent=True)
 ITERATION = Parameter("iteration", "iteration", "N", "iteration whose operators are listed")
+OPERATOR = Parameter(
+    "operator",
+    "operator name",
+    "NAME",
+    "operator whose device work is listed, with that of the calls inside it",
+)
 OPERATOR_ID = Parameter("operator_id", "operator", "ID", "operator whose kernels are listed")
 PEAK = Parameter(
     "peak",

@@ -651,6 +651,7 @@ export interface SelectionPayload {
   operator_id: string | null;
   domain: string | null;
   peak: string | null;
+  operator: string | null;
   what_if: string | null;
   at_us: string | null;
   at_operator: string | null;
@@ -670,6 +671,7 @@ export const PARAMETERS = {
   operator_id: { type: "text", persistent: false },
   domain: { type: "text", persistent: true },
   peak: { type: "text", persistent: false },
+  operator: { type: "text", persistent: false },
   what_if: { type: "text", persistent: false },
   at_us: { type: "time_us", persistent: false },
   at_operator: { type: "number", persistent: false },
@@ -774,7 +776,7 @@ export const VIEWS = {
     title: "Kernels",
     scope: "trace",
     groupBys: ["name", "name+operator+launch"],
-    parameters: ["operator_id"],
+    parameters: ["operator_id", "operator"],
     tables: {
       "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "recognized_by", "gaps_before_us"],
       "kernel_types": ["kernel_class", "data_types", "kernels", "calls", "total_us", "pct"],
@@ -782,6 +784,7 @@ export const VIEWS = {
       "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
       "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
       "unrecognized": ["name", "unknown", "calls", "total_us", "kernel_time_pct", "launched_by", "stream_communication_pct", "rule", "short_name", "demangled_name"],
+      "operator_work": ["row", "parent", "name", "kind", "tensor_core_used", "calls", "total_us", "total_pct", "mean_us", "min_us", "max_us", "short_name", "demangled_name"],
     },
   },
   "idle": {
@@ -1624,6 +1627,22 @@ export interface KernelsUnrecognizedRow {
   launched_by: string | null;
   stream_communication_pct: number | null;
   rule: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
+}
+
+export interface KernelsOperatorWorkRow {
+  row: string | null;
+  parent: string | null;
+  name: string | null;
+  kind: string | null;
+  tensor_core_used: boolean | null;
+  calls: number | null;
+  total_us: number | null;
+  total_pct: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
   short_name: string | null;
   demangled_name: string | null;
 }
@@ -2902,6 +2921,7 @@ export interface Rows {
     "api_calls": KernelsApiCallsRow;
     "copies": KernelsCopiesRow;
     "unrecognized": KernelsUnrecognizedRow;
+    "operator_work": KernelsOperatorWorkRow;
   };
   "idle": {
     "causes": IdleCausesRow;

@@ -20,8 +20,8 @@ interface Props {
   readonly hidden: readonly string[];
   /** Name of the open row, for the names of exported files. */
   readonly owner: string;
-  /** The text when there are no rows. */
-  readonly emptyText: string;
+  /** The text when there are no rows; null to show nothing then. */
+  readonly emptyText: string | null;
   readonly detail?: (table: Table, row: Row) => ReactNode;
 }
 
@@ -34,8 +34,8 @@ export function NestedView(props: Props) {
   const answer = useView(view, { ...query, table: props.table, filter: props.filter, limit: PAGE_ROWS });
   if (answer.state === "failed") return <p className="soft">{`${title}: ${answer.failure.message}`}</p>;
   const table = answer.state === "ready" ? answer.data.tables[props.table] : undefined;
-  if (table === undefined) return <p className="soft">{title} …</p>;
-  if (table.rows.length === 0) return <p className="soft">{`${title}: ${props.emptyText}`}</p>;
+  if (table === undefined) return props.emptyText === null ? null : <p className="soft">{title} …</p>;
+  if (table.rows.length === 0) return props.emptyText === null ? null : <p className="soft">{`${title}: ${props.emptyText}`}</p>;
   return (
     <DataTable
       name={`nested ${view} ${props.groupBy}`}

@@ -11,6 +11,7 @@ import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
 import { OperatorAtPath } from "./operators/OperatorAtPath";
+import { OperatorWork } from "./operators/OperatorWork";
 import { operatorLabel, shortPath } from "./operators/operatorLabel";
 import { QualityNotes } from "./QualityNotes";
 import { FullName, StackDetail } from "./RowDetail";
@@ -123,17 +124,18 @@ function OperatorDetail({ context, table, row }: DetailProps) {
       <FullName name={name} />
       {stack !== "" && <StackDetail stack={stack} />}
       <div className="detail-columns">
+        {context.hasView("kernels") && <OperatorWork context={context} params={{ operator: name }} owner={name} />}
         {context.hasView("kernels") && (
           <NestedView
             context={context}
             view="kernels"
             table="kernels"
-            title="Launched kernels"
+            title="Own kernels by launch"
             groupBy="name+operator+launch"
             filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
             owner={name}
             hidden={["operator", "operator_tensor_core_eligible", "communication", "cumulative_pct"]}
-            emptyText="It launched no kernel in this selection."
+            emptyText={null}
           />
         )}
         {stack === "" && (

@@ -5,30 +5,23 @@ Definitions: ``docs/metrics.md#kernels``.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
+from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.communication.certainty import may_communicate
-from torch_tb_profiler.analysis.operators.call_tree import call_tree
-from torch_tb_profiler.analysis.operators.identity import operator_identity
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     eligible_slices,
     kernel_kinds,
     unknown_classes,
 )
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
-from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.detail_tables import LAUNCH_MEASURES
 from torch_tb_profiler.trace.model import Trace
 
 LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
 """The columns that make up a launch configuration."""
-
-_MAX_QUOTED = 40
-"""At most so many characters of a user's text are repeated in an error."""
 
 
 @per_trace
@@ -78,23 +71,3 @@ def selected_kernel_calls(trace: Trace, selection: Selection) -> pl.DataFrame:
         return calls
     is_kernel = kernel_kinds(trace).is_kernel
     return calls.filter(device_work_mask(trace, selection)[is_kernel])
-
-
-def launched_by_operator(trace: Trace, selection: Selection, operator_id: str) -> Bools:
-    """Per row of :func:`selected_kernel_calls` whether a call of an operator launched it, or a call
-    inside that.
-
-    Raises:
-        SelectionError: as there; or the trace has no operator of this id.
-    """
-    identity, tree = operator_identity(trace), call_tree(trace)
-    operator = identity.find(operator_id)
-    if operator is None:
-        raise SelectionError(
-            f"operator_id: no operator {operator_id[:_MAX_QUOTED]!r} in this trace; "
-            "group_by=path of the view operators lists them"
-        )
-    inside = nearest_marked(tree.parent, identity.operator == operator) >= 0
-    work = device_work_mask(trace, selection) & kernel_kinds(trace).is_kernel
-    chosen: Bools = np.append(inside, False)[tree.owner[work]]
-    return chosen

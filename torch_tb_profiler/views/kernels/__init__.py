@@ -1,5 +1,5 @@
 """The view ``kernels``."""
 
-from torch_tb_profiler.views.parameters import OPERATOR_ID
+from torch_tb_profiler.views.parameters import OPERATOR, OPERATOR_ID
 
-PARAMETERS = (OPERATOR_ID,)
+PARAMETERS = (OPERATOR_ID, OPERATOR)

@@ -10,15 +10,19 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.calls import launched_by_operator, selected_kernel_calls
+from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.kernels.details import selected_kernel_details
+from torch_tb_profiler.analysis.kernels.operator_work import OperatorChoice, choose_operator
+from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
+from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels import PARAMETERS
 from torch_tb_profiler.views.kernels.api_calls import API_CALLS, api_calls_table
 from torch_tb_profiler.views.kernels.copies import COPIES, copies_table
+from torch_tb_profiler.views.kernels.operator_work import OPERATOR_WORK, operator_work_table
 from torch_tb_profiler.views.kernels.table import GROUP_BYS, KERNELS, kernels_table
 from torch_tb_profiler.views.kernels.tensor_cores import (
     TENSOR_CORE_TIME,
@@ -34,26 +38,36 @@ from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
-def kernels(trace: Trace, selection: Selection, *, operator_id: str | None = None) -> View:
-    """The kernels of a selection, or those launched inside one operator of it; the API calls and
-    the copies.
+def kernels(
+    trace: Trace,
+    selection: Selection,
+    *,
+    operator_id: str | None = None,
+    operator: str | None = None,
+) -> View:
+    """The kernels of a selection, or those launched inside one operator of it (by id, or all calls
+    of a name), with its device work; the API calls and the copies.
 
     Raises:
         SelectionError: steps, grouping or operator make no sense for this trace.
     """
     group_by = chosen_group_by(selection, GROUP_BYS)
-    if selection.is_everything and operator_id is None:
+    if operator_id is not None or operator is not None:
+        choice = choose_operator(trace, operator_id, operator)
+        return _kernels(trace, selection, group_by, choice)
+    if selection.is_everything:
         return _WHOLE[group_by](trace)
-    return _kernels(trace, selection, group_by, operator_id)
+    return _kernels(trace, selection, group_by)
 
 
 def _kernels(
-    trace: Trace, selection: Selection, group_by: str, operator_id: str | None = None
+    trace: Trace, selection: Selection, group_by: str, choice: OperatorChoice | None = None
 ) -> View:
     calls = selected_kernel_calls(trace, selection)
     details = selected_kernel_details(trace, selection)
-    if operator_id is not None:
-        chosen = launched_by_operator(trace, selection, operator_id)
+    selected = device_work_mask(trace, selection)
+    if choice is not None:
+        chosen = choice.inside[selected & kernel_kinds(trace).is_kernel]
         calls, details = calls.filter(chosen), details.filter(chosen)
     unrecognized = unrecognized_table(trace, calls)
     detailed = calls.hstack(details)
@@ -66,6 +80,7 @@ def _kernels(
         api_calls_table(trace, selection),
         copies_table(trace, selection),
         unrecognized,
+        operator_work_table(trace, choice, selected),
     )
     return View(
         tables={table.spec.name: table for table in tables},
@@ -137,7 +152,15 @@ SPEC = ViewSpec(
     "launched them?",
     scope="trace",
     parameters=PARAMETERS,
-    tables=(KERNELS, KERNEL_TYPES, TENSOR_CORE_TIME, API_CALLS, COPIES, UNRECOGNIZED),
+    tables=(
+        KERNELS,
+        KERNEL_TYPES,
+        TENSOR_CORE_TIME,
+        API_CALLS,
+        COPIES,
+        UNRECOGNIZED,
+        OPERATOR_WORK,
+    ),
     function=kernels,
     group_bys=GROUP_BYS,
     missing=_missing,

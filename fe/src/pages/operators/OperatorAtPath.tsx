@@ -1,8 +1,8 @@
-/** The detail of an operator at its path in the call tree: the path, and its kernels. */
+/** The detail of an operator at its path in the call tree: the path, and its device work. */
 import { visibleText } from "../../lib/visibleText";
 import { CopyButton } from "../../ui/CopyButton";
-import { NestedView } from "../NestedView";
 import type { ViewContext } from "../ViewFrame";
+import { OperatorWork } from "./OperatorWork";
 
 interface Props {
   readonly context: ViewContext;
@@ -11,45 +11,13 @@ interface Props {
   readonly path: string;
 }
 
-/** Columns that are redundant for one operator, or about launches. */
-const HIDDEN = [
-  "operator",
-  "grid",
-  "block",
-  "registers_per_thread",
-  "shared_memory_bytes",
-  "operator_tensor_core_eligible",
-  "communication",
-  "mean_blocks_per_sm",
-  "mean_est_achieved_occupancy_pct",
-  "cumulative_pct",
-];
-
-/** Its kernels include those of operators inside it. */
 export function OperatorAtPath({ context, operatorId, path }: Props) {
   return (
     <>
       <p className="full-name">
         {visibleText(path)} <CopyButton text={path} />
       </p>
-      {context.hasView("kernels") && <Kernels context={context} operatorId={operatorId} path={path} />}
+      {context.hasView("kernels") && <OperatorWork context={context} params={{ operator_id: operatorId }} owner={path} />}
     </>
-  );
-}
-
-function Kernels({ context, operatorId, path }: Props) {
-  return (
-    <NestedView
-      context={context}
-      view="kernels"
-      table="kernels"
-      title="Launched kernels"
-      groupBy="name"
-      params={{ operator_id: operatorId }}
-      filter=""
-      owner={path}
-      hidden={HIDDEN}
-      emptyText="It launched no kernel in this selection."
-    />
   );
 }
