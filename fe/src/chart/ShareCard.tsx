@@ -8,6 +8,8 @@ import { scaleFor, type Scale } from "../lib/units";
 import { chartColors } from "./colors";
 import { savePicture, type Picture, type PictureBox } from "./picture";
 import { SaveMenu } from "./SaveMenu";
+import { shownWidths } from "./shownWidths";
+import { Swatch, SwatchToggle, useHiddenSeries } from "./SwatchToggle";
 
 export interface SharePart {
   readonly name: string;
@@ -36,7 +38,10 @@ export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, n
   const largestUs = Math.max(0, ...parts.map((part) => part.us ?? 0));
   const scale = scaleFor("us", largestUs);
   const text = (us: number | null) => amountText(us, scale, digitsFor(largestUs / scale.divisor, false));
-  const picture = () => savePicture(fileName, sharePicture(title, parts, text));
+  const series = useHiddenSeries();
+  const shown = parts.filter(({ name }) => !series.hidden.has(name));
+  const widths = shownWidths(parts, series.hidden);
+  const picture = () => savePicture(fileName, sharePicture(title, shown, widths, text));
   return (
     <section className="card" aria-label={title}>
       <header>
@@ -46,17 +51,17 @@ export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, n
       </header>
       <div className="body">
         <div className="split" aria-hidden="true">
-          {parts.map((part) => (
-            <i key={part.name} style={{ width: `${part.pct ?? 0}%`, background: `var(${part.color})` }} title={part.name} />
+          {shown.map((part) => (
+            <i key={part.name} style={{ width: `${widths.get(part.name) ?? 0}%`, background: `var(${part.color})` }} title={part.name} />
           ))}
         </div>
         <table className="average">
           <tbody>
             {parts.map((part) => (
-              <tr key={part.name}>
+              <tr key={part.name} className={series.hidden.has(part.name) ? "soft" : undefined}>
                 <th scope="row">
-                  <i className="swatch" style={{ background: `var(${part.color})` }} />
-                  {part.label ?? part.name}
+                  <SwatchToggle name={part.name} mark={<Swatch color={part.color} />} series={series} named={part.label === undefined} />
+                  {part.label}
                 </th>
                 <td title={part.us === null ? nullReason : exactValue(part.us, "us")}>{text(part.us)}</td>
                 <td title={part.pct === null ? nullReason : exactValue(part.pct, "pct")}>{shareText(part.pct)}</td>
@@ -102,13 +107,14 @@ const BAR_PX = 24;
 const ROW_PX = 22;
 const SWATCH_PX = 10;
 
-function sharePicture(title: string, parts: readonly SharePart[], text: (us: number | null) => string): Picture {
+function sharePicture(title: string, parts: readonly SharePart[], widths: ReadonlyMap<string, number>, text: (us: number | null) => string): Picture {
   const colors = chartColors();
-  const starts = parts.map((_, index) => parts.slice(0, index).reduce((sum, part) => sum + (part.pct ?? 0), 0));
+  const width = ({ name }: SharePart) => widths.get(name) ?? 0;
+  const starts = parts.map((_, index) => parts.slice(0, index).reduce((sum, part) => sum + width(part), 0));
   const bar = parts.map((part, index): PictureBox => ({
     x: ((starts[index] ?? 0) / 100) * PICTURE_WIDTH_PX,
     y: 0,
-    width: ((part.pct ?? 0) / 100) * PICTURE_WIDTH_PX,
+    width: (width(part) / 100) * PICTURE_WIDTH_PX,
     height: BAR_PX,
     fill: colors.color(part.color),
   }));

@@ -1,5 +1,6 @@
 /** The roofline with its legend and an explanation. */
 import type { Series, Table } from "../../api/types";
+import { SwatchToggle, useHiddenSeries } from "../../chart/SwatchToggle";
 import { pointsOf, symbolPath, type Bound } from "./plot";
 import { BOUND_TEXT, RooflinePlot } from "./RooflinePlot";
 
@@ -11,6 +12,7 @@ interface Props {
 }
 
 export function RooflineCard({ series, table, chosen, onChoose }: Props) {
+  const legend = useHiddenSeries();
   const bounds = [...new Set(pointsOf(table).map(({ bound }) => bound))];
   return (
     <figure className="card chart" aria-label="Roofline" data-roofline>
@@ -21,11 +23,11 @@ export function RooflineCard({ series, table, chosen, onChoose }: Props) {
       <ul className="roofline-legend">
         {bounds.map((bound) => (
           <li key={bound}>
-            <Symbol bound={bound} /> {BOUND_TEXT[bound]}
+            <SwatchToggle name={BOUND_TEXT[bound]} mark={<Symbol bound={bound} />} series={legend} />
           </li>
         ))}
       </ul>
-      <RooflinePlot series={series} table={table} chosen={chosen} onChoose={onChoose} />
+      <RooflinePlot series={series} table={table} hidden={legend.hidden} chosen={chosen} onChoose={onChoose} />
       <details className="body" open>
         <summary>How to read this</summary>
         <p>

@@ -11,6 +11,8 @@ import { heightAt, pointsOf, radiusOf, roofsOf, symbolPath, windowOf, type Bound
 interface Props {
   readonly series: Series;
   readonly table: Table;
+  /** Texts of the bounds whose points are hidden. */
+  readonly hidden: ReadonlySet<string>;
   readonly chosen: string | null;
   readonly onChoose: (id: string) => void;
 }
@@ -33,13 +35,14 @@ interface Scales {
   readonly y: LogScale;
 }
 
-export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
+export function RooflinePlot({ series, table, hidden, chosen, onChoose }: Props) {
   const [measure, width] = useElementWidth();
-  const points = useMemo(() => pointsOf(table), [table]);
+  const all = useMemo(() => pointsOf(table), [table]);
+  const points = useMemo(() => all.filter(({ bound }) => !hidden.has(BOUND_TEXT[bound])), [all, hidden]);
   const roofs = useMemo(() => roofsOf(series), [series]);
   const [hovered, setHovered] = useState<string | null>(null);
-  const scales = useMemo(() => scalesOf(points, roofs, width), [points, roofs, width]);
-  const radius = (point: PlotPoint) => radiusOf(point.timePct, points[0]?.timePct ?? point.timePct, points.length);
+  const scales = useMemo(() => scalesOf(all, roofs, width), [all, roofs, width]);
+  const radius = (point: PlotPoint) => radiusOf(point.timePct, all[0]?.timePct ?? point.timePct, all.length);
   const highlighted = points.find(({ id }) => id === (hovered ?? chosen)) ?? null;
   const step = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

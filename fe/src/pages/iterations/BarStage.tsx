@@ -19,6 +19,8 @@ const HEIGHT_PX = 240;
 interface Props {
   readonly title: string;
   readonly bars: Bars;
+  /** Whether some of their parts are hidden. */
+  readonly isPartial: boolean;
   /** The drawn iterations. */
   readonly shown: Range;
   readonly draft: RangeDraft;
@@ -27,7 +29,7 @@ interface Props {
   readonly onChoose: (index: number) => void;
 }
 
-export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props) {
+export function BarStage({ title, bars, isPartial, shown, draft, chosen, onChoose }: Props) {
   const [measure, widthPx] = useElementWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [hover, setHover] = useState<{ readonly index: number; readonly x: number } | null>(null);
@@ -76,23 +78,24 @@ export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props)
       />
       {range !== null &&
         (["first", "last"] as const).map((end) => <RangeHandle key={end} end={end} range={range} window={window} names={bars.names} draft={draft} />)}
-      {hover !== null && !isMoving && <Values bars={bars} index={hover.index} x={hover.x} window={window} />}
+      {hover !== null && !isMoving && <Values bars={bars} isPartial={isPartial} index={hover.index} x={hover.x} window={window} />}
     </div>
   );
 }
 
 interface ValuesProps {
   readonly bars: Bars;
+  readonly isPartial: boolean;
   readonly index: number;
   readonly x: number;
   readonly window: Window;
 }
 
 /** Hidden from screen readers, as the table has the same values. */
-function Values({ bars, index, x, window }: ValuesProps) {
+function Values({ bars, isPartial, index, x, window }: ValuesProps) {
   const isLeft = x > window.widthPx / 2;
   const side = isLeft ? { right: PLOT.right + window.widthPx - x + 16 } : { left: PLOT.left + x + 16 };
-  const rows = [{ title: "Total", color: null, value: bars.total[index] ?? 0 }, ...bars.parts.map(({ title, color, values }) => ({ title, color, value: values[index] ?? 0 }))];
+  const rows = [{ title: isPartial ? "Sum of these" : "Total", color: null, value: bars.total[index] ?? 0 }, ...bars.parts.map(({ title, color, values }) => ({ title, color, value: values[index] ?? 0 }))];
   return (
     <div className="iteration-values" style={side} aria-hidden="true">
       <b>Iteration {visibleText(bars.names[index] ?? "")}</b>

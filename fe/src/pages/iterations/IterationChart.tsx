@@ -4,13 +4,14 @@ import { useMemo } from "react";
 import type { Table } from "../../api/types";
 import { chartColors } from "../../chart/colors";
 import { SaveMenu } from "../../chart/SaveMenu";
+import { Swatch, SwatchToggle, useHiddenSeries } from "../../chart/SwatchToggle";
 import { toCsv } from "../../lib/csv";
 import { saveUrl } from "../../lib/download";
 import { formatNumber } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
 import { adjust, navigate, useParams } from "../../state/urlStore";
 import { Segmented } from "../../ui/Segmented";
-import { barsOf, type Bars } from "./bars";
+import { barsOf, withoutParts, type Bars } from "./bars";
 import { BarStage } from "./BarStage";
 import { drawBars, PLOT, UNSELECTED } from "./draw";
 import { selectedRange, withSelection, type Range } from "./range";
@@ -29,6 +30,8 @@ export function IterationChart({ table, fileName }: Props) {
   const recorded = useMemo(() => barsOf(table), [table]);
   const bars = useMemo(() => withSelection(recorded, params), [recorded, params]);
   const { names } = bars;
+  const series = useHiddenSeries();
+  const shown = useMemo(() => withoutParts(bars, series.hidden), [bars, series.hidden]);
   const selected = useMemo(() => selectedRange(bars), [bars]);
   const draft = useRangeDraft(selected, names);
   const all: Range = { first: 0, last: names.length - 1 };
@@ -55,21 +58,20 @@ export function IterationChart({ table, fileName }: Props) {
           </button>
         )}
         <span style={{ flex: 1 }} />
-        <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, bars, all, selected)} csv={() => toCsv(table.columns, table.rows)} />
+        <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, shown, all, selected)} csv={() => toCsv(table.columns, table.rows)} />
       </header>
       <ul className="iteration-legend">
         {bars.parts.map(({ key, title, color }) => (
           <li key={key}>
-            <i className="swatch" style={{ background: `var(${color})` }} />
-            {title}
+            <SwatchToggle name={title} mark={<Swatch color={color} />} series={series} />
           </li>
         ))}
         <li>
-          <i className="swatch" style={{ background: `var(${UNSELECTED})` }} />
+          <Swatch color={UNSELECTED} />
           Not selected
         </li>
       </ul>
-      <BarStage title={TITLE} bars={bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(index) => navigate({ iteration: names[index], operator_id: null })} />
+      <BarStage title={TITLE} bars={shown} isPartial={shown !== bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(index) => navigate({ iteration: names[index], operator_id: null })} />
       <p role="status" className="off-screen">
         {selected === null ? "No iteration is selected." : `Iterations ${visibleText(names[selected.first] ?? "")} to ${visibleText(names[selected.last] ?? "")} are selected.`}
       </p>

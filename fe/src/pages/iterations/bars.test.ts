@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Table } from "../../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
-import { barsOf, barsShown, edgeX, iterationAt, nearestEdge, ticksUpTo } from "./bars";
+import { barsOf, barsShown, edgeX, iterationAt, nearestEdge, ticksUpTo, withoutParts } from "./bars";
 
 const KEYS = ["iteration", "duration_us", "tensor_core_us", "memory_us", "cpu_us", "selected"];
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: null, help: "", ...PLAIN_COLUMN });
@@ -56,4 +56,14 @@ it("marks round values", () => {
   expect(ticksUpTo(9, 4)).toEqual([0, 5]);
   expect(ticksUpTo(8, 4)).toEqual([0, 2, 4, 6, 8]);
   expect(ticksUpTo(0, 4)).toEqual([0]);
+});
+
+it("hides parts: iterations are as long as what is left", () => {
+  const values = (...each: number[]) => Float64Array.from(each);
+  const part = (title: string, ...each: number[]) => ({ key: title, title, color: "", values: values(...each) });
+  const bars = { names: ["1", "2"], parts: [part("kernels", 3, 4), part("CPU", 6, 1)], total: values(10, 8), selected: Uint8Array.of(1, 1) };
+  expect(withoutParts(bars, new Set())).toBe(bars);
+  const left = withoutParts(bars, new Set(["CPU"]));
+  expect([left.parts.map(({ title }) => title), [...left.total]]).toEqual([["kernels"], [3, 4]]);
+  expect([...withoutParts(bars, new Set(["CPU", "kernels"])).total]).toEqual([0, 0]);
 });

@@ -26,6 +26,13 @@ export interface Bars {
   readonly selected: Uint8Array;
 }
 
+/** Without the hidden parts (by title); iterations are as long as what is left of them. */
+export function withoutParts(bars: Bars, hidden: ReadonlySet<string>): Bars {
+  const parts = bars.parts.filter(({ title }) => !hidden.has(title));
+  if (parts.length === bars.parts.length) return bars;
+  return { ...bars, parts, total: bars.total.map((_, index) => parts.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)) };
+}
+
 export function barsOf(table: Table): Bars {
   const columnIndex = (key: string) => table.columns.findIndex((column) => column.key === key);
   const numbers = (key: string) => {

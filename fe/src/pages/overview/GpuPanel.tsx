@@ -1,5 +1,6 @@
 /** The utilization of each GPU, and their mean. */
 import type { Fact, Table } from "../../api/types";
+import { SwatchToggle, useHiddenSeries } from "../../chart/SwatchToggle";
 import { exactValue, formatNumber } from "../../lib/format";
 import { numberOf, textOf } from "../../lib/rows";
 import { deviceWord } from "./dashboardFacts";
@@ -22,6 +23,7 @@ export function GpuPanel({ gpus, facts }: Props) {
   const counted = ofVisible?.value === null ? gpus.row_count : gpus.row_count + unused;
   const column = gpus.columns.find(({ key }) => key === "utilization_pct");
   const word = deviceWord(gpus);
+  const series = useHiddenSeries();
   return (
     <section className="card" aria-label={`${word} utilization`}>
       <header>
@@ -37,12 +39,10 @@ export function GpuPanel({ gpus, facts }: Props) {
                 <td />
                 <td />
                 <th scope="col">
-                  <i className="swatch use-used" />
-                  Used
+                  <SwatchToggle name={USED} mark={<i className="swatch use-used" />} series={series} />
                 </th>
                 <th scope="col">
-                  <i className="swatch use-idle" />
-                  Idle
+                  <SwatchToggle name={IDLE} mark={<i className="swatch use-idle" />} series={series} />
                 </th>
               </tr>
             </thead>
@@ -50,10 +50,10 @@ export function GpuPanel({ gpus, facts }: Props) {
               {gpus.rows.slice(0, MAX_SHOWN).map((row) => {
                 const gpu = textOf(gpus, row, "gpu");
                 const reason = gpus.null_reasons["utilization_pct"];
-                return <Use key={gpu} name={`${word} ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} />;
+                return <Use key={gpu} name={`${word} ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} hidden={series.hidden} />;
               })}
               {mean !== undefined && counted > 1 && (
-                <Use name={`Mean of ${counted}`} pct={asNumber(mean)} help={mean.help} reason={mean.reason ?? undefined} total />
+                <Use name={`Mean of ${counted}`} pct={asNumber(mean)} help={mean.help} reason={mean.reason ?? undefined} hidden={series.hidden} total />
               )}
             </tbody>
           </table>
@@ -79,10 +79,14 @@ interface UseProps {
   readonly pct: number | null;
   readonly help: string;
   readonly reason: string | undefined;
+  readonly hidden: ReadonlySet<string>;
   readonly total?: boolean;
 }
 
-function Use({ name, pct, help, reason, total = false }: UseProps) {
+const USED = "Used";
+const IDLE = "Idle";
+
+function Use({ name, pct, help, reason, hidden, total = false }: UseProps) {
   const text = (value: number | null) => (value === null ? "–" : `${formatNumber(value, 1)} %`);
   const idle = pct === null ? null : Math.max(0, 100 - pct);
   const title = (value: number | null) => (value === null ? reason : exactValue(value, "pct"));
@@ -93,8 +97,8 @@ function Use({ name, pct, help, reason, total = false }: UseProps) {
       </th>
       <td className="use-bar">
         <div className="split" aria-hidden="true">
-          <i className="use-used" style={{ width: `${pct ?? 0}%` }} />
-          <i className="use-idle" style={{ width: `${idle ?? 0}%` }} />
+          <i className={hidden.has(USED) ? undefined : "use-used"} style={{ width: `${pct ?? 0}%` }} />
+          {!hidden.has(IDLE) && <i className="use-idle" style={{ width: `${idle ?? 0}%` }} />}
         </div>
       </td>
       <td title={title(pct)}>{text(pct)}</td>

@@ -1,6 +1,7 @@
 /** A diagram of a step to scale: interval, forward, backward, tail, with collectives below. */
 import { Fragment, type ReactNode } from "react";
 
+import { Swatch, SwatchToggle, useHiddenSeries, type HiddenSeries } from "../../chart/SwatchToggle";
 import { PLAIN_COLUMN } from "../../lib/columns";
 import { toCsv } from "../../lib/csv";
 import { saveFile } from "../../lib/download";
@@ -24,6 +25,9 @@ const NAMED_PCT = 9;
 
 export function StepDiagram({ title, help, diagram, choice, mean, fileName }: Props) {
   const { parts, inside, after, passes, totalUs } = diagram;
+  const series = useHiddenSeries();
+  // In a picture to scale hidden parts leave their place empty.
+  const fill = (part: StepPart) => (series.hidden.has(part.title) ? undefined : `var(${part.color})`);
   const hasCollectives = [...inside, ...after].some(({ us }) => us !== null && us > 0);
   return (
     <figure className="card step-diagram" aria-label={title}>
@@ -46,19 +50,19 @@ export function StepDiagram({ title, help, diagram, choice, mean, fileName }: Pr
           </div>
           <div className="step-bar">
             {parts.map((part) => (
-              <i key={part.key} style={{ width: width(part), background: `var(${part.color})` }} title={partTitle(part)} />
+              <i key={part.key} style={{ width: width(part), background: fill(part) }} title={partTitle(part)} />
             ))}
           </div>
           {hasCollectives && (
             <div className="step-collectives">
               <div style={{ left: `${passes.from}%`, width: `${Math.max(0, passes.to - passes.from)}%` }}>
                 {inside.map((part) => (
-                  <i key={part.key} style={{ width: shareOf(part, passes.to - passes.from), background: `var(${part.color})` }} title={partTitle(part)} />
+                  <i key={part.key} style={{ width: shareOf(part, passes.to - passes.from), background: fill(part) }} title={partTitle(part)} />
                 ))}
               </div>
               <div style={{ left: `${passes.to}%`, width: `${Math.max(0, 100 - passes.to)}%` }}>
                 {after.map((part) => (
-                  <i key={part.key} style={{ width: shareOf(part, 100 - passes.to), background: `var(${part.color})` }} title={partTitle(part)} />
+                  <i key={part.key} style={{ width: shareOf(part, 100 - passes.to), background: fill(part) }} title={partTitle(part)} />
                 ))}
               </div>
             </div>
@@ -84,7 +88,7 @@ export function StepDiagram({ title, help, diagram, choice, mean, fileName }: Pr
           )}
           <tbody>
             {parts.map((part, index) => (
-              <PartRow key={part.key} part={part} mean={mean?.parts[index]} />
+              <PartRow key={part.key} part={part} series={series} mean={mean?.parts[index]} />
             ))}
             <tr className="total">
               <th scope="row">Step</th>
@@ -100,7 +104,7 @@ export function StepDiagram({ title, help, diagram, choice, mean, fileName }: Pr
             {hasCollectives && (
               <Fragment>
                 {[...inside, ...after].map((part, index) => (
-                  <PartRow key={part.key} part={part} mean={mean === undefined ? undefined : [...mean.inside, ...mean.after][index]} />
+                  <PartRow key={part.key} part={part} series={series} mean={mean === undefined ? undefined : [...mean.inside, ...mean.after][index]} />
                 ))}
               </Fragment>
             )}
@@ -112,12 +116,17 @@ export function StepDiagram({ title, help, diagram, choice, mean, fileName }: Pr
   );
 }
 
-function PartRow({ part, mean }: { readonly part: StepPart; readonly mean: StepPart | undefined }) {
+interface PartRowProps {
+  readonly part: StepPart;
+  readonly mean: StepPart | undefined;
+  readonly series: HiddenSeries;
+}
+
+function PartRow({ part, mean, series }: PartRowProps) {
   return (
-    <tr title={part.help}>
+    <tr title={part.help} className={series.hidden.has(part.title) ? "soft" : undefined}>
       <th scope="row">
-        <i className="swatch" style={{ background: `var(${part.color})` }} />
-        {part.title}
+        <SwatchToggle name={part.title} mark={<Swatch color={part.color} />} series={series} />
       </th>
       <PartCells part={part} />
       {mean !== undefined && <PartCells part={mean} />}
