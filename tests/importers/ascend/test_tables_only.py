@@ -92,6 +92,15 @@ def test_all_tables_are_those_of_the_whole_folder(copied: Path, corpus: Path) ->
         assert groups == [0, 0]
 
 
+def test_times_of_copies_are_unknown_not_zero(copied: Path) -> None:
+    with open_trace(str(copied)) as opened:
+        table = opened.view("overview").tables["average_step"]
+    times = dict(table.select("category", "duration_us").rows())
+    assert (times["Memcpy"], times["Memset"], times["Runtime"]) == (None, None, None)
+    assert times["Kernel"] > 0
+    assert times["Communication"] > 0
+
+
 def test_what_only_the_timeline_has_says_so(tmp_path: Path) -> None:
     columns = read_folder(tables_of(tmp_path / "a_ascend_pt"))
     reasons = {each.capability: each.reason for each in columns.info.not_recorded}

@@ -26,6 +26,8 @@ from torch_tb_profiler.trace.model import Trace
 WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
 """Roles that only device work tells about."""
 
+COPY_ROLES = {Role.MEMCPY: Category.MEMCPY, Role.MEMSET: Category.MEMSET}
+
 HOST_ROLES = (Role.DATALOADER, Role.CPU_EXEC)
 """Roles that only operators and ranges of the host tell about."""
 
@@ -87,6 +89,10 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
     no_loading = recorded_reason(trace, "data_loading")
     if no_loading is not None and not present[Category.DATALOADER]:
         unknown.setdefault(Role.DATALOADER, no_loading)
+    no_copies = recorded_reason(trace, "copies")
+    for role, category in COPY_ROLES.items():
+        if no_copies is not None and not present[category]:
+            unknown.setdefault(role, no_copies)
     own = recorded_reason(trace, "operators") if trace.device_work.is_empty() else None
     if own is not None and not present[list(_WORK_CATEGORIES)].any():
         unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)

@@ -35,9 +35,9 @@ from torch_tb_profiler.trace.limits import MAX_DEVICES
 NO_TIMELINE = "the folder has no timeline (trace_view.json) and no database"
 FROM_TIMELINE: tuple[Capability, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
-    "launches", "steps", "ranges", "counters",
+    "launches", "copies", "steps", "ranges", "counters",
 )  # fmt: skip
-FROM_KERNELS: tuple[Capability, ...] = ("kernels", "copies", "communication")
+FROM_KERNELS: tuple[Capability, ...] = ("kernels", "communication")
 
 HCCL, COMMUNICATION = "HCCL", "Communication"
 SECOND_NS = 10**9
