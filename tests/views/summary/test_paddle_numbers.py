@@ -132,6 +132,15 @@ def test_phases_have_the_work_that_they_launched(trace: Trace) -> None:
     assert model["Others"]["gpu_total_us"] == 0
 
 
+def test_shares_of_a_phase_are_of_the_steps(trace: Trace) -> None:
+    view = summary(trace, Selection(phase="forward"))
+    model = rows(view, "model")
+    assert (model["ProfileStep"]["cpu_total_us"], model["Backward"]["cpu_total_us"]) == (400, 80)
+    overview = rows(view, "overview")
+    assert (overview["Forward"]["calls"], overview["Forward"]["pct"]) == (2, 22.5)
+    assert "Backward" not in overview
+
+
 def test_operators_copies_and_kernels(trace: Trace) -> None:
     view = summary(trace, Selection(group_by="name+parts"))
     operators = view.tables["operator"].frame.rows(named=True)

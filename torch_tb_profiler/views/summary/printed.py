@@ -81,12 +81,12 @@ def overview_table(trace: Trace, selection: Selection) -> Table:
 
 
 def model_table(trace: Trace, selection: Selection) -> Table:
-    """Steps and phases; only with a phase.
+    """Steps and phases, all of them whatever phase is selected; only with a phase.
 
     Raises:
         SelectionError: as :func:`device_table`.
     """
-    groups = times.phases(trace, selection)
+    groups = times.phases(trace, replace(selection, phase=None))
     if groups.height < 2:
         groups = groups.clear()
     whole_ns = times.step_time_ns(trace, selection)

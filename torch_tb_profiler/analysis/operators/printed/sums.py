@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import with_descendants
@@ -164,12 +165,13 @@ def kernels(trace: Trace, selection: Selection) -> pl.DataFrame:
 
 
 def step_sums(trace: Trace, selection: Selection) -> tuple[int, int]:
-    """Kernels, and all device work, launched in the steps: their sums in ns.
+    """Kernels, and all device work, launched in the steps, whatever phase is selected: their sums
+    in ns.
 
     Raises:
         SelectionError: as :func:`operators`.
     """
-    frame = node_frame(trace, selection)
+    frame = node_frame(trace, replace(selection, phase=None))
     steps = frame.filter(are_of_types(trace, frame, "ProfileStep"))
     return int(steps["kernel_ns"].sum()), int(steps["gpu_ns"].sum())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, nearest_marked
@@ -47,12 +48,12 @@ KERNEL_WORDS = ("nccl", "xccl")
 
 
 def step_time_ns(trace: Trace, selection: Selection) -> int:
-    """Moments of the steps on the host.
+    """Moments of the steps on the host, whatever phase is selected.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    frame = node_frame(trace, selection)
+    frame = node_frame(trace, replace(selection, phase=None))
     return total(_spans(frame.filter(are_of_types(trace, frame, STEP))))
 
 
