@@ -15,7 +15,7 @@ test("data: a recorded pipeline with its bottleneck, of files without events", a
   await expect(drawn.locator(".pipeline-queue")).toHaveText(["31.3 % full", "31.3 % full", "93.8 % full", "15.6 % full"]);
   expect(await faults(page)).toEqual([]);
   await page.goto(`${server.url}#run=minddata_pipelines&worker=rank0&view=overview`);
-  await expect(page.getByRole("main")).toContainText("Its files contain: data pipeline, queue sizes.");
+  await expect(page.getByRole("main")).toContainText("Its files contain: data pipeline, queue sizes. See Data.");
   await page.goto(`${server.url}#run=profiler&worker=rank0&view=shapes`);
   await expect(card(page, "Operators")).toContainText("GetNext-op7");
   await server.stop();
@@ -40,7 +40,37 @@ test("a recording of MindSpore: the parts of MindSpore Insight, each a click fro
   await page.goto(`${server.url}#run=profiler&worker=rank1&view=overview`);
   await parts.getByRole("link", { name: "Operators" }).click();
   await expect(card(page, "Operator types as recorded")).toContainText("MatMul");
+  await page.goto(`${server.url}#run=profiler&worker=rank1&view=operators`);
+  await page.getByRole("main").getByRole("link", { name: "Operator types" }).click();
+  await expect(card(page, "Operator types as recorded")).toBeVisible();
   expect(await faults(page)).toEqual([]);
+  await server.stop();
+});
+
+test("a timeline of MindSpore: boundaries are its operators, and their scopes are levels", async ({ guarded: page }) => {
+  const server = await serve(join(SAMPLES, "..", "tests", "data", "mindspore_r1"));
+  await page.goto(`${server.url}#run=run_1_excerpt&view=phases`);
+  const begin = page.getByLabel("Forward begins with");
+  await begin.fill("Mul-op3");
+  await expect(page.locator("datalist option[value='Mul-op35']")).toHaveCount(1);
+  await begin.fill("Mul-op35");
+  await begin.press("Enter");
+  const end = page.getByLabel("Backward ends with");
+  await end.fill("Concat-op196");
+  await end.press("Enter");
+  const computed = page.getByRole("figure", { name: "Mean step", exact: true });
+  await computed.getByRole("button", { name: "Step 2" }).click();
+  // From 284 360.73 to Mul-op35 at 285 636.53, on to the end of Concat-op196 at 402 528.16 µs.
+  const second = page.getByRole("figure", { name: "Step 2", exact: true });
+  await expect(second).toContainText(/Interval\s*1\.28 ms/);
+  await expect(second).toContainText(/Forward\s*117 ms/);
+  await expect(page.getByRole("figure", { name: "Step 2, as recorded" })).toContainText(/Forward and Backward\s*118 ms/);
+  expect(await faults(page)).toEqual([]);
+  await page.goto(`${server.url}#run=run_1_excerpt&view=timeline`);
+  await page.getByRole("button", { name: "Levels ▾" }).click();
+  await page.getByLabel("Scopes of operators shown").selectOption("3");
+  await expect(page.locator(".tl-heads")).toContainText("Scopes");
+  await expect(page).toHaveURL(/levels=scopes(:|%3A)3/);
   await server.stop();
 });
 

@@ -9,6 +9,7 @@ import { resolveTarget, type Target } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
 import { Outline, Skeleton } from "../ui/Skeleton";
 import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
+import { Elsewhere } from "./Elsewhere";
 import { EmptyLogdir } from "./EmptyLogdir";
 import { MissingTraceCard } from "./MissingTraceCard";
 import { Outages } from "./Outages";
@@ -106,7 +107,7 @@ function Content(props: ContentProps) {
 }
 
 /** The card shown instead of the page; null when there is a page. */
-function placeholderCard({ runs, target, views, info, name, onChoose }: ContentProps): ReactNode {
+function placeholderCard({ runs, target, views, list, info, name, onChoose }: ContentProps): ReactNode {
   if (runs.state === "failed") return <FailureCard title="Cannot list the runs" failure={runs.failure} />;
   if (runs.state !== "ready") return <Skeleton>Loading the list of runs …</Skeleton>;
   if (target === null) {
@@ -137,5 +138,5 @@ function placeholderCard({ runs, target, views, info, name, onChoose }: ContentP
     const failure = { code: "unknown", message: `There is no view “${name}”.`, hint: "Choose one on the left." };
     return <FailureCard title="Unknown view" failure={failure} />;
   }
-  return info.available ? null : <NoDataCard view={info} reason={info.reason ?? "Nothing to show."} />;
+  return info.available ? null : <NoDataCard view={info} reason={info.reason ?? "Nothing to show."} elsewhere={<Elsewhere name={info.name} views={list} />} />;
 }

@@ -25,13 +25,9 @@ const MEASURES: readonly Measure[] = [
   { key: "host_total_us", title: "Host total" },
 ];
 
-/** Recordings without operators may have files that sum them by type. */
-const TYPES = "operator_types";
-
 export function OperatorsPage(props: PageProps) {
-  const hasTypes = props.views.some(({ name, available }) => name === TYPES && available);
   return (
-    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />} elsewhere={hasTypes && <ViewLink view={TYPES}>Operator types as recorded in a file</ViewLink>}>
+    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
       {(context) => {
         const { view, source, fileName } = context;
         const table = view.tables["operators"];

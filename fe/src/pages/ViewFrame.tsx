@@ -53,12 +53,10 @@ interface Props extends Omit<PageProps, "runs"> {
   readonly above?: ReactNode;
   /** Shown when the server has no data for the view; a card with the reason by default. */
   readonly emptyCard?: ReactNode;
-  /** Behind the reason on that card: where to look instead. */
-  readonly elsewhere?: ReactNode;
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, extra, head, above, emptyCard, elsewhere, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, extra, head, above, emptyCard, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -94,7 +92,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
           {children(context(shown))}
         </div>
       ) : (
-        <Waiting resource={resource} info={info} target={target} emptyCard={emptyCard} elsewhere={elsewhere} />
+        <Waiting resource={resource} info={info} target={target} emptyCard={emptyCard} />
       )}
     </div>
   );
@@ -128,14 +126,14 @@ function ClearSelection() {
   );
 }
 
-interface WaitingProps extends Pick<Props, "info" | "target" | "emptyCard" | "elsewhere"> {
+interface WaitingProps extends Pick<Props, "info" | "target" | "emptyCard"> {
   readonly resource: Resource<View>;
 }
 
-function Waiting({ resource, info, target, emptyCard, elsewhere }: WaitingProps) {
+function Waiting({ resource, info, target, emptyCard }: WaitingProps) {
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
-    if (resource.failure.code === VIEW_UNAVAILABLE) return emptyCard ?? <NoDataCard view={info} reason={resource.failure.message} elsewhere={elsewhere} />;
+    if (resource.failure.code === VIEW_UNAVAILABLE) return emptyCard ?? <NoDataCard view={info} reason={resource.failure.message} />;
     if (isIterationsByFailure(resource.failure)) return <IterationsByFailure target={target} failure={resource.failure} />;
     // In a comparison either trace may have failed; the message names it.
     const file = info.scope === "pair" ? undefined : target.span.file;
