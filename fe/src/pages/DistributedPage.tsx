@@ -14,6 +14,13 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"];
 const WAIT = ["transfer_us", "wait_us"];
+/** The parts of a step in files of MindSpore clusters; each pair is the whole step. */
+const CLUSTER_PARTS: readonly (readonly [string, readonly string[]])[] = [
+  ["Communication alone in the step, as recorded", ["without_communication_us", "communication_alone_us"]],
+  ["Receiving alone in the step, as recorded", ["stage_us", "receive_alone_us"]],
+];
+/** Of more steps one is chosen in a list. */
+const MOST_BUTTONS = 12;
 /** The name of the row over all steps. */
 const ALL_STEPS = "all";
 /** Tables that files of the recording hold. */
@@ -28,18 +35,25 @@ export function DistributedPage(props: PageProps) {
       {({ view, source, fileName }) => {
         const { overlap, wait } = view.tables;
         const hasRecorded = RECORDED.some((name) => (view.tables[name]?.row_count ?? 0) > 0);
-        const steps = overlap === undefined ? [] : [...new Set(overlap.rows.map((row) => textOf(overlap, row, "step")))];
+        const cluster = view.tables["cluster_steps"];
+        // Of workers without events their files alone have steps.
+        const stepped = (overlap?.row_count ?? 0) > 0 ? overlap : cluster;
+        const steps = stepped === undefined ? [] : [...new Set(stepped.rows.map((row) => textOf(stepped, row, "step")))];
         const step = steps.find((each) => each === params["step"]) ?? steps[0] ?? ALL_STEPS;
         // Above both charts, as it applies to both.
         const stepSwitch = steps.length > 1 && (
           <div>
-            <Segmented
-              label="Step"
-              values={steps}
-              value={step}
-              onPick={(value) => adjust({ step: value })}
-              title={(value) => (value === ALL_STEPS ? "Mean of the steps" : `Step ${value}`)}
-            />
+            {steps.length > MOST_BUTTONS ? (
+              <select className="field" aria-label="Step" value={step} onChange={({ target }) => adjust({ step: target.value })}>
+                {steps.map((each) => (
+                  <option key={each} value={each}>
+                    {stepTitle(each)}
+                  </option>
+                ))}
+              </select>
+            ) : (
+              <Segmented label="Step" values={steps} value={step} onPick={(value) => adjust({ step: value })} title={stepTitle} />
+            )}
           </div>
         );
         return (
@@ -63,6 +77,20 @@ export function DistributedPage(props: PageProps) {
               {wait !== undefined && overlap !== undefined && overlap.row_count > 0 && (
                 <Chart title={wait.title} help={wait.help} chart={workerChart(wait, WAIT, step)} fileName={fileName("wait")} height={300} nullReason={firstReason(wait, WAIT)} />
               )}
+            </div>
+            <div className="chart-row even">
+              {cluster !== undefined &&
+                CLUSTER_PARTS.filter(([, keys]) => hasValues(cluster, keys, step)).map(([title, keys]) => (
+                  <Chart
+                    key={title}
+                    title={title}
+                    help={cluster.help}
+                    chart={workerChart(cluster, keys, step)}
+                    fileName={fileName("cluster_steps")}
+                    height={300}
+                    onPick={(index) => openWorker(cluster, step, index)}
+                  />
+                ))}
             </div>
             {TABLES.map((name) => {
               const table = view.tables[name];
@@ -90,6 +118,14 @@ export function DistributedPage(props: PageProps) {
 
 function rowsOfStep(table: Table, step: string): readonly Row[] {
   return table.rows.filter((row) => textOf(table, row, "step") === step);
+}
+
+function stepTitle(step: string): string {
+  return step === ALL_STEPS ? "Mean of the steps" : `Step ${step}`;
+}
+
+function hasValues(table: Table, keys: readonly string[], step: string): boolean {
+  return rowsOfStep(table, step).some((row) => keys.some((key) => numberOf(table, row, key) !== null));
 }
 
 /** Why a chart of these columns may be empty. */

@@ -43,7 +43,8 @@ export function MemoryPage(props: PageProps) {
             <Recorded context={context} />
             {TABLES.map((name) => {
               const table = view.tables[name];
-              if (table === undefined) return null;
+              // Without statistics the recording has no events at all, as the facts say.
+              if (table === undefined || (name === "memory_events" && view.tables["memory_stats"] === undefined)) return null;
               return (
                 <DataTable
                   key={name}

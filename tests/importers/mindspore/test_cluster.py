@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -234,3 +235,21 @@ def test_a_file_alone_is_a_recording_too() -> None:
     name = "some/folder/ascend_cluster_analyse_pipeline-parallel_2_4_3.csv"
     trace = build_trace(import_source(Source(name, [PIPELINE.encode()])))
     assert trace.side["cluster_steps"].frame.height == 3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damage_is_an_issue_and_never_an_error(seed: int) -> None:
+    chance = random.Random(seed)
+    files = {
+        "hccl_raw_0.csv": hccl([STEP, [2, *STEP[1:]]]),
+        "ascend_cluster_analyse_pipeline-parallel_2_4_0.csv": PIPELINE,
+    }
+    damaged: dict[str, str | bytes] = {"flops_summary_0.json": '{"FLOPs": 1}'}
+    for name, text in files.items():
+        data = bytearray(text.encode())
+        for _ in range(chance.randrange(1, 8)):
+            data[chance.randrange(len(data))] = chance.choice(b'",{}[]0-\n\xff\x00e')
+        damaged[name] = bytes(data[: chance.randrange(len(data) // 2, len(data))])
+    trace = opened(folder_of(damaged))
+    assert "recorded_flops" in trace.side
+    distributed({"rank0": trace}, Selection())

@@ -90,9 +90,9 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
     if no_loading is not None and not present[Category.DATALOADER]:
         unknown.setdefault(Role.DATALOADER, no_loading)
     no_copies = recorded_reason(trace, "copies")
-    for role, category in COPY_ROLES.items():
-        if no_copies is not None and not present[category]:
-            unknown.setdefault(role, no_copies)
+    if no_copies is not None:
+        absent = [role for role, category in COPY_ROLES.items() if not present[category]]
+        unknown = dict.fromkeys(absent, no_copies) | unknown
     own = recorded_reason(trace, "operators") if trace.device_work.is_empty() else None
     if own is not None and not present[list(_WORK_CATEGORIES)].any():
         unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)

@@ -33,9 +33,12 @@ export function Recorded({ context }: { readonly context: ViewContext }) {
               {at === null ? (
                 <span className="soft">click an operator to see its live tensors</span>
               ) : (
-                <button type="button" className="button" onClick={() => adjust({ [AT_OPERATOR]: null })}>
-                  All tensors
-                </button>
+                <>
+                  <span className="soft">the table lists what is live at operator {at}</span>
+                  <button type="button" className="button" onClick={() => adjust({ [AT_OPERATOR]: null })}>
+                    All tensors
+                  </button>
+                </>
               )}
             </>
           }
