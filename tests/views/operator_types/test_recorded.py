@@ -12,7 +12,11 @@ from tests.importers.mindspore.folders import folder_of, opened
 from tests.importers.mindspore.folders import recorded as mindspore
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.operator_types.recorded import NO_CALLS, NO_SINGLE
+from torch_tb_profiler.views.operator_types.recorded import (
+    NO_CALLS,
+    NO_SINGLE,
+    RECORDED_TYPES,
+)
 from torch_tb_profiler.views.operator_types.view import SPEC, operator_types
 from torch_tb_profiler.views.schema import Table
 
@@ -82,6 +86,7 @@ def test_types_of_events_stand_before_those_of_files() -> None:
     )
     view = operator_types(recorded([op("aten::mm", 0, 5)], side=[side]), Selection())
     assert list(view.tables) == ["operator_types", "recorded_types"]
+    assert RECORDED_TYPES.is_summary, "CSV stays that of the first table"
     alone = recorded([], side=[side])
     assert list(operator_types(alone, Selection()).tables) == ["recorded_types"]
     with pytest.raises(SelectionError):

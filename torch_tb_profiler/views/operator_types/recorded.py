@@ -39,6 +39,7 @@ RECORDED_TYPES = TableSpec(
         SOURCE,
     ),
     sort="-total_us,unit,type",
+    is_summary=True,
 )
 
 _KEY = ("unit", "type")
