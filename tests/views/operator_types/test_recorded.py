@@ -70,6 +70,22 @@ def test_each_unit_has_types_and_sums_of_operators_where_the_file_has_none() -> 
     assert (host["mean_us"], host["pct"]) == (pytest.approx(2), pytest.approx(75))
 
 
+def test_shares_are_those_of_the_file_else_of_the_sum_of_a_unit() -> None:
+    types = [
+        {"unit": "AI Core", "type": "MatMul", "total_us": 30, "pct": 60},
+        {"unit": "host CPU", "type": "Cast", "total_us": 30},
+        {"unit": "host CPU", "type": "Add", "total_us": 10},
+        {"unit": "library", "type": "x", "total_us": 5},
+        {"unit": "library", "type": "y"},
+    ]
+    side = side_table("recorded_operators", "sums.csv", types)
+    shares = {key: row["pct"] for key, row in rows(table(recorded([], side=[side]))).items()}
+    assert shares == {
+        ("AI Core", "MatMul"): 60, ("host CPU", "Cast"): 75, ("host CPU", "Add"): 25,
+        ("library", "x"): None, ("library", "y"): None,
+    }  # fmt: skip
+
+
 def test_operators_without_a_number_of_calls_have_no_total() -> None:
     files = {
         "output_op_compute_time_0.txt": "op_name  compute_time(ms)  stream_id\nCast-op1  0.2  5\n"

@@ -34,7 +34,8 @@ RECORDED_TYPES = TableSpec(
             "Share",
             "number",
             "pct",
-            "Share of the time of everything that runs on the same unit.",
+            "Share of the time of everything that runs on the same unit, as the file has it; else of "
+            "the sum of its types.",
         ),
         SOURCE,
     ),
@@ -54,7 +55,7 @@ def recorded_types(trace: Trace) -> Table | None:
     single = frame.filter(pl.col("name").is_not_null())
     # A unit of which only single operators are listed has the sums of these.
     added = _sums(single.join(summed, on="unit", how="anti", nulls_equal=True))
-    rows = pl.concat((summed.drop("name"), added), how="diagonal")
+    rows = pl.concat((summed.drop("name"), added), how="diagonal").with_columns(_share())
     counts = single.group_by(_KEY).agg(operators=pl.len().cast(pl.Int64))
     rows = rows.join(counts, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
     reasons = {"operators": NO_SINGLE, "calls": NO_CALLS, "total_us": NO_CALLS, "pct": NO_CALLS}
@@ -68,11 +69,16 @@ def _sums(single: pl.DataFrame) -> pl.DataFrame:
         *(pl.when(whole).then(pl.col(key).sum()).alias(key) for key, whole in known.items()),
         pl.col("source").first(),
     )
-    rows = rows.with_columns(mean_us=pl.col("total_us") / pl.col("calls"))
-    of_unit = pl.col("total_us").sum().over("unit")
-    is_whole = pl.col("total_us").is_not_null().all().over("unit")
-    share = pl.when(is_whole & (of_unit > 0)).then(pl.col("total_us") / of_unit * 100)
-    return rows.with_columns(pct=share)
+    return rows.with_columns(mean_us=pl.col("total_us") / pl.col("calls"))
+
+
+def _share() -> pl.Expr:
+    """The share of the file; of a unit without any, of the sum of its types."""
+    whole_us = pl.col("total_us").sum().over("unit")
+    is_known = pl.col("total_us").is_not_null().all().over("unit") & (whole_us > 0)
+    has_none = pl.col("pct").is_null().all().over("unit")
+    own = pl.when(is_known).then(pl.col("total_us") / whole_us * 100)
+    return pl.when(has_none).then(own).otherwise(pl.col("pct")).alias("pct")
 
 
 def recorded_facts(table: Table) -> tuple[Fact, ...]:

@@ -2,8 +2,10 @@
 import type { Row, Table } from "../../api/types";
 import { formatFilter } from "../../lib/grammar";
 import { textOf } from "../../lib/rows";
-import { adjust } from "../../state/urlStore";
+import { adjust, useParams } from "../../state/urlStore";
 import { DataTable } from "../../table/DataTable";
+import { isWhole } from "../../table/useRows";
+import { Segmented } from "../../ui/Segmented";
 import { NestedView } from "../NestedView";
 import { TopChart, type Measure } from "../TopChart";
 import type { ViewContext } from "../ViewFrame";
@@ -27,13 +29,19 @@ interface Props {
 
 export function RecordedTypes({ context, table, hasOwn }: Props) {
   const { view, source, fileName } = context;
+  const units = [...new Set(table.rows.map((row) => textOf(table, row, "unit")))];
+  const { unit: wanted = "" } = useParams() as Record<string, string | undefined>;
+  const unit = units.includes(wanted) && isWhole(table) ? wanted : "";
   const filterOf = (row: Row) => KEYS.map((key) => ({ key, operator: "=" as const, value: textOf(table, row, key) || NULL }));
   return (
     <>
+      {!hasOwn && units.length > 1 && isWhole(table) && (
+        <Segmented label="Runs on" values={["", ...units]} value={unit} onPick={(value) => adjust({ unit: value || null })} title={(value) => value || "All units"} />
+      )}
       {!hasOwn && (
         <TopChart
           title="types as recorded"
-          table={table}
+          table={unit === "" ? table : ofUnit(table, unit)}
           source={source(NAME)}
           measures={MEASURES}
           label={(row) => textOf(table, row, "type")}
@@ -66,4 +74,10 @@ export function RecordedTypes({ context, table, hasOwn }: Props) {
       />
     </>
   );
+}
+
+/** The rows of one unit: each has its own time scale, so that those of another may hide them. */
+function ofUnit(table: Table, unit: string): Table {
+  const rows = table.rows.filter((row) => textOf(table, row, "unit") === unit);
+  return { ...table, rows, row_count: rows.length };
 }
