@@ -63,9 +63,9 @@ class IterationSplit(Struct, frozen=True):
 
 
 class _Splits(Struct, eq=False):
-    """The cached splits of one trace, the most recently used last."""
+    """The cached splits of one trace, the most recently used last. Making one may need another."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     by_text: dict[str, _CachedSplit] = field(default_factory=dict)
 
 
