@@ -71,7 +71,7 @@ def test_each_unit_has_types_and_sums_of_operators_where_the_file_has_none() -> 
 
 
 def test_shares_are_those_of_the_file_else_of_the_sum_of_a_unit() -> None:
-    types = [
+    types: list[dict[str, Any]] = [
         {"unit": "AI Core", "type": "MatMul", "total_us": 30, "pct": 60},
         {"unit": "host CPU", "type": "Cast", "total_us": 30},
         {"unit": "host CPU", "type": "Add", "total_us": 10},
