@@ -14,8 +14,8 @@ TIMELINE = re.compile(r"trace_view\.json(?:\.gz)?")
 INFO = re.compile(r"profiler_info(?:_(?P<rank>\d+))?\.json")
 METADATA = "profiler_metadata.json"
 TABLES = re.compile(
-    r"(?:kernel_details|op_statistic|step_trace_time|operator_memory|memory_record|npu_module_mem)"
-    r"\.csv|communication(?:_matrix)?\.json"
+    r"(?:kernel_details|op_statistic|step_trace_time|operator_memory|memory_record|npu_module_mem"
+    r"|operator_details|api_statistic)\.csv|communication(?:_matrix)?\.json"
 )
 """The text files that are read without a timeline."""
 

@@ -6,6 +6,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.importers.ascend import summaries
+from torch_tb_profiler.importers.ascend.call_files import sum_calls, sum_operators
 from torch_tb_profiler.importers.ascend.collectives import set_groups
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
 from torch_tb_profiler.importers.ascend.kernel_events import read_kernel_events
@@ -24,6 +25,7 @@ from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.side_tables import SideTable
 
 STEPS, OPERATORS, KERNELS = "step_trace_time.csv", "op_statistic.csv", "kernel_details.csv"
+DETAILS, CALLS = "operator_details.csv", "api_statistic.csv"
 TIMES, MATRIX = "communication.json", "communication_matrix.json"
 BLOCKS, RECORD, MODULES, CACHE = (
     "operator_memory.csv", "memory_record.csv", "npu_module_mem.csv", "l2_cache.csv",
@@ -60,8 +62,30 @@ def read_text_folder(
     ]
     _add_memory(columns, memory, files, samples)
     samples.append_to(columns)
+    if timeline is None:
+        side = _with_calls(side, files)
     columns.side = (*columns.side, *side)
     return columns
+
+
+def _with_calls(side: list[SideTable], files: SideFiles) -> list[SideTable]:
+    """The side tables, with what only a timeline has else: operators and calls, summed by name."""
+    operators = [table for table in side if table.name == "recorded_operators"]
+    for name, needed, rows_of in (
+        (DETAILS, ("Name", "Host Self Duration(us)"), sum_operators),
+        (CALLS, ("Level", "API Name", "Time(us)"), sum_calls),
+    ):
+        table = files.table(name, *needed, is_usual=False)
+        if table is not None:
+            rows = rows_of(table)
+            operators.append(summaries.side_table_of_frame("recorded_operators", name, rows))
+    others = [table for table in side if table.name != "recorded_operators"]
+    operators = [table for table in operators if table.frame.height]
+    if not operators:
+        return others
+    source = ", ".join(table.source for table in operators)
+    joined = pl.concat(table.frame for table in operators)
+    return [SideTable("recorded_operators", source, joined), *others]
 
 
 def _steps(files: SideFiles) -> list[SideTable]:
