@@ -34,8 +34,8 @@ RECORDED_TYPES = TableSpec(
             "Share",
             "number",
             "pct",
-            "Share of the time of everything that runs on the same unit, as the file has it; else "
-            "of the sum of its types.",
+            "Share of the time as the file has it: of the unit, or (torch_npu) of all units. "
+            "Without one in the file: of the sum of the unit's types.",
         ),
         SOURCE,
     ),

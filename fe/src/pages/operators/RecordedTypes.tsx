@@ -1,7 +1,7 @@
 /** Types of operators that a file of the recording sums, by the unit that ran them; a type opens into its operators. */
 import type { Row, Table } from "../../api/types";
 import { formatFilter } from "../../lib/grammar";
-import { textOf } from "../../lib/rows";
+import { numberOf, textOf } from "../../lib/rows";
 import { adjust, useParams } from "../../state/urlStore";
 import { DataTable } from "../../table/DataTable";
 import { isWhole } from "../../table/useRows";
@@ -33,6 +33,20 @@ export function RecordedTypes({ context, table, hasOwn }: Props) {
   const { unit: wanted = "" } = useParams() as Record<string, string | undefined>;
   const unit = units.includes(wanted) && isWhole(table) ? wanted : "";
   const filterOf = (row: Row) => KEYS.map((key) => ({ key, operator: "=" as const, value: textOf(table, row, key) || NULL }));
+  const hasSingle = table.rows.some((row) => numberOf(table, row, "operators") !== null);
+  const operatorsOf = (row: Row) => (
+    <NestedView
+      context={context}
+      view="efficiency"
+      table="recorded_operators"
+      title="Operators"
+      groupBy=""
+      filter={formatFilter([...filterOf(row), { key: "name", operator: "!=", value: NULL }])}
+      owner={textOf(table, row, "type")}
+      hidden={["unit", "type", "pct", "source"]}
+      emptyText="The file does not list the operators of this type one by one."
+    />
+  );
   return (
     <>
       {!hasOwn && units.length > 1 && isWhole(table) && (
@@ -58,19 +72,7 @@ export function RecordedTypes({ context, table, hasOwn }: Props) {
         fileName={fileName(NAME)}
         notes={view.notes}
         rowId={(row) => KEYS.map((key) => textOf(table, row, key)).join(" ")}
-        detail={(row) => (
-          <NestedView
-            context={context}
-            view="efficiency"
-            table="recorded_operators"
-            title="Operators"
-            groupBy=""
-            filter={formatFilter([...filterOf(row), { key: "name", operator: "!=", value: NULL }])}
-            owner={textOf(table, row, "type")}
-            hidden={["unit", "type", "pct", "source"]}
-            emptyText="The file does not list the operators of this type one by one."
-          />
-        )}
+        detail={hasSingle ? operatorsOf : undefined}
       />
     </>
   );
