@@ -63,7 +63,7 @@ test("a timeline of MindSpore: boundaries are its operators, and their scopes ar
   // From 284 360.73 to Mul-op35 at 285 636.53, on to the end of Concat-op196 at 402 528.16 µs.
   const second = page.getByRole("figure", { name: "Step 2", exact: true });
   await expect(second).toContainText(/Interval\s*1\.28 ms/);
-  await expect(second).toContainText(/Forward\s*117 ms/);
+  await expect(second).toContainText(/Forward and Backward\s*117 ms/);
   await expect(page.getByRole("figure", { name: "Step 2, as recorded" })).toContainText(/Forward and Backward\s*118 ms/);
   expect(await faults(page)).toEqual([]);
   await page.goto(`${server.url}#run=run_1_excerpt&view=timeline`);

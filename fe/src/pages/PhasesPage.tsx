@@ -14,7 +14,7 @@ import { FactList } from "./Facts";
 import { Findings } from "./Findings";
 import { PhaseBoundaries, type NamesView } from "./phases/PhaseBoundaries";
 import { StepDiagram } from "./phases/StepDiagram";
-import { recordedStepDiagram, stepDiagram, type StepDiagram as Diagram } from "./phases/stepParts";
+import { recordedStepDiagram, stepDiagram, undividedStepDiagram, type StepDiagram as Diagram } from "./phases/stepParts";
 import { MOST_TYPES, typeBars } from "./phases/typeBars";
 import "./phases/phases.css";
 import { numberOf, textOf } from "../lib/rows";
@@ -26,6 +26,8 @@ const STEP_TRACE = "step_trace";
 const RECORDED_STEP_TRACE = "recorded_step_trace";
 const WINDOWS = "serving_windows";
 const MEAN = "mean";
+/** Code of the note that both passes are in forward. */
+const UNDIVIDED = "passes_not_divided";
 /** Prefix of tables that come from files of the recording. */
 const RECORDED = "recorded_";
 /** More steps than this are chosen in the table only. */
@@ -45,6 +47,7 @@ export function PhasesPage(props: PageProps) {
         const { view, fileName } = context;
         const { phases, [STEP_TRACE]: steps, [RECORDED_STEP_TRACE]: recordedTrace, [WINDOWS]: windows, event_types: types } = view.tables;
         const { step_parts: parts, ...recordedParts } = view.series;
+        const isUndivided = view.notes.some(({ code }) => code === UNDIVIDED);
         const recorded = Object.keys(view.tables).filter((name) => name.startsWith(RECORDED));
         const computed = Object.keys(view.tables).filter((name) => name !== WINDOWS && !recorded.includes(name));
         // Without a computed step trace the recorded tables come first.
@@ -54,7 +57,7 @@ export function PhasesPage(props: PageProps) {
             <Findings notes={view.notes} always={false} />
             {steps?.row_count === 0 && recorded.length === 0 && <EmptySelection noun="step" />}
             {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
-            {hasStepTrace && steps !== undefined && steps.row_count > 0 && <Step table={steps} diagramOf={stepDiagram} fileName={fileName("step")} />}
+            {hasStepTrace && steps !== undefined && steps.row_count > 0 && <Step table={steps} diagramOf={isUndivided ? undividedStepDiagram : stepDiagram} fileName={fileName("step")} />}
             {recordedTrace !== undefined && recordedTrace.row_count > 0 && <Step table={recordedTrace} suffix=", as recorded" diagramOf={recordedStepDiagram} fileName={fileName("recorded_step")} />}
             {phases !== undefined && (
               <div className="chart-row even">

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Table } from "../../api/types";
 import { PLAIN_COLUMN } from "../../lib/columns";
-import { recordedStepDiagram, stepDiagram } from "./stepParts";
+import { recordedStepDiagram, stepDiagram, undividedStepDiagram } from "./stepParts";
 
 const KEYS = ["interval_us", "forward_us", "backward_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "communication_tail_us"];
 
@@ -45,4 +45,15 @@ test("a recorded step has its passes together, and its collectives from their be
   ]);
   expect(diagram.inside.map(({ us, pct }) => [us, pct])).toEqual([[90, 45]]);
   expect(diagram.passes).toEqual({ from: 10, to: 100 });
+});
+
+test("passes that nothing divides are one part", () => {
+  const phases = table([10, 70, null, 5, 15, 20, 8], { backward_us: "unknown" });
+  const diagram = undividedStepDiagram(phases, phases.rows[0] ?? []);
+  expect(diagram.parts.map(({ title, us }) => [title, us])).toEqual([
+    ["interval_us", 10],
+    ["Forward and Backward", 70],
+    ["tail_us", 20],
+  ]);
+  expect(diagram.passes).toEqual({ from: 10, to: 80 });
 });

@@ -51,6 +51,12 @@ export function stepDiagram(table: Table, row: Row): StepDiagram {
   return diagramOf(table, row, COMPUTED);
 }
 
+/** The same where nothing shows when backward begins: forward holds both passes. */
+export function undividedStepDiagram(table: Table, row: Row): StepDiagram {
+  const diagram = diagramOf(table, row, { ...COMPUTED, parts: ["interval_us", "forward_us", "tail_us"] });
+  return { ...diagram, parts: diagram.parts.map((part) => (part.key === "forward_us" ? { ...part, title: "Forward and Backward" } : part)) };
+}
+
 /** From a row of the step trace that a file of the recording holds. Its collectives may reach into the tail. */
 export function recordedStepDiagram(table: Table, row: Row): StepDiagram {
   const diagram = diagramOf(table, row, RECORDED);
