@@ -30,11 +30,13 @@ interface Props {
   /** Why an amount is null. */
   readonly nullReason: string;
   readonly fileName: string;
+  /** Content above the bar: what it comes to. */
+  readonly head?: ReactNode;
   /** Content below the parts. */
   readonly note?: ReactNode;
 }
 
-export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, note }: Props) {
+export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, head, note }: Props) {
   const largestUs = Math.max(0, ...parts.map((part) => part.us ?? 0));
   const scale = scaleFor("us", largestUs);
   const text = (us: number | null) => amountText(us, scale, digitsFor(largestUs / scale.divisor, false));
@@ -50,6 +52,7 @@ export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, n
         <SaveMenu fileName={fileName} savePicture={picture} csv={() => shareCsv(parts)} />
       </header>
       <div className="body">
+        {head}
         <div className="split" aria-hidden="true">
           {shown.map((part) => (
             <i key={part.name} style={{ width: `${widths.get(part.name) ?? 0}%`, background: `var(${part.color})` }} title={part.name} />

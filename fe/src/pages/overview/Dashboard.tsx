@@ -1,21 +1,28 @@
-/** Panels of the overview: GPUs, resources, kernels by class, performance facts. */
-import type { Table } from "../../api/types";
+/** Panels of the overview: GPUs, Tensor Cores, resources, kernels by class, performance facts. */
 import { ShareCard } from "../../chart/ShareCard";
-import { formatValue } from "../../lib/format";
-import { numberOf } from "../../lib/rows";
 import { FactList } from "../Facts";
 import type { ViewContext } from "../ViewFrame";
-import { classParts, maybeTensorCoreUs, resourceParts } from "./categories";
+import { classParts, resourceParts, wholeOf } from "./categories";
 import { performanceFacts } from "./dashboardFacts";
 import { GpuPanel } from "./GpuPanel";
+import { PartsNote } from "./PartsNote";
+import { hasClasses, TensorCorePanel } from "./TensorCorePanel";
 import "./dashboard.css";
+
+/** In the panel of Tensor Cores where there is one. */
+const TENSOR_CORE_EFFICIENCY = "tensor_core_efficiency_pct";
 
 export function Dashboard({ context }: { readonly context: ViewContext }) {
   const { view, fileName } = context;
-  const { gpus, resources, kernel_classes: kernels } = view.tables;
+  const { gpus, resources, kernel_classes: kernels, operator_classes: operators } = view.tables;
+  const efficiency = view.facts.find(({ key }) => key === TENSOR_CORE_EFFICIENCY);
+  const hasTensorCorePanel = efficiency !== undefined && hasClasses(operators);
   return (
     <div className="dashboard">
-      {gpus !== undefined && <GpuPanel gpus={gpus} facts={view.facts} />}
+      <div className="panel-column">
+        {gpus !== undefined && <GpuPanel gpus={gpus} facts={view.facts} />}
+        {hasTensorCorePanel && <TensorCorePanel classes={operators} efficiency={efficiency} fileName={fileName("operator_classes")} />}
+      </div>
       {resources !== undefined && (
         <div data-table="resources">
           <ShareCard
@@ -42,24 +49,7 @@ export function Dashboard({ context }: { readonly context: ViewContext }) {
           />
         </div>
       )}
-      <FactList title="Performance" facts={performanceFacts(view.facts)} />
+      <FactList title="Performance" facts={performanceFacts(view.facts).filter(({ key }) => !hasTensorCorePanel || key !== TENSOR_CORE_EFFICIENCY)} />
     </div>
-  );
-}
-
-function wholeOf(table: Table): number | null {
-  const [whole] = table.rows;
-  return whole === undefined ? null : numberOf(table, whole, "gpu_time_us");
-}
-
-/** Why some of the parts are unknown, or how much of one may belong to another. */
-function PartsNote({ table, measure }: { readonly table: Table; readonly measure: string }) {
-  const reason = table.null_reasons[measure];
-  const maybeUs = maybeTensorCoreUs(table);
-  return (
-    <>
-      {reason !== undefined && <p className="soft panel-note">{reason}</p>}
-      {maybeUs > 0 && <p className="soft panel-note">{formatValue(maybeUs, "us")} of other kernels may be Tensor Core time: no rule classifies these kernels.</p>}
-    </>
   );
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Scalar, Table } from "../../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
-import { classParts, maybeTensorCoreUs, resourceParts, withClassTitles } from "./categories";
+import { classParts, maybeTensorCoreUs, resourceParts, wholeOf, withClassTitles } from "./categories";
 
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: null, help: "", ...PLAIN_COLUMN });
 const table = (keys: string[], ...rows: Scalar[][]): Table => ({
@@ -35,4 +35,11 @@ it("excludes the total from the parts", () => {
 it("shows the bounds of Tensor Core time", () => {
   expect(maybeTensorCoreUs(table(["tensor_core_unknown_us"], [null], [7], [2]))).toBe(7);
   expect(maybeTensorCoreUs(table(["category"], ["cpu"]))).toBe(0);
+});
+
+it("has the time of all classes, and sets what could use Tensor Cores apart", () => {
+  const classes = table(["class", "gpu_time_us", "gpu_time_pct"], ["all", 9, 100], ["eligible_not_using", 6, 66], ["other", 3, 34]);
+  expect(wholeOf(classes)).toBe(9);
+  expect(wholeOf(table(["class", "gpu_time_us"]))).toBeNull();
+  expect(classParts(classes).map(({ color }) => color)).toEqual(["--mark-wait", "--cat-kernel"]);
 });

@@ -23,6 +23,8 @@ export const CLASS_TITLES: Readonly<Record<string, string>> = {
 /** Classes have the colours of the corresponding resources. */
 const CLASS_COLORS: Readonly<Record<string, string>> = {
   using_tensor_cores: "tensor_core",
+  // Waits to be made faster.
+  eligible_not_using: "wait",
   memory: "memory",
   other: "other_kernels",
 };
@@ -37,6 +39,12 @@ export function resourceParts(table: Table): SharePart[] {
       color: colorVariable(key),
     };
   });
+}
+
+/** The time of all classes. */
+export function wholeOf(table: Table): number | null {
+  const [whole] = table.rows;
+  return whole === undefined ? null : numberOf(table, whole, "gpu_time_us");
 }
 
 /** The parts of all device work, without the row of the total. */
