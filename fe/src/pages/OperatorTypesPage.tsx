@@ -2,15 +2,17 @@
 import type { Table } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { textOf } from "../lib/rows";
-import { adjust } from "../state/urlStore";
+import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { Segmented } from "../ui/Segmented";
 import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { NestedView } from "./NestedView";
-import { RecordedTypes } from "./operators/RecordedTypes";
 import { OperatorAtPath } from "./operators/OperatorAtPath";
+import { RecordedTypes } from "./operators/RecordedTypes";
+import { chosenTimes, DEFAULT_TIMES, timesOf, timesTitle, withTimes } from "./operators/timesShown";
 import { QualityNotes } from "./QualityNotes";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
@@ -50,6 +52,7 @@ export function OperatorTypesPage(props: PageProps) {
 
 function ComputedTypes({ context, table }: { readonly context: ViewContext; readonly table: Table }) {
   const { view, source, fileName } = context;
+  const times = chosenTimes(useParams()["times"]);
   return (
     <>
       {table.row_count === 0 && <EmptySelection noun="operator" />}
@@ -64,12 +67,13 @@ function ComputedTypes({ context, table }: { readonly context: ViewContext; read
       />
       <DataTable
         name="operator_types"
-        table={table}
+        table={withTimes(table, times)}
         source={source("operator_types")}
         address="operator_types"
         fileName={fileName("operator_types")}
         notes={view.notes}
         rowId={(row) => textOf(table, row, "type") || UNKNOWN}
+        extra={<Segmented label="Times" values={timesOf(table)} value={times} onPick={(value) => adjust({ times: value === DEFAULT_TIMES ? null : value })} title={timesTitle} />}
         detail={(row) => <TypeDetail context={context} type={textOf(table, row, "type")} />}
       />
     </>
