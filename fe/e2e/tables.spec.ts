@@ -145,6 +145,22 @@ test("a table inside a row is saved under the name of its row", async ({ guarded
   expect(text).toMatch(/^name,.*,short_name,demangled_name/);
 });
 
+test("copied rows and saved evidence name the recording", async ({ guarded: page, standalone }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${standalone.url}${BERT}&view=kernels`);
+  const table = card(page, "Kernels");
+  await table.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("button", { name: "Copy shown rows" }).click();
+  await expect(page.getByRole("button", { name: "Copy shown rows" })).toHaveCount(0);
+  const lines = (await page.evaluate(() => navigator.clipboard.readText())).split("\n");
+  expect(lines[0]).toMatch(/^h100_bert_small · .*Kernels$/);
+  expect(lines[1]).toMatch(/^name\t/);
+  await page.goto(`${standalone.url}${BERT}&view=overview`);
+  await page.getByRole("button", { name: "Evidence" }).first().click();
+  const { name } = await exported(page, page.locator(".findings .rows"), "Shown rows as CSV");
+  expect(name).toMatch(/^evidence_launch_bound_h100_bert_small/);
+});
+
 test("rows open and close with the arrows, and have their level and position", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=modules`);
   const grid = card(page, "Modules").getByRole("treegrid");

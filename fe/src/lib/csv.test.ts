@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column } from "../api/types";
 import { PLAIN_COLUMN } from "./columns";
-import { toCsv, toJson, toTabs } from "./csv";
+import { toCsv, toJson, toTabs, toText } from "./csv";
 
 const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN });
 const COLUMNS = [column("name"), column("calls")];
@@ -18,4 +18,8 @@ it("writes objects by key", () => {
 
 it("keeps a row on one line", () => {
   expect(toTabs(["a\tb\nc", 2])).toBe("a b c\t2");
+});
+
+it("names the recording above copied rows", () => {
+  expect(toText("run · rank0 · Kernels", COLUMNS, [["a\nb", 1], ["c", null]])).toBe("run · rank0 · Kernels\nname\tcalls\na b\t1\nc\t");
 });

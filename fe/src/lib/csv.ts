@@ -14,6 +14,11 @@ export function toJson(columns: readonly Column[], rows: readonly Row[]): string
   return JSON.stringify(objects, null, 1);
 }
 
+/** A table for the clipboard: the recording and the table, the titles of the columns, and the rows. */
+export function toText(heading: string, columns: readonly Column[], rows: readonly Row[]): string {
+  return [heading, toTabs(columns.map(({ key }) => key)), ...rows.map(toTabs)].join("\n");
+}
+
 /** One row as tab separated text, for the clipboard and spreadsheets. */
 export function toTabs(row: Row): string {
   return row.map((cell) => cellText(cell).replace(/[\t\r\n]+/g, " ")).join("\t");

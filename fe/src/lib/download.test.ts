@@ -13,6 +13,12 @@ it.each([
   expect(safeFileName(name)).toBe(saved);
 });
 
+it("truncates a long name before the names of its recording", () => {
+  const saved = safeFileName(`operators_${"x".repeat(200)}_run_rank0_default.csv`);
+  expect(saved).toMatch(/^operators_x+-x+_run_rank0_default\.csv$/);
+  expect(saved).toHaveLength(120);
+});
+
 it("retains the extension of a long name", () => {
   const saved = safeFileName(`${"x".repeat(500)}.csv`);
   expect([saved.length, saved.endsWith("x.csv")]).toEqual([120, true]);

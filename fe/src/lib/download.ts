@@ -21,9 +21,12 @@ export function saveUrl(name: string, url: string): void {
 const MAX_CHARACTERS = 120;
 const EXTENSION = /\.[a-z0-9]{1,8}$/i;
 
+/** Of a long name so much of the end stays: that names the recording. */
+const END_CHARACTERS = 50;
+
 /**
- * A file name that is safe on every system and in every shell: letters, digits, `.`, `_` and `-` only; truncation
- * keeps the extension.
+ * A file name that is safe on every system and in every shell: letters, digits, `.`, `_` and `-` only; truncation is in
+ * the middle and keeps the extension.
  */
 export function safeFileName(name: string): string {
   const [extension = ""] = EXTENSION.exec(name) ?? [];
@@ -31,7 +34,9 @@ export function safeFileName(name: string): string {
     .slice(0, name.length - extension.length)
     .replace(/[^A-Za-z0-9._-]+/g, "_")
     .replace(/^[_.-]+|[_.]+$/g, "");
-  return (stem.slice(0, MAX_CHARACTERS - extension.length) || "export") + extension;
+  const room = MAX_CHARACTERS - extension.length;
+  const short = stem.length <= room ? stem : `${stem.slice(0, room - END_CHARACTERS - 1)}-${stem.slice(-END_CHARACTERS)}`;
+  return (short || "export") + extension;
 }
 
 /** Puts `text` on the clipboard; false when the browser refuses. */

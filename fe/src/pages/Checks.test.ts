@@ -16,6 +16,11 @@ const table = (...outcomes: string[]): Table => ({
 });
 
 it("counts issues, passed checks and checks without enough data", () => {
-  expect(outcomesText(table("issue", "not enough data", "passed", "passed"))).toBe("Checks: 1 issue, 2 passed, 1 needs data this recording lacks.");
-  expect(outcomesText(table("issue", "issue", "not enough data", "not enough data"))).toBe("Checks: 2 issues, 2 need data this recording lacks.");
+  expect(outcomesText(table("issue", "not enough data", "passed", "passed"), 1)).toBe("Checks: 1 issue, 2 passed, 1 needs data this recording lacks.");
+  expect(outcomesText(table("issue", "issue", "not enough data", "not enough data"), 2)).toBe("Checks: 2 issues, 2 need data this recording lacks.");
+});
+
+it("tells issues from findings where some are listed with others", () => {
+  expect(outcomesText(table("issue", "issue", "issue", "passed"), 2)).toBe("Checks: 3 issues in 2 findings, 1 passed.");
+  expect(outcomesText(table("issue", "issue"), 1)).toBe("Checks: 2 issues in 1 finding.");
 });

@@ -3,22 +3,30 @@ import { useState } from "react";
 
 import type { Table } from "../api/types";
 import { textOf } from "../lib/rows";
+import { useProfileNames } from "../state/profile";
 import { DataTable } from "../table/DataTable";
 
-export function Checks({ table }: { readonly table: Table }) {
+interface Props {
+  readonly table: Table;
+  /** Number of findings shown, of which some mean several issues. */
+  readonly findings: number;
+}
+
+export function Checks({ table, findings }: Props) {
   const [open, setOpen] = useState(false);
+  const names = useProfileNames();
   if (table.row_count === 0) return null;
   return (
     <>
       <p className="checked soft">
-        {outcomesText(table)}{" "}
+        {outcomesText(table, findings)}{" "}
         <button type="button" className="frame-link" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Hide checks" : "Show checks"}
         </button>
       </p>
       {open && (
         <div className="checked-rows">
-          <DataTable name="checked" table={table} source={null} fileName="checked" hiddenColumns={HIDDEN} maxHeight="480px" />
+          <DataTable name="checked" table={table} source={null} fileName={["checked", ...names].join("_")} hiddenColumns={HIDDEN} maxHeight="480px" />
         </div>
       )}
     </>
@@ -28,8 +36,8 @@ export function Checks({ table }: { readonly table: Table }) {
 /** For scripts, or in the findings already. */
 const HIDDEN = ["code", "measured"];
 
-/** "Checks: 6 issues, 25 passed, 22 need data this recording lacks." */
-export function outcomesText(table: Table): string {
+/** "Checks: 6 issues in 4 findings, 25 passed, 22 need data this recording lacks." */
+export function outcomesText(table: Table, findings: number): string {
   const outcomes = table.rows.map((row) => textOf(table, row, "outcome"));
   const count = (outcome: string) => outcomes.filter((each) => each === outcome).length;
   const parts = [
@@ -37,6 +45,8 @@ export function outcomesText(table: Table): string {
     [count("passed"), "passed", "passed"],
     [count("not enough data"), "needs data this recording lacks", "need data this recording lacks"],
   ] as const;
-  const shown = parts.filter(([number]) => number > 0).map(([number, one, several]) => `${number} ${number === 1 ? one : several}`);
+  // Issues about the same time are one finding.
+  const within = (outcome: string) => (outcome.startsWith("issue") && findings > 0 && findings !== count("issue") ? ` in ${findings} ${findings === 1 ? "finding" : "findings"}` : "");
+  const shown = parts.filter(([number]) => number > 0).map(([number, one, several]) => `${number} ${number === 1 ? one : several}${within(several)}`);
   return `Checks: ${shown.join(", ")}.`;
 }

@@ -5,6 +5,7 @@ import type { Note, Table } from "../api/types";
 import { readEvidence, type Evidence } from "../lib/evidence";
 import { formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
+import { useProfileNames } from "../state/profile";
 import { DataTable } from "../table/DataTable";
 import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
 import { ViewLink } from "../ui/ViewLink";
@@ -58,7 +59,7 @@ export function Findings({ notes, always, checked }: Props) {
           ))}
         </ol>
       )}
-      {checked !== undefined && <Checks table={checked} />}
+      {checked !== undefined && <Checks table={checked} findings={advice.length} />}
     </section>
   );
 }
@@ -66,6 +67,7 @@ export function Findings({ notes, always, checked }: Props) {
 function Finding({ note, rank }: { readonly note: Note; readonly rank: number }) {
   const evidence = useMemo(() => readEvidence(note), [note]);
   const [open, setOpen] = useState(false);
+  const names = useProfileNames();
   return (
     <li>
       <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Worth acting on" : "Worth knowing"}>
@@ -116,7 +118,7 @@ function Finding({ note, rank }: { readonly note: Note; readonly rank: number })
       <Gain evidence={evidence} />
       {open && evidence.rows !== null && (
         <div className="rows">
-          <DataTable name={`evidence ${note.code}`} table={evidence.rows} source={null} fileName={`evidence_${note.code}`} maxHeight="300px" />
+          <DataTable name={`evidence ${note.code}`} table={evidence.rows} source={null} fileName={["evidence", note.code, ...names].join("_")} maxHeight="300px" />
         </div>
       )}
     </li>

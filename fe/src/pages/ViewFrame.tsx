@@ -1,11 +1,12 @@
 /** The common part of all pages: requests the view, and shows progress or failure. */
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useView } from "../api/hooks";
 import type { Resource } from "../api/resource";
 import type { Runs, View, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
+import { ProfileNames } from "../state/profile";
 import { isSelected, selectionQuery, NO_PART } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
@@ -68,6 +69,8 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
   const resource = useView(info.name, longTable === null ? query : { ...query, table: longTable, limit: rows });
   const shown = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
   useReveal(resource.state === "ready");
+  const [run, worker, span] = [target.run.name, target.worker.name, target.span.name];
+  const names = useMemo(() => [run, worker, span].filter((name) => name !== ""), [run, worker, span]);
   const context = (view: View): ViewContext => ({
     info,
     target,
@@ -75,7 +78,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
     query,
     source: (table) => ({ view: info.name, table, query }),
     hasView: (name) => views.some((each) => each.name === name && each.available),
-    fileName: (part) => [info.name, part, target.run.name, target.worker.name, target.span.name].filter((name) => name !== "").join("_"),
+    fileName: (part) => [info.name, part, ...names].join("_"),
   });
   return (
     <div className="page">
@@ -89,7 +92,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
             </p>
           ))}
           <DefaultSplit notes={shown.notes} />
-          {children(context(shown))}
+          <ProfileNames value={names}>{children(context(shown))}</ProfileNames>
         </div>
       ) : (
         <Waiting resource={resource} info={info} target={target} emptyCard={emptyCard} />

@@ -1,10 +1,11 @@
-/** Saves the shown rows with exact values. */
+/** Saves or copies the shown rows with exact values, under the name of the recording. */
 import { useState } from "react";
 
 import type { Row, Table } from "../api/types";
-import { toCsv, toJson } from "../lib/csv";
-import { saveFile } from "../lib/download";
+import { toCsv, toJson, toText } from "../lib/csv";
+import { copyText, saveFile } from "../lib/download";
 import { DEMANGLED_KEY, NAME_KEY, namesReader, SHORT_KEY } from "../lib/names";
+import { useProfileNames } from "../state/profile";
 
 interface Props {
   readonly table: Table;
@@ -17,13 +18,15 @@ interface Props {
 
 export function ExportMenu({ table, fileName, hidden, exportRows, onDone }: Props) {
   const [problem, setProblem] = useState<string | null>(null);
-  const save = async (format: "csv" | "json") => {
+  const names = useProfileNames();
+  const save = async (format: "csv" | "json" | "text") => {
     try {
       const indexes = exportedIndexes(table, hidden);
       const columns = table.columns.filter((_, index) => indexes.includes(index));
       const rows = (await exportRows()).map((row) => indexes.map((index) => row[index] ?? null));
       if (format === "csv") saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", toCsv(columns, rows));
-      else saveFile(`${fileName}.json`, "application/json", toJson(columns, rows));
+      else if (format === "json") saveFile(`${fileName}.json`, "application/json", toJson(columns, rows));
+      else if (!(await copyText(toText([...names, table.title].join(" · "), columns, rows)))) throw new Error("The browser does not let pages copy.");
       onDone();
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -37,7 +40,10 @@ export function ExportMenu({ table, fileName, hidden, exportRows, onDone }: Prop
       <button type="button" className="button" onClick={() => void save("json")}>
         Shown rows as JSON
       </button>
-      <small className="soft">Exact values in the units of the column keys; kernels with all their names.</small>
+      <button type="button" className="button" onClick={() => void save("text")}>
+        Copy shown rows
+      </button>
+      <small className="soft">Exact values in the units of the column keys; kernels with all their names. The name of the file, or the first line copied, names the recording.</small>
       {problem !== null && <p role="alert">{problem}</p>}
     </div>
   );

@@ -132,7 +132,7 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
 }
 
 async function savePicture(stage: Stage, target: Target): Promise<void> {
-  const title = `${target.run.name} ${target.worker.name}`;
+  const title = [target.run.name, target.worker.name, target.span.name].filter((name) => name !== "").join(" ");
   const blob = await timelinePicture(stage, title);
   if (blob !== null) saveFile(`timeline_${title}.png`, "image/png", blob);
 }
