@@ -47,6 +47,7 @@ def test_a_folder_is_a_trace_by_its_name_and_what_it_holds(logdir: str) -> None:
         ("copied", "rank0", OUTPUT, "ascend"),
         ("copied", "rank1", OUTPUT, "ascend"),
         ("raw", "x", "x_ascend_ms", "ascend"),
+        ("tables", OUTPUT, OUTPUT, "ascend"),
     }
 
 

@@ -213,6 +213,17 @@ def test_tables_replace_a_damaged_database(tmp_path: Path) -> None:
     assert len(columns.tables["slices"]["start_ns"])
 
 
+@pytest.mark.parametrize("text", ["", "<html>", '{"no": "events"}', "\0" * 4096])
+def test_tables_replace_a_damaged_timeline(tmp_path: Path, text: str) -> None:
+    folder = tables_of(tmp_path / "a_ascend_pt")
+    whole = read_folder(folder)
+    (folder / OUTPUT / TIMELINE).write_text(text)
+    columns = read_folder(folder)
+    assert columns.quality.counts["ascend_file_unreadable"] == 1
+    assert kernels(columns) == kernels(whole)
+    assert columns.info.recorder == "torch_npu.profiler"
+
+
 def test_a_folder_without_rows_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "a_ascend_pt"
     (folder / OUTPUT).mkdir(parents=True)

@@ -88,7 +88,7 @@ def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventCo
             files.quality.add("ascend_both", int(timeline is not None))
             return result
     columns = read_text_folder(source, timeline, files, reading)
-    if timeline is None:
+    if columns.info.recorder is None:
         if not _has_data(columns):
             raise _no_events_error(source)
         recorder = MINDSPORE if _is_mindspore(source.name) else TORCH_NPU

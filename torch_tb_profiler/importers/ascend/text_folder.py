@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.importers.ascend import summaries
+from torch_tb_profiler.importers.ascend import file_names, summaries
 from torch_tb_profiler.importers.ascend.call_files import sum_calls, sum_operators
 from torch_tb_profiler.importers.ascend.collectives import set_groups
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
@@ -18,6 +18,7 @@ from torch_tb_profiler.importers.ascend.memory_files import add_modules, read_bl
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
 from torch_tb_profiler.importers.ascend.strings import Strings
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto import reader
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Folder
@@ -39,20 +40,21 @@ def read_text_folder(
 
     Args:
         source: The folder.
-        timeline: The path of its timeline; None without one: then kernels are the only events.
+        timeline: The path of its timeline. Without one, or if it is damaged from its start, kernels
+            are the only events.
         files: Its other files.
         reading: How it is read.
 
     Raises:
-        TraceFormatError: the timeline is not a trace.
+        TraceFormatError: the timeline is not a trace, and there are no tables.
         StorageError, OSError: a file cannot be read.
     """
     details = files.table(KERNELS, "Name", "Start Time(us)", "Duration(us)")
     memory = _read_memory(files)
-    if timeline is None:
+    columns = None if timeline is None else _read_timeline(source, timeline, files, reading)
+    has_timeline = columns is not None
+    if columns is None:
         columns = read_kernel_events(details, memory.device, memory.start_ns)
-    else:
-        columns = reader.read(source.files[timeline](), reading)
     strings = Strings(columns.strings)
     samples = SampleRows(strings)
     side = [
@@ -62,10 +64,23 @@ def read_text_folder(
     ]
     _add_memory(columns, memory, files, samples)
     samples.append_to(columns)
-    if timeline is None:
+    if not has_timeline:
         side = _with_calls(side, files)
     columns.side = (*columns.side, *side)
     return columns
+
+
+def _read_timeline(
+    source: Folder, timeline: str, files: SideFiles, reading: Reading
+) -> EventColumns | None:
+    """The timeline; None if it is none, and there are tables."""
+    try:
+        return reader.read(source.files[timeline](), reading)
+    except TraceFormatError as error:
+        if file_names.find_file(source.files, file_names.TABLES) is None:
+            raise
+        files.quality.add("ascend_file_unreadable", 1, error.message)
+        return None
 
 
 def _with_calls(side: list[SideTable], files: SideFiles) -> list[SideTable]:
