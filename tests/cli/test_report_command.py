@@ -139,8 +139,10 @@ def test_csv_of_several_tables_needs_a_folder_or_a_choice(
     assert chosen.out.startswith("step,total_us,")
     folder = tmp_path / "new" / "folder"
     assert run("report", resnet, "--format", "csv", "--output", folder).code == 0
-    tables = {f"overview.{table.name}.csv" for table in view_named("overview").tables}
+    answered = run("report", resnet, "--format", "json").json["tables"]
+    tables = {f"overview.{name}.csv" for name in answered}
     assert {path.name for path in folder.iterdir()} == tables
+    assert set(answered) <= {table.name for table in view_named("overview").tables}
     assert (folder / "overview.steps.csv").read_bytes().decode() == chosen.out
 
 

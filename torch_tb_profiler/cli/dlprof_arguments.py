@@ -90,7 +90,7 @@ def _add_recording(dlprof: argparse.ArgumentParser) -> None:
 
 
 def _add_iterations(dlprof: argparse.ArgumentParser) -> None:
-    group = dlprof.add_argument_group("iterations")
+    group = dlprof.add_argument_group("aggregation")
     group.add_argument(
         "--key_node",
         "--key_op",
