@@ -8,8 +8,8 @@ import { DataTable } from "../table/DataTable";
 
 interface Props {
   readonly table: Table;
-  /** Number of findings shown, of which some mean several issues. */
-  readonly findings: number;
+  /** Codes of the findings, of which some mean several issues, and some are none. */
+  readonly findings: readonly string[];
 }
 
 export function Checks({ table, findings }: Props) {
@@ -37,7 +37,7 @@ export function Checks({ table, findings }: Props) {
 const HIDDEN = ["code", "measured"];
 
 /** "Checks: 6 issues in 4 findings, 25 passed, 22 need data this recording lacks." */
-export function outcomesText(table: Table, findings: number): string {
+export function outcomesText(table: Table, findings: readonly string[]): string {
   const outcomes = table.rows.map((row) => textOf(table, row, "outcome"));
   const count = (outcome: string) => outcomes.filter((each) => each === outcome).length;
   const parts = [
@@ -46,7 +46,9 @@ export function outcomesText(table: Table, findings: number): string {
     [count("not enough data"), "needs data this recording lacks", "need data this recording lacks"],
   ] as const;
   // Issues about the same time are one finding.
-  const within = (outcome: string) => (outcome.startsWith("issue") && findings > 0 && findings !== count("issue") ? ` in ${findings} ${findings === 1 ? "finding" : "findings"}` : "");
+  const issues = new Set(table.rows.filter((row) => textOf(table, row, "outcome") === "issue").map((row) => textOf(table, row, "code")));
+  const own = findings.filter((code) => issues.has(code)).length;
+  const within = (outcome: string) => (outcome.startsWith("issue") && own > 0 && own < issues.size ? ` in ${own} ${own === 1 ? "finding" : "findings"}` : "");
   const shown = parts.filter(([number]) => number > 0).map(([number, one, several]) => `${number} ${number === 1 ? one : several}${within(several)}`);
   return `Checks: ${shown.join(", ")}.`;
 }

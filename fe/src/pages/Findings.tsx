@@ -59,7 +59,7 @@ export function Findings({ notes, always, checked }: Props) {
           ))}
         </ol>
       )}
-      {checked !== undefined && <Checks table={checked} findings={advice.length} />}
+      {checked !== undefined && <Checks table={checked} findings={advice.map(({ code }) => code)} />}
     </section>
   );
 }
