@@ -27,29 +27,29 @@ Run = Callable[..., Done]
     [
         (
             "dlprof --mode=pytorch --reports=summary,detail --output_path=out python t.py --lr 1",
-            "--output out/ --name nsys_profile --scalars event_files -- python t.py --lr 1",
+            "--output=out/ --name=nsys_profile --scalars=event_files -- python t.py --lr 1",
             "--reports=summary,detail --formats=csv --base-name=dlprof --output=out",
         ),
         (
             "dlprof -f true -v quiet --iter_start 20 --iter_stop 80 --reports=all python t.py",
-            "--output ./ --name nsys_profile --steps 20:80 --modules --scalars event_files "
+            "--output=./ --name=nsys_profile --steps 20:80 --modules --scalars=event_files "
             "--quiet -- python t.py",
             "--reports=all --formats=csv --base-name=dlprof --output=. --force",
         ),
         (
             "dlprof --mode=simple --reports=kernel --formats=json -b true -y 10 -d 2.5 python t.py",
-            "--output ./ --name nsys_profile --delay=10 --duration=2.5 --no-shapes -- python t.py",
+            "--output=./ --name=nsys_profile --delay=10 --duration=2.5 --no-shapes -- python t.py",
             "--reports=kernel --formats=json --base-name=dlprof --output=.",
         ),
         (
             "dlprof --nsys_profile_range=true --reports=summary --iter_stop=4 -b true python t.py",
-            "--output ./ --name nsys_profile --program-range -- python t.py",
+            "--output=./ --name=nsys_profile --program-range -- python t.py",
             "--reports=summary --formats=csv --base-name=dlprof --output=. --iter-stop=4",
         ),
         (
             "dlprof --key_op=aten::mm --iter_start=3 --nsys_base_name=raw/job7 -b true "
             "--profile_name=p7 --domains=a,b --dump_model_data=true -- python t.py",
-            "--output ./raw --name job7 --steps 0:999999999 -- python t.py",
+            "--output=./raw --name=job7 --steps 0:999999999 -- python t.py",
             "--reports= --formats=csv --base-name=p7 --output=. --domains=a,b "
             "--key-node=aten::mm --iter-start=3 --dump-model-data",
         ),
@@ -96,6 +96,15 @@ def test_reports_of_a_recording(run: Run, samples: Path, tmp_path: Path) -> None
     again = run("dlprof", f"--nsys_database={file}", *options, "-b", "true")
     assert again.code == 2
     assert "exists and is not overwritten" in again.err
+    assert "--output_path, or overwrite it with --force=true" in again.err
+
+
+def test_reports_of_recordings_of_other_frameworks(run: Run, samples: Path, tmp_path: Path) -> None:
+    (file,) = (samples / "h100_bert_small").glob("*.json.gz")
+    options = (f"--output_path={tmp_path}", "--reports=summary", "--suppress_tb_files=true")
+    done = run("dlprof", "--mode=tensorflow2", f"--nsys_database={file}", *options)
+    assert done.code == 0, done.err
+    assert os.listdir(tmp_path) == ["dlprof_summary.csv"]
 
 
 def test_scalars_are_written_unless_suppressed(run: Run, samples: Path, tmp_path: Path) -> None:
@@ -112,7 +121,18 @@ def test_scalars_are_written_unless_suppressed(run: Run, samples: Path, tmp_path
         (("--mode=tensorflow1", "python", "t.py"), "programs of PyTorch are recorded"),
         (("--reports=details", "python", "t.py"), "There is no report 'details'"),
         (("--profile_name=a/b", "--reports=all", "python", "t.py"), "'a/b' is not a file name"),
+        (("--profile_name=a/b", "--reports=all", "python", "t.py"), "argument --profile_name"),
         (("--force", "python", "t.py"), "invalid choice: 'python'"),
+        (
+            ("--iter_start=20", "--iter_stop=10", "python", "t.py"),
+            "--iter_start 20 is after --iter",
+        ),
+        (("--iter_start", "-3", "python", "t.py"), "argument --iter_start: '-3' is not an integer"),
+        (("-y", "-5", "python", "t.py"), "argument -y/--delay: '-5' is not a number of seconds"),
+        (("-d", "nan", "python", "t.py"), "argument -d/--duration: 'nan' is not a number of sec"),
+        (("--key_node=", "--reports=all", "python", "t.py"), "--key_op: it is empty"),
+        (("--nsys_base_name=a/..", "python", "t.py"), "argument --nsys_base_name: '..' is not a"),
+        (("--tb_dir=s3://b/c", "python", "t.py"), "argument --tb_dir: 's3://b/c' is a URL"),
     ],
 )
 def test_mistakes_are_refused_before_the_program_runs(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.cli.report_arguments import DEFAULT_BASE_NAME
+from torch_tb_profiler.cli.record_arguments import Count, folder_name, run_folder, seconds
+from torch_tb_profiler.cli.report_arguments import DEFAULT_BASE_NAME, base_name
 
 MODES = ("pytorch", "simple")
 OTHER_MODES = ("tensorflow1", "tensorflow2", "tensorrt")
@@ -60,17 +62,20 @@ def _add_recording(dlprof: argparse.ArgumentParser) -> None:
         default="normal",
         help="quiet and minimal print errors and warnings only (default: normal)",
     )
-    group.add_argument("-y", "--delay", type=float, default=0.0, metavar="S", help="start after S")
+    group.add_argument(
+        "-y", "--delay", type=seconds, default=0.0, metavar="S", help="start after S"
+    )
     group.add_argument(
         "-d",
         "--duration",
-        type=float,
+        type=seconds,
         default=0.0,
         metavar="S",
         help="record for S seconds; the program runs on (default: by steps)",
     )
     group.add_argument(
         "--nsys_base_name",
+        type=_recording,
         default=DEFAULT_RECORDING,
         metavar="NAME",
         help=f"folder of the recording in --output_path (default: {DEFAULT_RECORDING})",
@@ -94,19 +99,25 @@ def _add_iterations(dlprof: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--key_node",
         "--key_op",
+        type=_key_node,
         metavar="NAME",
         help="operator or range whose ends are iteration boundaries: a name, or an Op ID or Op "
         "Name of the report detail (default: steps of the program)",
     )
     for name, which in (("--iter_start", "first"), ("--iter_stop", "last")):
-        group.add_argument(name, type=int, metavar="N", help=f"{which} iteration, included, from 0")
+        group.add_argument(
+            name, type=Count(0), metavar="N", help=f"{which} iteration, included, from 0"
+        )
 
 
 def _add_reports(dlprof: argparse.ArgumentParser) -> None:
     group = dlprof.add_argument_group("reports")
-    group.add_argument("--output_path", default=".", metavar="DIR", help="default: .")
+    group.add_argument(
+        "--output_path", type=run_folder, default=".", metavar="DIR", help="default: ."
+    )
     group.add_argument(
         "--profile_name",
+        type=base_name,
         default=DEFAULT_BASE_NAME,
         metavar="NAME",
         help=f"start of the names of all reports (default: {DEFAULT_BASE_NAME})",
@@ -118,11 +129,26 @@ def _add_reports(dlprof: argparse.ArgumentParser) -> None:
     _add_flag(group, "--dump_model_data", help_text="write the raw tables as JSON")
     group.add_argument(
         "--tb_dir",
+        type=run_folder,
         default="event_files",
         metavar="DIR",
         help="folder for TensorBoard scalars of the steps (default: event_files)",
     )
     _add_flag(group, "-b", "--suppress_tb_files", help_text="write no TensorBoard scalars")
+
+
+def _recording(text: str) -> str:
+    """A path whose last part names the folder of a recording; that may be missing."""
+    name = os.path.basename(text)
+    if name:
+        folder_name(name)
+    return run_folder(text)
+
+
+def _key_node(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
 
 
 def _add_flag(group: argparse._ArgumentGroup, *names: str, help_text: str) -> None:

@@ -30,23 +30,30 @@ def run(arguments: Namespace) -> int:
         The exit code of the program if it is not 0, else that of the reports.
     """
     program = program_command(arguments.program)
-    if arguments.mode in OTHER_MODES:
+    if arguments.mode in OTHER_MODES and arguments.nsys_database is None:
         print_error(
             f"--mode={arguments.mode}: programs of PyTorch are recorded here.",
             "Reports of a recording of another framework: --nsys_database=FILE.",
         )
         return BAD_USAGE
     if not program and arguments.nsys_database is None:
-        print_error(
-            "No program is given.",
-            "Example: torch-tb-profiler dlprof --reports=all python train.py",
-        )
+        print_error("No program is given.", f"Example: {EXAMPLE}")
+        return BAD_USAGE
+    first, last = arguments.iter_start or 0, arguments.iter_stop
+    if last is not None and last < first:
+        print_error(f"--iter_start {first} is after --iter_stop {last}.")
         return BAD_USAGE
     try:
         if _wants_reports(arguments):
             dlprof_reports.check_options(_parse(report_command(arguments, "")))
     except LoadingError as error:
-        return print_failure(error)
+        if error.problem.code != "file_exists":
+            return print_failure(error)
+        print_error(
+            error.problem.message,
+            "Choose another folder with --output_path, or overwrite it with --force=true.",
+        )
+        return BAD_USAGE
     for line in without_effect(arguments, has_program=bool(program)):
         print_message(line)
     if arguments.nsys_database is not None:
@@ -62,15 +69,15 @@ def run(arguments: Namespace) -> int:
 def record_command_line(arguments: Namespace, program: Sequence[str]) -> list[str]:
     """The command ``record`` that records what DLProf would have reported on."""
     folder, name = os.path.split(arguments.nsys_base_name)
-    options = ["--output", os.path.join(arguments.output_path, folder)]
-    options += ["--name", name or DEFAULT_RECORDING]
+    options = [f"--output={os.path.join(arguments.output_path, folder)}"]
+    options.append(f"--name={name or DEFAULT_RECORDING}")
     options += _steps(arguments)
     if arguments.mode == "simple":
         options.append("--no-shapes")
     elif any(name in _REPORTS_BY_MODULE for name in (arguments.reports or "").split(",")):
         options.append("--modules")
     if arguments.suppress_tb_files == "false":
-        options += ["--scalars", arguments.tb_dir]
+        options.append(f"--scalars={arguments.tb_dir}")
     if arguments.verbosity in ERRORS_ONLY:
         options.append("--quiet")
     return ["record", *options, "--", *program]
@@ -162,7 +169,7 @@ def _write(arguments: Namespace, path: str, *, with_scalars: bool) -> int:
     if _wants_reports(arguments):
         code = dlprof_reports.run(_parse(report_command(arguments, path)))
     if with_scalars and arguments.suppress_tb_files == "false":
-        command = ["scalars", path, "--output", arguments.tb_dir]
+        command = ["scalars", path, f"--output={arguments.tb_dir}"]
         code = max(code, scalars_command.run(_parse(command)))
     return code
 

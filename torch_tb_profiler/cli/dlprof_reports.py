@@ -81,7 +81,6 @@ def _options(arguments: Namespace) -> _Options:
         reports = _chosen(arguments.reports or "", REPORTS, "report")
     if wants_model_data:
         reports.append(MODEL_DATA)
-    _refuse_bad_base_name(arguments.base_name)
     formats = _chosen(arguments.formats, WRITERS, "format")
     return _Options(reports, formats, _names(arguments.domains))
 
@@ -353,11 +352,6 @@ def _chosen(text: str, known: Mapping[str, object], kind: str) -> list[str]:
 
 def _names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def _refuse_bad_base_name(name: str) -> None:
-    if not name or name != name.strip() or any(c in '/\\:*?"<>|' or ord(c) < 32 for c in name):
-        raise RequestError("bad_parameter", f"--base-name {name[:80]!r} is not a file name.")
 
 
 def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:

@@ -87,7 +87,7 @@ def _add_destination(record: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--output",
         default=DEFAULT_OUTPUT,
-        type=_folder,
+        type=run_folder,
         metavar="DIR",
         help=f"folder of runs (default: {DEFAULT_OUTPUT})",
     )
@@ -98,13 +98,13 @@ def _add_destination(record: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--name",
-        type=_name,
+        type=folder_name,
         metavar="NAME",
         help="name of this run's folder in DIR (default: program's name with date and time)",
     )
     group.add_argument(
         "--scalars",
-        type=_folder,
+        type=run_folder,
         metavar="DIR",
         help="afterwards write step metrics as TensorBoard scalars into this folder",
     )
@@ -118,15 +118,15 @@ def _add_when(record: argparse.ArgumentParser) -> None:
         metavar="A:B",
         help="steps by number, from 0: 5, or 5:9 (both included)",
     )
-    group.add_argument("--delay", type=_seconds, metavar="S", help="start after S seconds")
-    group.add_argument("--duration", type=_seconds, metavar="S", help="record for S seconds")
+    group.add_argument("--delay", type=seconds, metavar="S", help="start after S seconds")
+    group.add_argument("--duration", type=seconds, metavar="S", help="record for S seconds")
     for name, least, help_text in (
         ("--wait", 0, "steps skipped before each window (default: 3)"),
         ("--warmup", 0, "steps in which the profiler runs without recording (default: 2)"),
         ("--active", 1, "steps per window (default: 5)"),
         ("--repeat", 0, "number of windows, 0 for no limit (default: 1)"),
     ):
-        group.add_argument(name, type=_Count(least), metavar="N", help=help_text)
+        group.add_argument(name, type=Count(least), metavar="N", help=help_text)
     group.add_argument(
         "--trigger",
         type=_trigger,
@@ -237,7 +237,8 @@ def _is_given(arguments: argparse.Namespace, option: str) -> bool:
     return value is not None and value is not False
 
 
-def _folder(text: str) -> str:
+def run_folder(text: str) -> str:
+    """A folder to write into."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
         raise argparse.ArgumentTypeError(f"{text!r} is a URL: record into a folder and copy it")
     if not text or "\0" in text:
@@ -245,13 +246,15 @@ def _folder(text: str) -> str:
     return text
 
 
-def _name(text: str) -> str:
+def folder_name(text: str) -> str:
+    """The name of one folder."""
     if not NAME.fullmatch(text) or text in (".", ".."):
         raise argparse.ArgumentTypeError(f"{text!r} is not a folder name")
     return text
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A time from 0 on."""
     try:
         number = float(text)
     except ValueError:
@@ -261,13 +264,14 @@ def _seconds(text: str) -> float:
     return number
 
 
-class _Count:
+class Count:
     """Parses an integer with a lower limit."""
 
     def __init__(self, least: int) -> None:
         self._least = least
 
     def __call__(self, text: str) -> int:
+        """Parse it."""
         is_number = text.isascii() and text.isdigit() and len(text) < 11
         if not (is_number and self._least <= int(text) <= MOST_STEPS):
             raise argparse.ArgumentTypeError(
@@ -277,7 +281,7 @@ class _Count:
 
 
 def _sample_ms(text: str) -> int:
-    number = _Count(0)(text)
+    number = Count(0)(text)
     if number > LONGEST_SAMPLE_MS:
         raise argparse.ArgumentTypeError(f"{text} ms is more than an hour")
     return number

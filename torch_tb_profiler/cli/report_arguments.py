@@ -9,6 +9,13 @@ THREADS = ("merged", "apart")
 DEFAULT_BASE_NAME = "dlprof"
 
 
+def base_name(text: str) -> str:
+    """The start of the names of reports."""
+    if not text or text != text.strip() or any(c in '/\\:*?"<>|' or ord(c) < 32 for c in text):
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a file name")
+    return text
+
+
 def add_dlprof_arguments(report: argparse.ArgumentParser) -> None:
     """Add the options for DLProf's reports, under DLProf's names (``docs/dlprof.md``)."""
     group = report.add_argument_group("reports of DLProf (files in --output, default: here)")
@@ -23,6 +30,7 @@ def add_dlprof_arguments(report: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--base-name",
+        type=base_name,
         default=DEFAULT_BASE_NAME,
         metavar="NAME",
         help=f"files are NAME_REPORT.csv, and NAME is the profile name in summary (default: "
