@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -39,3 +40,15 @@ def call_soon(call: Callable[[], None]) -> bool:
         _pending.remove(wrapped)
         return False
     return True
+
+
+def is_importing(package: str) -> bool:
+    """Whether this thread is importing a module of ``package``: others that need it cannot be
+    imported until that is done."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        name = str(frame.f_globals.get("__name__"))
+        if frame.f_code.co_name == "<module>" and name.partition(".")[0] == package:
+            return True
+    return False

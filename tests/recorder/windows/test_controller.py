@@ -188,6 +188,19 @@ def test_the_end_of_a_loader_is_not_a_step_of_a_window(tmp_path: Path) -> None:
     assert sum(each.startswith("between steps") for each in names) == 2
 
 
+def test_what_follows_the_last_optimizer_step_is_not_a_step_of_a_window(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False) as result:
+        program = Program()
+        for (batch,) in loader_of(9):
+            program.net(batch).sum().backward()
+            program.optimizer.step()
+        torch.ones(3).sin()
+    window = only_window(result)
+    assert (window["first_step"], window["last_step"]) == (5, 8)
+    assert result.ranges(window) == [5, 6, 7, 8]
+    assert "aten::sin" in {each["name"] for each in result.events(window)}
+
+
 @pytest.mark.parametrize("timer_only", [False, True])
 def test_stop_after_ends_the_program(tmp_path: Path, timer_only: bool) -> None:
     options: dict[str, Any] = {"timer_only": timer_only, "steps": (2, 4), "stop_after": True}
@@ -236,6 +249,20 @@ def test_a_duration_in_a_program_without_steps(
     names = {each["name"] for each in result.events(only_window(result))}
     assert "aten::abs" in names
     assert "aten::sin" not in names
+
+
+def test_no_window_starts_within_an_import_of_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controller, "PATIENCE_NS", 0)
+    options: dict[str, Any] = {"delay_s": 0.0, "duration_s": 10.0}
+    with recorded(tmp_path, timer_only=False, **options) as result:
+        part = the_windows()
+        for module, starts in (("torch._dynamo.utils", False), ("program", True)):
+            exec(compile("ticked()", "module.py", "exec"), {"__name__": module, "ticked": ticked})
+            assert part.is_profiling is starts
+        torch.ones(3).abs()
+    assert "aten::abs" in {each["name"] for each in result.events(only_window(result))}
 
 
 def test_a_delay_before_the_steps_are_counted(

@@ -122,7 +122,8 @@ class StepTracker:
             self._notify_windows("step_discarded", TRAIN, self._train_count)
 
     def stop(self, by: str, is_whole: bool) -> None:
-        """The program ends: report the last step if it is complete.
+        """The program ends: report the last step if it is complete. A training step without work is
+        discarded: it began when the optimizer had stepped for the last time.
 
         A module call that returned is a complete step. The end of work on the last batch is not
         observable: it counts as a step if the program ended normally and no later than the longest
@@ -133,6 +134,7 @@ class StepTracker:
             is_whole: Whether the program ended normally.
         """
         if not self._has_worked:
+            self.discard(clock.perf_ns())
             return
         if self._evaluation_start is not None:
             end_ns = self._last_end(self._evaluation_start, self._longest_evaluation_ns, is_whole)

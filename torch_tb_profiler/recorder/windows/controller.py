@@ -241,7 +241,8 @@ class Windows:
 
     def _on_tick(self) -> None:
         with self._exclusive() as is_exclusive:
-            if is_exclusive:
+            # The profiler needs modules of torch. The next tick may find them imported.
+            if is_exclusive and not main_thread.is_importing("torch"):
                 self._check_clock(has_sign=False)
 
     def _check_clock(self, has_sign: bool) -> None:
