@@ -32,7 +32,7 @@ TREE = TableSpec("nodes", "Nodes", "A row is a node.", (NAME, SELF), "-self_us",
 NOT_NARROWED = dict.fromkeys(
     [
         *("iterations_by", "phase", "domain", "forward_start", "backward_end"),
-        *("iteration", "operator_id", "at_us", "at_operator", "peak", "what_if"),
+        *("iteration", "operator_id", "at_us", "at_operator", "operator", "peak", "what_if"),
     ]
 )
 """Keys that scripts may rely on, beside those of time and grouping."""
