@@ -41,6 +41,7 @@ from torch_tb_profiler.views.schema import View
 ALL_REPORTS = "all"
 UNKNOWN_KEY_NODE = "unknown_key_node"
 """Code of the error for a key node that a recording does not have."""
+_ITERATIONS = ("iterations_first", "iterations_last", "iterations_selected")
 _RANGES = "ranges"
 """The grouping for a domain of ranges."""
 
@@ -245,13 +246,20 @@ def _of_all_iterations(task: Task) -> Task:
     selection = replace(request.subject.selection, steps=None)
     subject = replace(request.subject, selection=selection)
     whole = replace(task, request=replace(request, subject=subject))
-    answer = _answer(whole, OVERVIEW, None)
+    return whole if _iterations_of(whole) == _iterations_of(task) is not None else task
+
+
+def _iterations_of(task: Task) -> tuple[object, ...] | None:
+    """First, last and number of the selected iterations; None where there is no answer.
+
+    Raises:
+        LoadingError: the trace cannot be read, or the request is invalid.
+    """
+    answer = _answer(task, OVERVIEW, None)
     if isinstance(answer, RequestError):
-        return task
+        return None
     facts = {fact.key: fact.value for fact in answer.facts}
-    first, last = facts.get("iterations_first"), facts.get("iterations_last")
-    names = {f"{a}:{b}" for a in (first, "") for b in (last, "")}
-    return whole if steps in names else task
+    return tuple(facts.get(key) for key in _ITERATIONS)
 
 
 def _has_rows(view: View) -> bool:
