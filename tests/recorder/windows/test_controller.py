@@ -103,6 +103,15 @@ def test_a_short_program_leaves_a_preview(tmp_path: Path, steps: int) -> None:
     assert result.ranges(window)[:steps] == list(range(steps))
 
 
+def test_a_preview_instead_of_the_requested_steps_is_said_to_be_one(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(50, 60)) as result:
+        Program().train(3)
+    assert only_window(result)["preview"]
+    assert result.reasons("window") == [
+        "The program ended before step 50: the trace is of its first steps."
+    ]
+
+
 @pytest.mark.parametrize(("steps", "expected"), [(3, (0, 2)), (14, (5, 9))])
 def test_a_loop_in_a_thread_that_ends_first(
     tmp_path: Path, steps: int, expected: tuple[int, int]

@@ -98,8 +98,11 @@ class Windows:
             self._profiling.finish(f"The program ended in it ({reason}).")
         else:
             self._profiling.mark_lost("The program ended in a thread other than the recorded one.")
-        if not self._program_profiler.has_exported:
-            self._profiling.write_preview()
+        has_preview = not self._program_profiler.has_exported and self._profiling.write_preview()
+        if has_preview and self._options.steps is not None:
+            first, _ = self._options.steps
+            why = f"The program ended before step {first}: the trace is of its first steps."
+            self._session.report_missing("window", why)
         self._program_profiler.report()
         if (
             not self._profiling.has_recorded

@@ -130,11 +130,13 @@ class WindowProfiler:
             with suppress(OSError):
                 self._writing.finalize()
 
-    def write_preview(self) -> None:
-        """Write the preview if no window was recorded."""
+    def write_preview(self) -> bool:
+        """Write the preview if no window was recorded; whether there is one then."""
         preview, self._preview = self._preview, None
-        if preview is not None and not self.has_written:
-            preview.export()
+        if preview is None or self.has_written:
+            return False
+        preview.export()
+        return preview.is_written
 
     def _export(self, window: RecordingWindow) -> None:
         if window.is_preview:
