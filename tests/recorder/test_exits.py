@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from signal import SIGHUP, SIGTERM
+from signal import SIGHUP, SIGINT, SIGTERM
 
 import pytest
 
@@ -42,6 +42,11 @@ CASES = {
         "def mine(*a):\n    old(*a); sys.exit(8)\n"
         "signal.signal(signal.SIGTERM, mine); os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)",
         8, "exit"),
+    "interrupted, and again while it ends": (
+        "begin(); end = session.end\n"
+        "def interrupted(reason):\n    signal.raise_signal(signal.SIGINT); end(reason)\n"
+        "session.end = interrupted; raise KeyboardInterrupt", -SIGINT,
+        "exception KeyboardInterrupt"),
     "ignored": ("signal.signal(signal.SIGHUP, signal.SIG_IGN); begin()\n"
                 "os.kill(os.getpid(), signal.SIGHUP)", 0, "exit"),
     "exec": ("begin(); os.execvp('true', ['true'])", 0, "os.exec"),
@@ -88,7 +93,8 @@ def test_an_end_is_recorded_once_and_unchanged(case: str, tmp_path: Path) -> Non
     done = run(program, tmp_path)
     assert done.returncode == code, done.stderr
     assert ends(tmp_path) == ([] if reason is None else [reason])
-    assert ("Traceback" in done.stderr) == (case == "exception")
+    is_raised = reason is not None and reason.startswith("exception")
+    assert done.stderr.count("Traceback") == is_raised
 
 
 def test_forked_training_processes_have_journals_and_helpers_have_none(

@@ -14,8 +14,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import util
 from types import FrameType
 from typing import Any
@@ -66,8 +66,25 @@ def install(options: Options) -> None:
 
 
 def _at_exit() -> None:
-    with suppress(BaseException):  # also on an interrupt: the files written so far are readable
+    # Also on an interrupt: the files written so far are readable.
+    with suppress(BaseException), _one_interrupt_ignored():
         sessions.end(_reason())
+
+
+@contextmanager
+def _one_interrupt_ignored() -> Iterator[None]:
+    """After an interrupt, ignore the next one: of a process group (``timeout -s INT``) it reaches
+    the program twice, directly and through the launcher."""
+    number = signal.SIGINT
+    is_interrupted = issubclass(getattr(sys, "last_type", None) or object, KeyboardInterrupt)
+    is_ours = is_interrupted and signal.getsignal(number) is signal.default_int_handler
+    if is_ours:
+        signal.signal(number, lambda *_: signal.signal(number, signal.default_int_handler))
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _reason() -> str:
