@@ -144,6 +144,17 @@ def test_mistakes_are_refused_before_the_program_runs(
     assert os.listdir(tmp_path) == []
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_the_program_runs(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    options = ("--output_path", tmp_path / "file" / "out", "--reports=all")
+    done = run("dlprof", *options, "touch", tmp_path / "ran")
+    assert done.code == 2
+    assert f"{tmp_path / 'file'} is not a folder" in done.err
+    assert os.listdir(tmp_path) == ["file"]
+
+
 def test_the_name_of_a_database_is_the_latest_folder_recorded_under_it(tmp_path: Path) -> None:
     for number, name in enumerate(("nsys_profile", "nsys_profile-2", "nsys_profile-10", "other")):
         (tmp_path / name).mkdir()

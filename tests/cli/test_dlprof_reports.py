@@ -204,6 +204,15 @@ def test_a_trace_without_data_for_any_report_fails(run: Run, tmp_path: Path) -> 
     assert "Report summary is left out" in done.err
 
 
+def test_a_folder_that_cannot_be_made_is_an_error(run: Run, samples: Path, tmp_path: Path) -> None:
+    (file,) = (samples / "h100_bert_small").glob("*.json.gz")
+    (tmp_path / "file").touch()
+    done = run("report", file, "--reports", "summary", "--output", tmp_path / "file" / "out")
+    assert done.code == 2
+    assert "cannot be written" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_the_range_of_all_iterations_has_the_numbers_of_the_default(
     run: Run, samples: Path, tmp_path: Path
 ) -> None:

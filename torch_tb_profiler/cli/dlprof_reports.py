@@ -68,11 +68,12 @@ def check_options(arguments: Namespace) -> None:
 
     Raises:
         RequestError: an option is malformed, or names no report or format, or a file that one
-            recording has as its own exists.
+            recording has as its own exists, or the folder cannot be written.
     """
     options = _options(arguments)
     output = Output(arguments.output or ".", may_replace=arguments.force)
     output.refuse_existing(_file_names(_files(arguments.base_name, options)))
+    output.refuse_unwritable()
 
 
 def _options(arguments: Namespace) -> _Options:
@@ -107,9 +108,11 @@ def run(arguments: Namespace) -> int:
         _refuse_unknown_domains(tasks, options.domains)
     except LoadingError as error:
         return print_failure(error)
+    outcomes: list[tuple[Task, int | LoadingError]] = []
     with writing_errors(arguments.output or ".") as written:
         name = None if arguments.base_name == DEFAULT_BASE_NAME else arguments.base_name
-        outcomes = [(task, _attempt(output, task, files, name)) for task, files in plans]
+        for task, files in plans:
+            outcomes.append((task, _attempt(output, task, files, name)))
     has_key_node = any(isinstance(outcome, int) for _, outcome in outcomes)
     code = DONE
     for task, outcome in outcomes:

@@ -39,6 +39,19 @@ class Output:
             if os.path.lexists(self.folder / name):
                 raise _exists(self.folder / name)
 
+    def refuse_unwritable(self) -> None:
+        """Check, without making anything, that the folder can be made and written to.
+
+        Raises:
+            RequestError: what is there of its path is no folder, or is not writable.
+        """
+        if self.folder is None:
+            return
+        there = next(path for path in (self.folder, *self.folder.parents) if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            why = "is not writable" if there.is_dir() else "is not a folder"
+            raise RequestError("unwritable", f"{self.folder} cannot be written: {there} {why}.")
+
     def write(self, name: str, data: bytes) -> None:
         """Write ``data`` to stdout, or atomically to the file ``name`` in the folder; the path is
         printed on stderr.
