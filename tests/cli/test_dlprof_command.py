@@ -99,6 +99,19 @@ def test_reports_of_a_recording(run: Run, samples: Path, tmp_path: Path) -> None
     assert "--output_path, or overwrite it with --force=true" in again.err
 
 
+@pytest.mark.parametrize(("verbosity", "is_silent"), [("quiet", True), ("normal", False)])
+def test_quiet_prints_errors_and_warnings_only(
+    run: Run, samples: Path, tmp_path: Path, verbosity: str, is_silent: bool
+) -> None:
+    (file,) = (samples / "cpu_resnet_full").glob("*.json.gz")
+    options = (f"--output_path={tmp_path}", "--reports=summary,kernel", f"--tb_dir={tmp_path}")
+    done = run("dlprof", "-v", verbosity, f"--nsys_database={file}", *options)
+    lines = [line for line in done.err.splitlines() if ": warning: " not in line]
+    assert (done.out == "", lines == []) == (is_silent, is_silent)
+    assert "warning: Report kernel has no rows" in done.err
+    assert (tmp_path / "dlprof_summary.csv").exists()
+
+
 def test_reports_of_recordings_of_other_frameworks(run: Run, samples: Path, tmp_path: Path) -> None:
     (file,) = (samples / "h100_bert_small").glob("*.json.gz")
     options = (f"--output_path={tmp_path}", "--reports=summary", "--suppress_tb_files=true")

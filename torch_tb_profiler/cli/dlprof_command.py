@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, redirect_stdout
 from glob import escape
+from io import StringIO
 from pathlib import Path
 
 from torch_tb_profiler.cli import dlprof_reports, record_command, scalars_command
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.dlprof_arguments import DEFAULT_RECORDING, ERRORS_ONLY, OTHER_MODES
-from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error, print_message
+from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error, print_warning
 from torch_tb_profiler.cli.record_arguments import MOST_STEPS, program_command
 from torch_tb_profiler.cli.tasks import print_failure
 from torch_tb_profiler.requests.errors import LoadingError
@@ -55,7 +57,7 @@ def run(arguments: Namespace) -> int:
         )
         return BAD_USAGE
     for line in without_effect(arguments, has_program=bool(program)):
-        print_message(line)
+        print_warning(line)
     if arguments.nsys_database is not None:
         path = existing_recording(arguments.nsys_database, arguments.output_path)
         return _write(arguments, path, with_scalars=True)
@@ -166,11 +168,14 @@ def _steps(arguments: Namespace) -> list[str]:
 
 def _write(arguments: Namespace, path: str, *, with_scalars: bool) -> int:
     code = DONE
+    errors_only = arguments.verbosity in ERRORS_ONLY
     if _wants_reports(arguments):
-        code = dlprof_reports.run(_parse(report_command(arguments, path)))
+        report = _parse(report_command(arguments, path))
+        code = dlprof_reports.run(report, errors_only=errors_only)
     if with_scalars and arguments.suppress_tb_files == "false":
         command = ["scalars", path, f"--output={arguments.tb_dir}"]
-        code = max(code, scalars_command.run(_parse(command)))
+        with redirect_stdout(StringIO()) if errors_only else nullcontext():
+            code = max(code, scalars_command.run(_parse(command)))
     return code
 
 

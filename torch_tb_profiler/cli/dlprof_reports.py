@@ -42,6 +42,10 @@ ALL_REPORTS = "all"
 UNKNOWN_KEY_NODE = "unknown_key_node"
 """Code of the error for a key node that a recording does not have."""
 _ITERATIONS = ("iterations_first", "iterations_last", "iterations_selected")
+_COMPANIONS = (
+    f"Span {WHOLE_RUN!r} is left out: it holds step times without operators and kernels. "
+    f"--span {WHOLE_RUN!r} writes its reports."
+)
 _RANGES = "ranges"
 """The grouping for a domain of ranges."""
 
@@ -87,19 +91,26 @@ def _options(arguments: Namespace) -> _Options:
     return _Options(reports, formats, _names(arguments.domains))
 
 
-def run(arguments: Namespace) -> int:
+def run(arguments: Namespace, *, errors_only: bool = False) -> int:
     """Write the reports of every trace. One that fails does not affect the others.
+
+    Args:
+        arguments: Those of ``report``.
+        errors_only: Print errors and warnings only.
 
     Returns:
         The largest exit code.
     """
-    output = Output(arguments.output or ".", may_replace=arguments.force)
+    folder, may_replace = arguments.output or ".", arguments.force
+    output = Output(folder, may_replace=may_replace, names_files=not errors_only)
     try:
         options = _options(arguments)
         _take_iterations(arguments)
-        tasks = _without_companions(
-            report_tasks(arguments, [view_spec(OVERVIEW)], limit=False), arguments.span
-        )
+        tasks = report_tasks(arguments, [view_spec(OVERVIEW)], limit=False)
+        own = _without_companions(tasks, arguments.span)
+        if len(own) < len(tasks) and not errors_only:
+            print_message(_COMPANIONS)
+        tasks = own
         plans = [
             (task, list(_files(stem, options)))
             for task, stem in zip(tasks, _stems(tasks, arguments.base_name), strict=True)
@@ -109,7 +120,7 @@ def run(arguments: Namespace) -> int:
     except LoadingError as error:
         return print_failure(error)
     outcomes: list[tuple[Task, int | LoadingError]] = []
-    with writing_errors(arguments.output or ".") as written:
+    with writing_errors(folder) as written:
         name = None if arguments.base_name == DEFAULT_BASE_NAME else arguments.base_name
         for task, files in plans:
             outcomes.append((task, _attempt(output, task, files, name)))
@@ -129,17 +140,11 @@ def _without_companions(tasks: Sequence[Task], span: str | None) -> list[Task]:
     """``tasks`` without the step times of whole runs that ``record`` writes beside its windows:
     they hold no operators and kernels. With them where ``span`` names one."""
     windows = {_worker_of(task) for task in tasks if _span_of(task) != WHOLE_RUN}
-    own = [
+    return [
         task
         for task in tasks
         if span is not None or _span_of(task) != WHOLE_RUN or _worker_of(task) not in windows
     ]
-    if len(own) < len(tasks):
-        print_message(
-            f"Span {WHOLE_RUN!r} is left out: it holds step times without operators and kernels. "
-            f"--span {WHOLE_RUN!r} writes its reports."
-        )
-    return own
 
 
 def _span_of(task: Task) -> str | None:

@@ -23,9 +23,10 @@ class Output:
         folder: The folder; None for stdout.
     """
 
-    def __init__(self, folder: str | None, *, may_replace: bool) -> None:
+    def __init__(self, folder: str | None, *, may_replace: bool, names_files: bool = True) -> None:
         self.folder = Path(folder) if folder else None
         self._may_replace = may_replace
+        self._names_files = names_files
 
     def refuse_existing(self, names: Iterable[str]) -> None:
         """Check that no file to be written exists already.
@@ -54,7 +55,7 @@ class Output:
 
     def write(self, name: str, data: bytes) -> None:
         """Write ``data`` to stdout, or atomically to the file ``name`` in the folder; the path is
-        printed on stderr.
+        printed on stderr unless files are not to be named.
 
         Raises:
             RequestError: the file exists and may not be replaced.
@@ -75,7 +76,8 @@ class Output:
                 _give_name(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
-        print(visible(str(path)), file=sys.stderr)
+        if self._names_files:
+            print(visible(str(path)), file=sys.stderr)
 
 
 def _give_name(file: Path, path: Path) -> None:
