@@ -42,7 +42,11 @@ def _events(steps: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def views() -> Views:
-    recorded = trace(_events(3))
+    return _views(_events(3))
+
+
+def _views(events: list[dict[str, Any]]) -> Views:
+    recorded = trace(events)
 
     def made(name: str) -> View:
         selection = Selection(group_by=NEEDS[name].group_by)
@@ -99,6 +103,26 @@ def test_tensor_counts_distinct_kernels(views: Views) -> None:
     assert (mm["Total Kernel Count"], mm["TC Kernel Count"], mm["TC Kernel Names"]) == (1, 1, GEMM)
     assert (mm["TC GPU Time (ns)"], mm["Non-TC GPU Time (ns)"]) == (63 * US, 0)
     assert mm["TC Utilization (%)"] == 100
+
+
+def test_an_operator_uses_tensor_cores_or_not_in_all_reports() -> None:
+    """Around ``aten::mm`` is ``aten::linear``, which launches nothing itself; most of the time is
+    in a kernel that no rule knows."""
+    around = [op("aten::linear", n * 100 + 8, 41) for n in range(3)]
+    unknown = [
+        event
+        for n in range(3)
+        for event in (
+            call("cudaLaunchKernel", n * 100 + 29, 5, corr=90 + n, ext=10 * n + 1),
+            kernel("some_kernel", n * 100 + 77, 23, corr=90 + n, ext=10 * n + 1),
+        )
+    ]
+    for events, expected in ((around, ["yes", "yes"]), (around + unknown, [None, "yes"])):
+        views = _views(_events(3) + events)
+        detail = {r["Op ID"]: r["Using TC"] for r in rows(REPORTS["detail"].make(views))}
+        tensor = {r["Op ID"]: r["Uses TC"] for r in rows(REPORTS["tensor"].make(views))}
+        assert sorted(tensor.values(), key=str) == sorted(expected, key=str)
+        assert {each: detail[each] for each in tensor} == tensor
 
 
 def test_op_type_and_summary_add_up(views: Views) -> None:

@@ -52,10 +52,19 @@ def operators(views: Views) -> pl.DataFrame:
     )
     if KERNELS[0] not in views:
         return rows
-    outside_work = frame_of(views, KERNELS).filter(
-        pl.col("operator_id").str.starts_with(UNASSOCIATED)
-    )
+    kernels = frame_of(views, KERNELS)
+    rows = _with_own_use(rows, kernels)
+    outside_work = kernels.filter(pl.col("operator_id").str.starts_with(UNASSOCIATED))
     return _with_work_without_launch(_with_times_of_calls(rows, outside_work), outside_work)
+
+
+def _with_own_use(rows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
+    """``rows``, where an operator that launched a kernel that uses Tensor Cores uses them, however
+    many of its kernels no rule knows."""
+    own = kernels.group_by("operator_id").agg(uses=pl.col("tensor_core_used").any())
+    joined = rows.join(own, on="operator_id", how="left", maintain_order="left")
+    used = pl.col("tensor_core_used") | pl.col("uses").fill_null(False)
+    return joined.with_columns(tensor_core_used=used).drop("uses")
 
 
 def _with_work_without_launch(rows: pl.DataFrame, outside_work: pl.DataFrame) -> pl.DataFrame:

@@ -31,7 +31,7 @@ def tensor(views: Views) -> Report:
         pl.col("name").alias("Op Name"),
         direction(pl.col("direction")).alias("Direction"),
         pl.col("type").alias("Op Type"),
-        yes_no(pl.col("using") > 0).alias("Uses TC"),
+        yes_no(pl.col("tensor_core_used")).alias("Uses TC"),
         gpu.alias("Total GPU Time (ns)"),
         used.alias("TC GPU Time (ns)"),
         (gpu - used).alias("Non-TC GPU Time (ns)"),
