@@ -145,6 +145,7 @@ def test_the_profile_name_is_the_base_name_that_was_given(
         (("--reports", ","), "--reports is empty"),
         (("--reports", "all", "--formats", ""), "--formats is empty"),
         (("--reports", "all", "--iter-start", "1", "--steps", "2"), "mean the same"),
+        (("--reports", "all", "--iter-stop", "1", "--steps", "2"), "mean the same"),
     ],
 )
 def test_bad_usage(
@@ -154,6 +155,12 @@ def test_bad_usage(
     assert done.code == 2
     assert message in done.err
     assert os.listdir(tmp_path) == []
+
+
+def test_all_beside_a_name_is_all(run: Run, trained: Path, tmp_path: Path) -> None:
+    done = run("report", trained, "--reports", "kernel,all", "--output", tmp_path)
+    assert done.code == 0, done.err
+    assert (tmp_path / "dlprof_detail.csv").exists()
 
 
 def test_several_traces_have_separate_files(run: Run, samples: Path, tmp_path: Path) -> None:

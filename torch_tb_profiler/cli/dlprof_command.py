@@ -10,7 +10,7 @@ from glob import escape
 from io import StringIO
 from pathlib import Path
 
-from torch_tb_profiler.cli import dlprof_reports, record_command, scalars_command
+from torch_tb_profiler.cli import dlprof_options, dlprof_reports, record_command, scalars_command
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.dlprof_arguments import DEFAULT_RECORDING, ERRORS_ONLY, OTHER_MODES
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error, print_warning
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
         return BAD_USAGE
     try:
         if _wants_reports(arguments):
-            dlprof_reports.check_options(_parse(report_command(arguments, "")))
+            dlprof_options.check_options(_parse(report_command(arguments, "")))
     except LoadingError as error:
         if error.problem.code != "file_exists":
             return print_failure(error)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
-from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_tb_profiler.cli.dlprof_options import (
+    ReportFile,
+    file_names,
+    files_of,
+    options_of,
+    take_iterations,
+)
 from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, print_message, print_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import Output, writing_errors
@@ -24,21 +30,18 @@ from torch_tb_profiler.loading.queries.views import view_spec
 from torch_tb_profiler.reports.dlprof.registry import (
     GROUPS,
     KINDS,
-    MODEL_DATA,
     NEEDS,
     OVERVIEW,
-    REPORTS,
 )
 from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
 from torch_tb_profiler.reports.dlprof.table import Report
 from torch_tb_profiler.reports.dlprof.writing import WRITERS
 from torch_tb_profiler.requests import parameters
-from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.schema import View
 
-ALL_REPORTS = "all"
 UNKNOWN_KEY_NODE = "unknown_key_node"
 """Code of the error for a key node that a recording does not have."""
 _ITERATIONS = ("iterations_first", "iterations_last", "iterations_selected")
@@ -48,47 +51,6 @@ _COMPANIONS = (
 )
 _RANGES = "ranges"
 """The grouping for a domain of ranges."""
-
-
-class _File(Struct, frozen=True):
-    """A file to write: report, domain (None: all), name without suffix, and formats."""
-
-    report: str
-    domain: str | None
-    stem: str
-    formats: Sequence[str]
-
-
-class _Options(Struct, frozen=True):
-    """What is written: reports and formats in the order of the guide, domains of ranges."""
-
-    reports: Sequence[str]
-    formats: Sequence[str]
-    domains: Sequence[str]
-
-
-def check_options(arguments: Namespace) -> None:
-    """Check what needs no recording.
-
-    Raises:
-        RequestError: an option is malformed, or names no report or format, or a file that one
-            recording has as its own exists, or the folder cannot be written.
-    """
-    options = _options(arguments)
-    output = Output(arguments.output or ".", may_replace=arguments.force)
-    output.refuse_existing(_file_names(_files(arguments.base_name, options)))
-    output.refuse_unwritable()
-
-
-def _options(arguments: Namespace) -> _Options:
-    wants_model_data = arguments.dump_model_data
-    reports = []
-    if arguments.reports or not wants_model_data:
-        reports = _chosen(arguments.reports or "", REPORTS, "report")
-    if wants_model_data:
-        reports.append(MODEL_DATA)
-    formats = _chosen(arguments.formats, WRITERS, "format")
-    return _Options(reports, formats, _names(arguments.domains))
 
 
 def run(arguments: Namespace, *, errors_only: bool = False) -> int:
@@ -104,18 +66,18 @@ def run(arguments: Namespace, *, errors_only: bool = False) -> int:
     folder, may_replace = arguments.output or ".", arguments.force
     output = Output(folder, may_replace=may_replace, names_files=not errors_only)
     try:
-        options = _options(arguments)
-        _take_iterations(arguments)
+        options = options_of(arguments)
+        take_iterations(arguments)
         tasks = report_tasks(arguments, [view_spec(OVERVIEW)], limit=False)
         own = _without_companions(tasks, arguments.span)
         if len(own) < len(tasks) and not errors_only:
             print_message(_COMPANIONS)
         tasks = own
         plans = [
-            (task, list(_files(stem, options)))
+            (task, list(files_of(stem, options)))
             for task, stem in zip(tasks, _stems(tasks, arguments.base_name), strict=True)
         ]
-        output.refuse_existing(name for _, files in plans for name in _file_names(files))
+        output.refuse_existing(name for _, files in plans for name in file_names(files))
         _refuse_unknown_domains(tasks, options.domains)
     except LoadingError as error:
         return print_failure(error)
@@ -177,7 +139,7 @@ def _problem_with_domain(task: Task, domain: str) -> LoadingError | None:
 
 
 def _attempt(
-    output: Output, task: Task, files: Sequence[_File], name: str | None
+    output: Output, task: Task, files: Sequence[ReportFile], name: str | None
 ) -> int | LoadingError:
     """The exit code of :func:`_written`, or why there is none."""
     try:
@@ -186,7 +148,7 @@ def _attempt(
         return error
 
 
-def _written(output: Output, task: Task, files: Sequence[_File], name: str | None) -> int:
+def _written(output: Output, task: Task, files: Sequence[ReportFile], name: str | None) -> int:
     """Write the files of one trace. ``name`` is its profile name; None for that of the recording.
 
     Returns:
@@ -204,7 +166,7 @@ def _written(output: Output, task: Task, files: Sequence[_File], name: str | Non
     return code
 
 
-def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report]]:
+def _reports(task: Task, files: Sequence[ReportFile]) -> Iterator[tuple[ReportFile, Report]]:
     """The reports of one trace, one after the other, with a warning about those without data.
 
     Raises:
@@ -331,45 +293,6 @@ def _us(time_ns: int | None) -> str | None:
     return None if time_ns is None else f"{time_ns}e-3"
 
 
-def _take_iterations(arguments: Namespace) -> None:
-    """Translate DLProf's selection options into those of ``report``.
-
-    Raises:
-        RequestError: both are given.
-    """
-    first, last = arguments.iter_start, arguments.iter_stop
-    for theirs, ours in (("key_node", "iterations_by"), ("iter_start", "steps")):
-        if getattr(arguments, theirs) is not None and getattr(arguments, ours) is not None:
-            options = " and ".join(f"--{name.replace('_', '-')}" for name in (theirs, ours))
-            raise RequestError("bad_parameter", f"{options} mean the same; use one of them.")
-    if arguments.key_node is not None:
-        arguments.iterations_by = f"name:{arguments.key_node}"
-    if first is not None or last is not None:
-        arguments.steps = f"{first or ''}:{last or ''}"
-
-
-def _chosen(text: str, known: Mapping[str, object], kind: str) -> list[str]:
-    """The names in ``text``, in the order of ``known``.
-
-    Raises:
-        UnknownError: a name is not in ``known``.
-        RequestError: there is no name.
-    """
-    names = _names(text)
-    if not names:
-        raise RequestError("bad_parameter", f"--{kind}s is empty. Known: {', '.join(known)}.")
-    if names == [ALL_REPORTS]:
-        return list(known)
-    for name in names:
-        if name not in known:
-            raise unknown(kind, name, [*known, ALL_REPORTS])
-    return [name for name in known if name in names]
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
 def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
     """The start of the file names of each trace."""
     names = [
@@ -384,17 +307,3 @@ def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
         for about in [task.request.subject if task.request else Subject()]
     ]
     return file_stems(names, several_traces=len(names) > 1)
-
-
-def _files(stem: str, options: _Options) -> Iterator[_File]:
-    for report in options.reports:
-        formats = ["json"] if report == MODEL_DATA else options.formats
-        yield _File(report, None, f"{stem}_{report}", formats)
-        if KINDS[report].of_domain:
-            for domain in options.domains:
-                (safe,) = file_stems([AnswerName("", "", "", "", domain)], several_traces=False)
-                yield _File(report, domain, f"{stem}_{report}_{safe}", formats)
-
-
-def _file_names(files: Iterable[_File]) -> Iterator[str]:
-    return (f"{file.stem}.{suffix}" for file in files for suffix in file.formats)
