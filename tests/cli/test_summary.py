@@ -73,6 +73,11 @@ def test_invalid_options_are_reported(run: Run, samples: Path) -> None:
     assert "gpu-total, gpu-avg" in unknown.err
     twice = run("report", trace, "--view", "summary", "--threads", "apart", "--group-by", "name")
     assert (twice.code, "--group-by or --threads" in twice.err) == (2, True)
+    for options in (("--threads", "apart"), ("--operator-parts",)):
+        other = run("report", trace, "--view", "operators", *options)
+        assert (other.code, f"{options[0]}: only for the view summary" in other.err) == (2, True)
+    order = run("report", trace, "--view", "summary", "--tables", "device", "--sort", "CPUMin")
+    assert (order.code, "no table to print has 'cpu-min'" in order.err) == (2, True)
     table = run("report", trace, "--view", "summary", "--tables", "operators")
     assert (table.code, "operator" in table.err) == (2, True)
 

@@ -14,6 +14,7 @@ from torch_tb_profiler.cli.exits import (
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import writing_errors
 from torch_tb_profiler.cli.sinks import Sink, make_sink, split_names
+from torch_tb_profiler.cli.summary_options import refuse_without_effect
 from torch_tb_profiler.cli.tasks import (
     Task,
     chosen_views,
@@ -137,7 +138,9 @@ def _nothing_to_show(first: Sequence[Task]) -> OpenError:
 
 
 def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:
-    """Reject names of tables and columns that no requested view has, before anything is parsed."""
+    """Reject options and names of tables and columns that no requested view has, before anything is
+    parsed."""
+    refuse_without_effect(specs, arguments)
     tables = {table.name for spec in specs for table in spec.tables}
     for name in filter(None, [arguments.table, *(split_names(arguments.tables) or [])]):
         if name not in tables:

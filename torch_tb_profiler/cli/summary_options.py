@@ -4,6 +4,7 @@ with their parts."""
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 
 import polars as pl
 from msgspec.structs import replace
@@ -46,6 +47,23 @@ def with_summary_options(
     return given
 
 
+def refuse_without_effect(specs: Sequence[ViewSpec], arguments: Namespace) -> None:
+    """Check that a requested view has operators per thread or with parts, where that is asked.
+
+    Raises:
+        RequestError: none has.
+    """
+    given = {
+        "--threads": arguments.threads is not None,
+        "--operator-parts": arguments.operator_parts,
+    }
+    if any(given.values()) and not any(map(_groups_by_parts, specs)):
+        options = " and ".join(name for name, is_given in given.items() if is_given)
+        raise RequestError(
+            "bad_parameter", f"{options}: only for the view summary.", "Add --view summary."
+        )
+
+
 def _groups_by_parts(spec: ViewSpec) -> bool:
     return any({_THREAD, _PARTS} <= set(group_by.split("+")) for group_by in spec.group_bys)
 
@@ -76,10 +94,12 @@ def in_order(result: ViewResult, sort: str) -> ViewResult:
         if table.spec.sort and keys <= set(table.frame.columns)
     ]
     if not ordered:
+        names = result.spec.sort_names
+        given = next((name for name, text in names.items() if text == sort), sort)
         raise RequestError(
             "bad_parameter",
-            f"sort: no table has {sort[:80]!r}.",
-            f"Orders are {', '.join(result.spec.sort_names)}, or columns like -cpu_total_us,name.",
+            f"sort: no table to print has {given[:80]!r}.",
+            f"Orders are {', '.join(names)}, or columns like -cpu_total_us,name.",
         )
     try:
         for name in ordered:
