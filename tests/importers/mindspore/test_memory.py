@@ -279,3 +279,24 @@ def test_a_file_alone_is_a_recording() -> None:
         import_source(Source("memory_usage_0.pb", [usage(graph(0, NODES, TENSORS))]))
     )
     assert trace.side["memory_tensors"].frame.height == len(TENSORS)
+
+
+def test_what_the_framework_says_of_an_operator_is_parsed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of an operator with many outputs it is long, so it would take their number squared."""
+    parsed: list[str] = []
+    loads = json.loads
+
+    def counted(text: str) -> Any:
+        parsed.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", counted)
+    nodes: list[tuple[str, list[int], list[int]]] = [
+        ("Cast-op6", list(range(50)), []),
+        ("Cast-op6", [50], []),
+    ]
+    trace = memory(usage(graph(7, nodes, TENSORS)), **{"framework_raw_3.csv": FRAMEWORK})
+    assert trace.side["memory_tensors"].frame["dtype"].to_list()[0] == "FLOAT16"
+    assert len([text for text in parsed if "NC1HWC0" in text]) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,6 +126,22 @@ def test_repeated_numbers_are_read_packed_and_not(values: list[list[int]], packe
     owner, value = buffer.numbers(buffer.fields(start, end), 4)
     expected = [(row, each) for row, some in enumerate(values) for each in some]
     assert list(zip(owner.tolist(), value.view(np.uint64).tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("ending", [b"", b"\x80", b"\xff" * 10 + b"\x01\x05"])
+def test_long_packed_fields_are_read_up_to_their_damage(ending: bytes) -> None:
+    """A field of 100,000 numbers beside short ones; in rounds it would take seconds."""
+    chance = random.Random(1)
+    long = [chance.randrange(1 << chance.randrange(65)) for _ in range(100_000)]
+    values = [[1, 2], long, [], [300]]
+    messages = [field(4, b"".join(map(varint, each))) for each in values]
+    messages[1] = field(4, b"".join(map(varint, long)) + ending)
+    data, start, end = spans(messages)
+    wire = Wire(data)
+    owner, value, broken = wire.packed_values(wire.fields(start, end).pick(4, DELIMITED))
+    expected = [(row, each) for row, some in enumerate(values) for each in some]
+    assert list(zip(owner.tolist(), value.view(np.uint64).tolist(), strict=True)) == expected
+    assert broken == bool(ending)
 
 
 @given(

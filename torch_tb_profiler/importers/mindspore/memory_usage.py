@@ -225,8 +225,9 @@ def _tensors(
 
 def _named(produced: pl.DataFrame, details: Mapping[str, str]) -> pl.DataFrame:
     """The tensors with their names, and the type, shape and format of outputs."""
+    documents = {name: _document(details.get(name or "")) for name in produced["name"].unique()}
     described = [
-        _described(details.get(name or "") if text != WORKSPACE else None, index)
+        _described(documents[name] if text != WORKSPACE else None, index)
         for name, text, index in produced.select("name", "text", "index").iter_rows()
     ]
     schema = {"dtype": pl.String, "shape": pl.String, "format": pl.String}
@@ -235,12 +236,17 @@ def _named(produced: pl.DataFrame, details: Mapping[str, str]) -> pl.DataFrame:
     ).hstack(pl.DataFrame(described, schema=schema, orient="row"))
 
 
-def _described(details: str | None, index: int) -> tuple[str | None, str | None, str | None]:
-    """Type, shape and format of an output, as the framework describes it."""
+def _document(details: str | None) -> Any:
+    """What the framework says of an operator; None if it is no JSON."""
     try:
-        output = child(json.loads(details or "null"), f"output_{index}")
+        return json.loads(details or "null")
     except (ValueError, RecursionError):
-        return None, None, None
+        return None
+
+
+def _described(operator: object, index: int) -> tuple[str | None, str | None, str | None]:
+    """Type, shape and format of an output, as the framework describes it."""
+    output = child(operator, f"output_{index}")
     kind = parse_name(child(output, "data_type"))
     return (
         None if kind is None else kind.removeprefix(_TYPE_PREFIX),

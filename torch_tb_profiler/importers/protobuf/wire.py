@@ -244,6 +244,8 @@ class Wire:
         active = np.flatnonzero(at < end)
         index = 0
         while active.size:
+            if active.size < (end[active] - at[active]).max():  # fewer fields than rounds
+                break
             value, length = read_varints(self.buffer, self.words, at[active])
             good = (length > 0) & (at[active] + length <= end[active])
             broken += int((~good).sum())
@@ -254,11 +256,27 @@ class Wire:
             at[active] += length
             active = active[at[active] < end[active]]
             index += 1
+        for field in active.tolist():
+            value, is_broken = self._varints(int(at[field]), int(end[field]))
+            broken += is_broken
+            owners.append(np.full(value.size, field))
+            values.append(value)
+            indices.append(index + np.arange(value.size))
         if not owners:
             return np.empty(0, np.int64), np.empty(0, np.int64), broken
         owner, value, position = map(np.concatenate, (owners, values, indices))
         order = np.lexsort((position, owner))
         return message[owner[order]], value[order], broken
+
+    def _varints(self, start: int, end: int) -> tuple[Int64, bool]:
+        """The varints between two offsets, up to one that is damaged, and whether one is."""
+        after = np.flatnonzero(self.buffer[start:end] < 0x80) + start + 1
+        at = np.concatenate([[start], after[:-1]])[: after.size]
+        value, length = read_varints(self.buffer, self.words, at)
+        bad = np.flatnonzero(length == 0)
+        if bad.size:
+            return value[: bad[0]], True
+        return value, not after.size or int(after[-1]) < end
 
 
 class _FieldDecoder:
