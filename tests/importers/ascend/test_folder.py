@@ -112,7 +112,12 @@ def test_a_database_out_of_its_folder_is_the_trace_of_its_rank(tmp_path: Path) -
 
 def test_a_folder_without_events_says_so(tmp_path: Path) -> None:
     write_info(tmp_path / "a_ascend_pt")
-    with pytest.raises(TraceFormatError, match="neither a trace_view"):
+    with pytest.raises(TraceFormatError, match=r"neither a trace_view.*, and no tables\. "):
+        read_folder(tmp_path / "a_ascend_pt")
+    table = tmp_path / "a_ascend_pt" / OUTPUT / "step_trace_time.csv"
+    table.parent.mkdir()
+    table.write_text("Device_id,Computing\n0,5\n")
+    with pytest.raises(TraceFormatError, match=rf"tables \({table.name}: no column Step\)\. "):
         read_folder(tmp_path / "a_ascend_pt")
 
 

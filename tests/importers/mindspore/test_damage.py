@@ -26,8 +26,8 @@ def test_without_a_timeline_there_are_no_events() -> None:
     ("files", "problem"),
     [
         ({"readme.txt": "x"}, "no file has a name"),
-        ({STEPS: ""}, "none of the files could be read"),
-        ({STEPS: "a,b\n1,2\n"}, "none of the files could be read"),
+        ({STEPS: ""}, f"none of the files could be read .{STEPS}: it is empty"),
+        ({STEPS: "a,b\n1,2\n"}, f"none of the files could be read .{STEPS}: its header has no"),
         ({"timeline_display_0.json": "[]", "flops_summary_0.json": "{"}, "none of the files"),
     ],
 )

@@ -90,7 +90,7 @@ def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventCo
     columns = read_text_folder(source, timeline, files, reading)
     if columns.info.recorder is None:
         if not _has_data(columns):
-            raise _no_events_error(source)
+            raise _no_events_error(source, files.quality)
         recorder = MINDSPORE if _is_mindspore(source.name) else TORCH_NPU
         columns.info = replace(columns.info, framework=FRAMEWORKS[recorder], recorder=recorder)
     return columns, None
@@ -117,7 +117,7 @@ def _rank(path: str | None) -> int | None:
     return int(match["rank"]) if match is not None and match["rank"] else None
 
 
-def _no_events_error(source: Folder) -> TraceFormatError:
+def _no_events_error(source: Folder, quality: QualityReport) -> TraceFormatError:
     if file_names.is_raw_only(source.files):
         package = "mindspore" if _is_mindspore(source.name) else "torch_npu"
         return TraceFormatError(
@@ -125,8 +125,10 @@ def _no_events_error(source: Folder) -> TraceFormatError:
             f"{source.name} holds raw data only (FRAMEWORK, PROF_…); it was not analysed yet.",
             ANALYSE.format(package, source.name),
         )
+    unread = "; ".join(quality.examples.get("ascend_file_unreadable", ()))
     return TraceFormatError(
         "no_events",
-        f"{source.name} has neither a trace_view.json nor a profiler database, and no tables.",
+        f"{source.name} has neither a trace_view.json nor a profiler database, and no "
+        f"{f'readable tables ({unread})' if unread else 'tables'}.",
         f"Copy it again with its folder {file_names.OUTPUT}, or analyse the recording again.",
     )

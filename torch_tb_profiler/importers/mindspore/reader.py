@@ -117,7 +117,10 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     if has_events and sample_count:
         columns.quality.add("samples_own_clock", sample_count)
     if not (has_events or columns.side or sample_count or data.job):
-        raise _not_a_trace_error(source.name, "none of the files could be read")
+        reason = "; ".join(columns.quality.examples.get("side_file_unreadable", ()))
+        raise _not_a_trace_error(
+            source.name, f"none of the files could be read{reason and f' ({reason})'}"
+        )
     return columns
 
 
