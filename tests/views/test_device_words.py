@@ -50,11 +50,12 @@ def test_a_kind_takes_its_labels_and_no_other() -> None:
     assert device_kind(of_devices("GPU 0")) is None
     assert device_kind(t.trace(EVENTS)) is None
     assert device_kind(t.trace(EVENTS[:1])) is None
-    on_host = t.trace(EVENTS[:1])
-    info = msgspec.structs.replace(on_host.meta.info, recorder="torch_npu.profiler")
-    actual = device_kind(replace(on_host, meta=replace(on_host.meta, info=info)))
-    assert actual is not None
-    assert actual.name == "NPU"
+    for events in (EVENTS[:1], EVENTS):  # without devices, and with one that has no label
+        trace = t.trace(events)
+        info = msgspec.structs.replace(trace.meta.info, recorder="torch_npu.profiler")
+        actual = device_kind(replace(trace, meta=replace(trace.meta, info=info)))
+        assert actual is not None
+        assert actual.name == "NPU"
 
 
 def test_nothing_is_known_of_tensor_cores_that_are_not_there() -> None:

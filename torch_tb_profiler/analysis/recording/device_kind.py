@@ -12,7 +12,12 @@ from torch_tb_profiler.trace.model import Trace
 def device_kind(trace: Trace) -> DeviceKind | None:
     """The one kind of all devices of ``trace``, from the labels of their tracks, else from the
     recorder; None for GPUs, unknown devices, and several kinds."""
-    labels = trace.tracks.filter(trace.tracks["is_device"])["process_label"].unique().to_list()
+    labels = (
+        trace.tracks.filter(trace.tracks["is_device"])["process_label"]
+        .drop_nulls()
+        .unique()
+        .to_list()
+    )
     labels = labels or [recorder(trace).devices]
     kinds = {kind_of_label(label) if label else None for label in labels}
     return kinds.pop() if len(kinds) == 1 else None
