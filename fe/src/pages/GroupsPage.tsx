@@ -202,6 +202,6 @@ const MOSTLY = 0.5;
 function MostlyCommunication({ table, row }: { readonly table: Table; readonly row: Row }) {
   const [moved, gpu] = [numberOf(table, row, COMMUNICATION) ?? 0, numberOf(table, row, "gpu_total_us") ?? 0];
   if (moved === 0 || moved <= MOSTLY * gpu) return null;
-  const part = moved < gpu ? `${formatValue(moved, "us")} of its ${formatValue(gpu, "us")} on the GPU` : `All of its ${formatValue(gpu, "us")} on the GPU`;
+  const part = moved < gpu ? `${formatValue(moved, "us")} of its ${formatValue(gpu, "us")} on the device` : `All of its ${formatValue(gpu, "us")} on the device`;
   return <p role="note">{part} are communication that was launched in it{moved < gpu && "; the group itself computes for the rest"}.</p>;
 }

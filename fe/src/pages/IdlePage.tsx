@@ -60,7 +60,7 @@ function Charts({ context: { view, fileName } }: { readonly context: ViewContext
     <>
       {gpuTime !== null && (
         <Chart
-          title="Where the time of each GPU goes"
+          title="Where the time of each device goes"
           help="Every moment of the selected steps is either busy or idle for exactly one cause."
           chart={gpuTime}
           fileName={fileName("time_of_gpus")}
@@ -80,11 +80,11 @@ function Delays({ context: { view, fileName } }: { readonly context: ViewContext
   return (
     <Chart
       title="Launch delay"
-      help="Time from the end of the launch call to the start of the work. Long delays mean that the host is ahead, which is good; delays below about 10 µs mean that the GPU waits for each launch."
+      help="Time from the end of the launch call to the start of the work. Long delays mean that the host is ahead, which is good; delays below about 10 µs mean that the device waits for each launch."
       chart={delayChart(delays)}
       fileName={fileName("launch_delays")}
       height={260}
-      extra={<span className="soft">short delays: the GPU waits for the host; long delays: the host is ahead</span>}
+      extra={<span className="soft">short delays: the device waits for the host; long delays: the host is ahead</span>}
     />
   );
 }

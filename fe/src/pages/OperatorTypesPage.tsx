@@ -17,13 +17,8 @@ import { QualityNotes } from "./QualityNotes";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
-const MEASURES: readonly Measure[] = [
-  { key: "pct", title: "Share" },
-  { key: "gpu_total_us", title: "GPU" },
-  { key: "gpu_idle_total_us", title: "GPU idle" },
-  { key: "cpu_total_us", title: "CPU" },
-  { key: "cpu_overhead_total_us", title: "CPU overhead" },
-];
+/** Times a chart can have beside the share. */
+const MEASURES = ["gpu", "gpu_idle", "cpu", "cpu_overhead"];
 const UNASSOCIATED = "unassociated_";
 /** The label of a row without a type. */
 const UNKNOWN = "unknown type";
@@ -73,7 +68,7 @@ function ComputedTypes({ context, table }: { readonly context: ViewContext; read
         fileName={fileName("operator_types")}
         notes={view.notes}
         rowId={(row) => textOf(table, row, "type") || UNKNOWN}
-        extra={<Segmented label="Times" values={timesOf(table)} value={times} onPick={(value) => adjust({ times: value === DEFAULT_TIMES ? null : value })} title={timesTitle} />}
+        extra={<Segmented label="Times" values={timesOf(table)} value={times} onPick={(value) => adjust({ times: value === DEFAULT_TIMES ? null : value })} title={(each) => timesTitle(each, table)} />}
         detail={(row) => <TypeDetail context={context} type={textOf(table, row, "type")} />}
       />
     </>
@@ -83,7 +78,8 @@ function ComputedTypes({ context, table }: { readonly context: ViewContext; read
 /** Measures with values. */
 function measuresOf(table: Table): readonly Measure[] {
   const filled = ({ key }: Measure) => table.columns.some((column, index) => column.key === key && table.rows.some((row) => Number(row[index] ?? 0) > 0));
-  return MEASURES.filter(filled);
+  const times = MEASURES.map((measure) => ({ key: `${measure}_total_us`, title: timesTitle(measure, table) }));
+  return [{ key: "pct", title: "Share" }, ...times].filter(filled);
 }
 
 interface DetailProps {

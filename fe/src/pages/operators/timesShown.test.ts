@@ -28,5 +28,7 @@ it("offers measures with values, and reads the address", () => {
   expect(timesOf(table(...onHost))).toEqual(["total", "cpu", "cpu_overhead", "all"]);
   expect(timesOf(table("mm", 1, 1, ...TIMES.map(() => null)))).toEqual([]);
   expect([chosenTimes(undefined), chosenTimes("gpu_idle"), chosenTimes("toString"), chosenTimes("x")]).toEqual(["total", "gpu_idle", "total", "total"]);
-  expect(timesTitle("cpu_overhead")).toBe("CPU overhead");
+  const titles = (title: string) => ["cpu_overhead", "gpu", "gpu_idle"].map((times) => timesTitle(times, { columns: [{ ...column("gpu_total_us"), title }] }));
+  expect(titles("GPU Total")).toEqual(["CPU overhead", "GPU", "GPU idle"]);
+  expect(titles("NPU Total")).toEqual(["CPU overhead", "NPU", "NPU idle"]);
 });

@@ -18,8 +18,11 @@ export const DEFAULT_TIMES: Times = "total";
 /** With all times shown, what else is known makes room. */
 const LESS_NEEDED = new Set(["operators", "timed_calls", "tensor_core_eligible", "tensor_core_used", "pct"]);
 
-export function timesTitle(times: string): string {
-  return isTimes(times) ? TITLES[times] : times;
+/** The title of a choice, with the word of the table's devices: "NPU idle" where its column is "NPU Idle Total". */
+export function timesTitle(times: string, { columns }: Pick<Table, "columns">): string {
+  const title = isTimes(times) ? TITLES[times] : times;
+  const device = columns.find(({ key }) => key === "gpu_total_us")?.title.replace(/ .*/, "") ?? "GPU";
+  return title.replace("GPU", device);
 }
 
 function isTimes(text: string | undefined): text is Times {

@@ -2,11 +2,11 @@
 import { ShareCard } from "../../chart/ShareCard";
 import { FactList } from "../Facts";
 import type { ViewContext } from "../ViewFrame";
-import { classParts, resourceParts, wholeOf } from "./categories";
+import { classParts, hasTensorCoreClasses, resourceParts, wholeOf } from "./categories";
 import { performanceFacts } from "./dashboardFacts";
 import { GpuPanel } from "./GpuPanel";
 import { PartsNote } from "./PartsNote";
-import { hasClasses, TensorCorePanel } from "./TensorCorePanel";
+import { TensorCorePanel } from "./TensorCorePanel";
 import "./dashboard.css";
 
 /** In the panel of Tensor Cores where there is one. */
@@ -16,7 +16,7 @@ export function Dashboard({ context }: { readonly context: ViewContext }) {
   const { view, fileName } = context;
   const { gpus, resources, kernel_classes: kernels, operator_classes: operators } = view.tables;
   const efficiency = view.facts.find(({ key }) => key === TENSOR_CORE_EFFICIENCY);
-  const hasTensorCorePanel = efficiency !== undefined && hasClasses(operators);
+  const hasTensorCorePanel = efficiency !== undefined && hasTensorCoreClasses(operators);
   return (
     <div className="dashboard">
       <div className="panel-column">

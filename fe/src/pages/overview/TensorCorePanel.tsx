@@ -33,8 +33,3 @@ export function TensorCorePanel({ classes, efficiency, fileName }: Props) {
     </div>
   );
 }
-
-/** Whether a panel has anything to draw: device work by class. */
-export function hasClasses(classes: Table | undefined): classes is Table {
-  return classes !== undefined && (wholeOf(classes) ?? 0) > 0;
-}

@@ -44,6 +44,8 @@ it("shows the utilization without communication as a range where it is known by 
   const tables = { gpus: { ...gpus([0, null, 7.15, 24.71]), columns } };
   const shown = bigFacts({ facts: [fact("gpu_utilization_pct", 45.5), fact("gpu_compute_utilization_pct", null)], tables });
   expect(shown.map(({ bounds: between }) => between?.text ?? null)).toEqual([null, "7.2–24.7 %"]);
+  const [ofNpu] = bigFacts({ facts: [fact("gpu_compute_utilization_pct", null, "NPU 0")], tables });
+  expect(ofNpu?.bounds?.text).toBe("7.2–24.7 %");
 });
 
 it("leaves several GPUs to the table", () => {

@@ -35,9 +35,12 @@ function sameShown(a: Fact["value"] | undefined, b: Fact["value"]): boolean {
   return formatNumber(a, 1) === formatNumber(b, 1);
 }
 
+/** "GPU ", or "NPU " in recordings of Ascend. */
+const DEVICE_WORD = /^[A-Z]+ /;
+
 /** The bounds from the row of its GPU. */
 function boundsOfGpu({ scope, key }: Fact, gpus: Table | undefined): Bounds | null {
   if (scope === null || gpus === undefined) return null;
-  const row = gpus.rows.find((each) => `GPU ${String(cellOf(gpus, each, "gpu"))}` === scope);
+  const row = gpus.rows.find((each) => String(cellOf(gpus, each, "gpu")) === scope.replace(DEVICE_WORD, ""));
   return row === undefined ? null : boundsOf(gpus, row, key.replace(/^gpu_/, ""));
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Scalar, Table } from "../../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
-import { classParts, maybeTensorCoreUs, resourceParts, wholeOf, withClassTitles } from "./categories";
+import { classParts, hasTensorCoreClasses, maybeTensorCoreUs, resourceParts, wholeOf, withClassTitles } from "./categories";
 
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: null, help: "", ...PLAIN_COLUMN });
 const table = (keys: string[], ...rows: Scalar[][]): Table => ({
@@ -42,4 +42,11 @@ it("has the time of all classes, and sets what could use Tensor Cores apart", ()
   expect(wholeOf(classes)).toBe(9);
   expect(wholeOf(table(["class", "gpu_time_us"]))).toBeNull();
   expect(classParts(classes).map(({ color }) => color)).toEqual(["--mark-wait", "--cat-kernel"]);
+  expect(hasTensorCoreClasses(classes)).toBe(true);
+});
+
+it("draws no Tensor Core use of devices without Tensor Cores", () => {
+  const keys = ["class", "gpu_time_us", "gpu_time_pct"];
+  expect(hasTensorCoreClasses(table(keys, ["all", 9, 100], ["using_tensor_cores", null, null], ["eligible_not_using", null, null], ["other", 9, 100]))).toBe(false);
+  expect(hasTensorCoreClasses(undefined)).toBe(false);
 });

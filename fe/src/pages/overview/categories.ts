@@ -62,6 +62,11 @@ export function classParts(table: Table): SharePart[] {
     });
 }
 
+/** Whether a picture of Tensor Core use has anything to draw: device work, on devices that have them. */
+export function hasTensorCoreClasses(classes: Table | undefined): classes is Table {
+  return classes !== undefined && (wholeOf(classes) ?? 0) > 0 && classParts(classes).filter(({ us }) => us !== null).length > 1;
+}
+
 /** A table with titles of classes instead of keys. */
 export function withClassTitles(table: Table): Table {
   const index = table.columns.findIndex((column) => column.key === "class");
