@@ -157,6 +157,16 @@ def test_mistakes_are_refused_before_the_program_runs(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(("program", "code"), [("true", 3), ("false", 1)])
+def test_without_a_recording_reports_are_missing(
+    run: Run, tmp_path: Path, program: str, code: int
+) -> None:
+    done = run("dlprof", "-v", "quiet", "--output_path", tmp_path, "--reports=all", program)
+    assert (done.code, "There is no report: nothing was recorded" in done.err) == (code, True)
+    assert run("dlprof", "--output_path", tmp_path, "-b", "true", "true").code == 0
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_folder_that_cannot_be_made_is_refused_before_the_program_runs(
     run: Run, tmp_path: Path
 ) -> None:

@@ -13,7 +13,13 @@ from pathlib import Path
 from torch_tb_profiler.cli import dlprof_options, dlprof_reports, record_command, scalars_command
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.dlprof_arguments import DEFAULT_RECORDING, ERRORS_ONLY, OTHER_MODES
-from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error, print_warning
+from torch_tb_profiler.cli.exits import (
+    BAD_USAGE,
+    DONE,
+    INPUT_UNREADABLE,
+    print_error,
+    print_warning,
+)
 from torch_tb_profiler.cli.record_arguments import MOST_STEPS, program_command
 from torch_tb_profiler.cli.tasks import print_failure
 from torch_tb_profiler.requests.errors import LoadingError
@@ -62,8 +68,13 @@ def run(arguments: Namespace) -> int:
         path = existing_recording(arguments.nsys_database, arguments.output_path)
         return _write(arguments, path, with_scalars=True)
     recorded = record_command.record(_parse(record_command_line(arguments, program)))
-    if recorded.folder is None or not os.path.isdir(recorded.folder):
+    if recorded.folder is None:
         return recorded.code
+    if not os.path.isdir(recorded.folder):
+        if not _wants_reports(arguments):
+            return recorded.code
+        print_error("There is no report: nothing was recorded.")
+        return recorded.code or INPUT_UNREADABLE
     code = _write(arguments, recorded.folder, with_scalars=False)
     return recorded.code or code
 
