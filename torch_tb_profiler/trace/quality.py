@@ -97,6 +97,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "depending on the release, and nothing in the file says which: they are not shown.",
     "other_device_files": "Files of other devices are in the same folder; they are not part of "
     "this trace.",
+    "steps_without_operators": "Recorded steps whose operators the timeline lacks, as MindSpore "
+    "cuts it to a size: they are not among its steps.",
     "samples_own_clock": "Samples use a clock that the timeline does not share: they are not "
     "aligned with the events.",
     "tensor_lifetime_unknown": "Tensors whose first or last operator is not in the file: they are "

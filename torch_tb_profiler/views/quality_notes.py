@@ -114,7 +114,9 @@ MEMORY_ISSUES = LOSS_ISSUES | {
 }
 """Issues that concern the numbers of memory."""
 
-STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"several_processes", "step_duplicate"}
+STEP_ISSUES = (
+    LOSS_ISSUES | _TIME_ISSUES | {"several_processes", "step_duplicate", "steps_without_operators"}
+)
 """Issues that concern steps and what ran in them, not who launched it."""
 
 RANK_ISSUES = STEP_ISSUES | {

@@ -92,6 +92,47 @@ def test_steps_are_aligned_by_a_reduction_that_both_have() -> None:
     assert "steps" in {each.capability for each in trace.meta.info.not_recorded}
 
 
+@pytest.mark.parametrize(
+    ("last_us", "expected"),
+    [
+        (31.0, ["1", "2", "3", "4"]),
+        (29.0, ["1", "2"]),
+        (20.0, ["1", "2"]),
+        (9.0, ["1", "2", "3", "4"]),
+    ],
+)
+def test_steps_whose_operators_are_cut_off_are_none(last_us: float, expected: list[str]) -> None:
+    """Four steps of 10 us, with collectives in all; ``last_us``: when the last operator begins."""
+    rows = "".join(
+        f"{n},{1000 * n},{1000 * n + 1000},1000,{1000 * n},{1000 * n + 500},0,500,500,"
+        f"{1000 * n + 300},{1000 * n + 400},100\n"
+        for n in range(1, 5)
+    )
+    reductions = [
+        {
+            "name": "stream_7_parallel_0",
+            "ph": "X",
+            "pid": 10000,
+            "tid": 7,
+            "ts": 3 + 10 * n,
+            "dur": 1,
+        }
+        for n in range(4)
+    ]
+    operators = [
+        {"name": f"Add-op{ts}", "ph": "X", "pid": 1, "tid": 7, "ts": ts, "dur": 0.5}
+        for ts in (0.5, last_us)
+    ]
+    files = {
+        "step_trace_raw_0_detail_time.csv": HEAD + REDUCTION + rows,
+        "timeline_display_0.json": json.dumps(operators + reductions),
+    }
+    trace = opened(folder_of(files))
+    assert trace.steps["name"].to_list() == expected
+    assert trace.quality.counts.get("steps_without_operators", 0) == 4 - len(expected)
+    assert trace.side["recorded_step_trace"].frame.height == 4
+
+
 def test_transfers_are_classified_by_their_names() -> None:
     names = ["stream_520_parallel_0", "stream_36_0_AllGather-op4542", "Default/Send-op3"]
     events = [

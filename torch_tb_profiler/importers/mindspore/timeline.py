@@ -158,7 +158,8 @@ def add_steps(columns: EventColumns, steps: Sequence[RecordedStep], zero_tick: i
 
     Returns:
         Whether they were added. The clocks are aligned if every transfer that both have begins at
-        the same time in both, or, without such transfers, if the tick is known.
+        the same time in both, or, without such transfers, if the tick is known. Steps whose
+        operators the timeline lacks are left out.
     """
     slices = columns.tables["slices"]
     starts = _first_starts(slices, columns.strings, steps)
@@ -173,8 +174,32 @@ def add_steps(columns: EventColumns, steps: Sequence[RecordedStep], zero_tick: i
     if not steps or not offsets or max(offsets) - min(offsets) > CLOCK_TOLERANCE_NS:
         return False
     zero_ns = zero_tick * TICK_NS if zero_tick is not None else min(offsets)
-    _append_steps(columns, steps, zero_ns)
+    with_operators = _with_operators(columns, steps, zero_ns)
+    columns.quality.add("steps_without_operators", len(steps) - len(with_operators))
+    _append_steps(columns, with_operators, zero_ns)
     return True
+
+
+def _with_operators(
+    columns: EventColumns, steps: Sequence[RecordedStep], zero_ns: int
+) -> Sequence[RecordedStep]:
+    """The steps whose operators are all on the timeline.
+
+    MindSpore writes its first operators up to a size, but the collectives of all steps. Where steps
+    begin after the last operator, the one in which it begins is cut, too. All steps if none is
+    whole.
+    """
+    slices = columns.tables["slices"]
+    is_operator = np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES])
+    is_operator[columns.tables["collective"]["slice"]] = False
+    if not is_operator.any():
+        return steps
+    last_ns = int(slices["start_ns"][is_operator].max())
+    begun = [step for step in steps if step.start * TICK_NS - zero_ns <= last_ns]
+    if len(begun) == len(steps):
+        return steps
+    whole = [step for step in begun if step.end * TICK_NS - zero_ns <= last_ns]
+    return whole or steps
 
 
 def _first_starts(
