@@ -32,7 +32,7 @@ Run = Callable[..., Done]
         ),
         (
             "dlprof -f true -v quiet --iter_start 20 --iter_stop 80 --reports=all python t.py",
-            "--output=./ --name=nsys_profile --steps 20:80 --modules --scalars=event_files "
+            "--output=./ --name=nsys_profile --steps 20:80 --stacks --scalars=event_files "
             "--quiet -- python t.py",
             "--reports=all --formats=csv --base-name=dlprof --output=. --force",
         ),

@@ -15,7 +15,12 @@ TIMEOUT_S = 120
 
 def test_a_program_is_recorded_and_its_iterations_reported(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch_tb_profiler", "dlprof", "-v", "quiet", "--mode=pytorch"]
-    command += ["--iter_start=3", "--iter_stop=6", "--reports=summary,detail", "--profile_name=p"]
+    command += [
+        "--iter_start=3",
+        "--iter_stop=6",
+        "--reports=summary,detail,group_node",
+        "--profile_name=p",
+    ]
     command += ["--dump_model_data=true", "--output_path=out", sys.executable, str(PROGRAM)]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
@@ -26,6 +31,7 @@ def test_a_program_is_recorded_and_its_iterations_reported(tmp_path: Path) -> No
     assert sorted(os.listdir(out)) == [
         "nsys_profile",
         "p_detail.csv",
+        "p_group_node.csv",
         "p_model_data.json",
         "p_summary.csv",
     ]
@@ -34,6 +40,9 @@ def test_a_program_is_recorded_and_its_iterations_reported(tmp_path: Path) -> No
     assert list((tmp_path / "event_files").rglob("events.out.tfevents.*"))
     with (out / "p_detail.csv").open(newline="") as file:
         detail = list(csv.DictReader(file))
+    with (out / "p_group_node.csv").open(newline="") as file:
+        groups = {row["Name"]: row for row in csv.DictReader(file)}
+    assert any(name.endswith("/Linear_0") for name in groups), groups.keys()
     data = json.loads((out / "p_model_data.json").read_text())["model_data"]
     assert {row["iteration"] for row in data["iterations"]} == {3, 4, 5, 6}
     calls = [row["calls"] for row in data["operator_calls"]]

@@ -88,7 +88,7 @@ def record_command_line(arguments: Namespace, program: Sequence[str]) -> list[st
     if arguments.mode == "simple":
         options.append("--no-shapes")
     elif any(name in _REPORTS_BY_MODULE for name in (arguments.reports or "").split(",")):
-        options.append("--modules")
+        options.append("--stacks")  # without which torch names no modules of eager programs
     if arguments.suppress_tb_files == "false":
         options.append(f"--scalars={arguments.tb_dir}")
     if arguments.verbosity in ERRORS_ONLY:
