@@ -189,6 +189,41 @@ def test_damaged_rows_cost_themselves_only(tmp_path: Path) -> None:
     assert kernels(damaged) == kernels(whole)
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("memory_record.csv", "Timestamp(us)"),
+        ("npu_module_mem.csv", "Total Reserved(MB)"),
+        ("operator_memory.csv", "Size(KB)"),
+        ("operator_details.csv", "Host Self Duration(us)"),
+        ("api_statistic.csv", "Time(us)"),
+    ],
+)
+@pytest.mark.parametrize("cell", ["", "abc", "nan", "1e999"])
+def test_damaged_cells_are_counted_and_in_no_sum(
+    copied: Path, tmp_path: Path, name: str, title: str, cell: str
+) -> None:
+    rows = rows_of(copied / OUTPUT / name)
+    sums = []
+    for damaged in (rows[1:], [rows[0] | {title: cell}, *rows[1:]]):
+        folder = tmp_path / f"{len(damaged)}_ascend_pt" / OUTPUT
+        folder.mkdir(parents=True)
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(damaged)
+        columns = read_folder(folder.parent)
+        sums.append(
+            [
+                *(side.frame.to_dicts() for side in columns.side),
+                columns.tables["samples"]["value"].tolist(),
+                columns.tables["memory"]["bytes"].tolist(),
+            ]
+        )
+        assert columns.quality.counts.get("side_row_left_out", 0) == len(damaged) - len(rows) + 1
+    assert sums[0] == sums[1]
+
+
 def kernels(columns: EventColumns) -> list[tuple[str, int, int]]:
     """Name, start and duration of each kernel."""
     slices = columns.tables["slices"]

@@ -8,20 +8,25 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
+from torch_tb_profiler.trace.quality import QualityReport
 
+HOST = "host, operators"
 OPERATOR_TIMES = {
-    "host, operators": "Host Self Duration(us)",
+    HOST: "Host Self Duration(us)",
     "device, by operator": "Device Self Duration(us)",
 }
 """What runs → the column with the time of each call."""
 
 
-def sum_operators(table: CsvTable) -> pl.DataFrame:
-    """``operator_details.csv``, a row per call, as rows of ``recorded_operators``."""
+def sum_operators(table: CsvTable, quality: QualityReport) -> pl.DataFrame:
+    """``operator_details.csv``, a row per call, as rows of ``recorded_operators``; rows without a
+    name or a time are counted."""
+    names = table.texts("Name")
+    times = {unit: table.amounts(title) for unit, title in OPERATOR_TIMES.items()}
+    is_damaged = names.is_null() | times[HOST].is_null()
+    quality.add("side_row_left_out", int(is_damaged.sum()))
     parts = [
-        pl.DataFrame(
-            {"type": table.texts("Name"), "us": table.texts(title).cast(pl.Float64, strict=False)}
-        )
+        pl.DataFrame({"type": names, "us": us})
         .drop_nulls()
         .group_by("type", maintain_order=True)
         .agg(
@@ -34,13 +39,14 @@ def sum_operators(table: CsvTable) -> pl.DataFrame:
         .filter(pl.col("total_us") > 0)
         .sort("total_us", descending=True, maintain_order=True)
         .with_columns(unit=pl.lit(unit, pl.String), pct=_share())
-        for unit, title in OPERATOR_TIMES.items()
+        for unit, us in times.items()
     ]
     return pl.concat(parts)
 
 
-def sum_calls(table: CsvTable) -> pl.DataFrame:
-    """``api_statistic.csv``, whose levels lie in each other, as rows of ``recorded_operators``."""
+def sum_calls(table: CsvTable, quality: QualityReport) -> pl.DataFrame:
+    """``api_statistic.csv``, whose levels lie in each other, as rows of ``recorded_operators``;
+    rows without a name or a time are counted."""
     titles = {
         "total_us": "Time(us)", "mean_us": "Avg(us)", "min_us": "Min(us)", "max_us": "Max(us)",
     }  # fmt: skip
@@ -48,14 +54,12 @@ def sum_calls(table: CsvTable) -> pl.DataFrame:
         {
             "type": table.texts("API Name"),
             "calls": table.texts("Count").cast(pl.Int64, strict=False),
-            **{
-                key: table.texts(title).cast(pl.Float64, strict=False)
-                for key, title in titles.items()
-            },
+            **{key: table.amounts(title) for key, title in titles.items()},
             "unit": table.texts("Level").fill_null("calls"),
         }
     )
     known = frame.drop_nulls(["type", "total_us"])
+    quality.add("side_row_left_out", frame.height - known.height)
     named = known.with_columns(unit="host, " + pl.col("unit"), pct=_share().over("unit"))
     return named.sort("total_us", descending=True, maintain_order=True)
 

@@ -84,6 +84,11 @@ class CsvTable:
         numbers: Float64 = cast.fill_null(np.nan).to_numpy().astype(np.float64)
         return numbers
 
+    def amounts(self, *spellings: str) -> pl.Series:
+        """The same column as finite numbers; null where a text is not one."""
+        number = pl.DataFrame({"cell": self.texts(*spellings).cast(pl.Float64, strict=False)})
+        return number.select(pl.when(pl.col("cell").is_finite()).then("cell")).to_series()
+
     def integers(self, *spellings: str) -> Int64:
         """The same column as integers; ABSENT where a text is not an integer."""
         cast = self.texts(*spellings).cast(pl.Int64, strict=False)

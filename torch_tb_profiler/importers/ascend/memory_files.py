@@ -8,13 +8,15 @@ from torch_tb_profiler.importers.ascend.csv_table import CsvTable
 from torch_tb_profiler.importers.ascend.memory import BLOCKS, RECORDS
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns
+from torch_tb_profiler.trace.quality import QualityReport
 
 KB, MB = 1024, 1024**2
 DEVICE = r"(\d{1,4})\s*$"
 
 
-def read_blocks(table: CsvTable) -> pl.DataFrame:
-    """The blocks of ``operator_memory.csv``, with the columns of ``memory.BLOCKS``."""
+def read_blocks(table: CsvTable, quality: QualityReport) -> pl.DataFrame:
+    """The blocks of ``operator_memory.csv``, with the columns of ``memory.BLOCKS``; rows without a
+    size or a time are counted."""
     frame = pl.DataFrame(
         {
             "name": table.texts("Name").fill_null(""),
@@ -29,11 +31,12 @@ def read_blocks(table: CsvTable) -> pl.DataFrame:
         },
         schema=BLOCKS,
     )
-    return frame.drop_nulls(["bytes", "start_ns"])
+    return _known(frame, ["bytes", "start_ns"], quality)
 
 
-def read_records(table: CsvTable) -> pl.DataFrame:
-    """The totals of ``memory_record.csv``, with the columns of ``memory.RECORDS``."""
+def read_records(table: CsvTable, quality: QualityReport) -> pl.DataFrame:
+    """The totals of ``memory_record.csv``, with the columns of ``memory.RECORDS``; rows without a
+    component or a time are counted."""
     frame = pl.DataFrame(
         {
             "component": table.texts("Component"),
@@ -45,7 +48,7 @@ def read_records(table: CsvTable) -> pl.DataFrame:
         },
         schema=RECORDS,
     )
-    return frame.drop_nulls(["component", "time_ns"])
+    return _known(frame, ["component", "time_ns"], quality)
 
 
 def add_modules(columns: EventColumns, table: CsvTable, samples: SampleRows) -> None:
@@ -60,12 +63,19 @@ def add_modules(columns: EventColumns, table: CsvTable, samples: SampleRows) -> 
             "time_ns": _times(table, "Timestamp(us)"),
             "bytes": _bytes(table, MB, "Total Reserved(MB)"),
         }
-    ).drop_nulls()
+    )
+    frame = _known(frame, frame.columns, columns.quality)
     for (module, device), rows in frame.group_by("module", "device", maintain_order=True):
         if rows["bytes"].max():
             time_ns = rows["time_ns"].to_numpy() - columns.base_ns
             source, metric = f"NPU {device}", f"module {module} reserved"
             samples.add(source, metric, "bytes", time_ns, rows["bytes"].to_numpy())
+
+
+def _known(frame: pl.DataFrame, needed: list[str], quality: QualityReport) -> pl.DataFrame:
+    known = frame.drop_nulls(needed)
+    quality.add("side_row_left_out", frame.height - known.height)
+    return known
 
 
 def _device(table: CsvTable) -> pl.Series:

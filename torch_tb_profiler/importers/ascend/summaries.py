@@ -78,7 +78,7 @@ def steps(table: CsvTable, source: str) -> SideTable:
         {
             "step": table.texts("Step"),
             "device": table.texts("Device_id").cast(pl.Int64, strict=False),
-            **{key: _numbers(table, header) for key, header in STEP_COLUMNS.items()},
+            **{key: table.amounts(header) for key, header in STEP_COLUMNS.items()},
         }
     )
     return side_table_of_frame("recorded_steps", source, frame)
@@ -91,15 +91,10 @@ def operators(table: CsvTable, source: str) -> SideTable:
             "unit": unit_labels(table.texts("Core Type")),
             "type": table.texts("OP Type"),
             "calls": table.texts("Count").cast(pl.Int64, strict=False),
-            **{key: _numbers(table, header) for key, header in OPERATOR_COLUMNS.items()},
+            **{key: table.amounts(header) for key, header in OPERATOR_COLUMNS.items()},
         }
     )
     return side_table_of_frame("recorded_operators", source, frame)
-
-
-def _numbers(table: CsvTable, header: str) -> pl.Series:
-    numbers: pl.Series = table.texts(header).cast(pl.Float64, strict=False)
-    return numbers
 
 
 def collectives(document: Any, source: str) -> SideTable | None:

@@ -92,7 +92,7 @@ def _with_calls(side: list[SideTable], files: SideFiles) -> list[SideTable]:
     ):
         table = files.table(name, *needed, is_usual=False)
         if table is not None:
-            rows = rows_of(table)
+            rows = rows_of(table, files.quality)
             operators.append(summaries.side_table_of_frame("recorded_operators", name, rows))
     others = [table for table in side if table.name != "recorded_operators"]
     operators = [table for table in operators if table.frame.height]
@@ -159,8 +159,8 @@ def _read_memory(files: SideFiles) -> _Memory:
     totals = files.table(RECORD, "Component", "Timestamp(us)", is_usual=False)
     blocks = files.table(BLOCKS, "Name", "Size(KB)", "Allocation Time(us)", is_usual=False)
     return _Memory(
-        pl.DataFrame(schema=BLOCK_ROWS) if blocks is None else read_blocks(blocks),
-        pl.DataFrame(schema=RECORDS) if totals is None else read_records(totals),
+        pl.DataFrame(schema=BLOCK_ROWS) if blocks is None else read_blocks(blocks, files.quality),
+        pl.DataFrame(schema=RECORDS) if totals is None else read_records(totals, files.quality),
     )
 
 
