@@ -4,6 +4,7 @@ tables can be read while they are written."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,9 +17,12 @@ import pytest
 from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
+from tests.helpers.ascend import OUTPUT, Run, read_folder, write_text
 from tests.helpers.opening import open_file
 from tests.helpers.traces import annotation
 from tests.helpers.traces import trace as hand_built
+from tests.importers.mindspore.folders import folder_of, opened
+from tests.importers.mindspore.test_cluster import PIPELINE, STEP, hccl
 from torch_tb_profiler.analysis.algebra.intervals import total
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.evidence.context import Context
@@ -26,6 +30,7 @@ from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.loading.queries.views import run_view, view_spec
 from torch_tb_profiler.loading.store.trace_memory import memory_of
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import BrokenCacheError
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
@@ -77,6 +82,34 @@ def test_the_view_is_the_same(traces: dict[str, Trace], tmp_path: Path, part: st
     small = summarised(traces, tmp_path)
     assert_same(whole, run_view(spec, small, selection))
     assert size_bytes(small) < size_bytes(traces) / 5
+
+
+def test_tables_of_files_are_the_same(tmp_path: Path) -> None:
+    """Of two workers of torch_npu with events, and of two of MindSpore with tables only."""
+    spec = view_spec("distributed")
+    folders = {f"rank{rank}": tmp_path / f"rank{rank}_ascend_pt" for rank in (0, 1)}
+    for folder in folders.values():
+        write_text(folder, Run())
+        call = {"hcom_allReduce__1@0": {"Communication Time Info": {"Transit Time(ms)": 2}}}
+        file = folder / OUTPUT / "communication.json"
+        file.write_text(json.dumps({"step1": {"collective": call}}))
+    with_events = {each: build_trace(read_folder(folder)) for each, folder in folders.items()}
+    name = "ascend_cluster_analyse_pipeline-parallel_2_4_{}.csv"
+    tables_only = {
+        f"rank{rank}": opened(
+            folder_of({f"hccl_raw_{rank}.csv": hccl([STEP]), name.format(rank): PIPELINE})
+        )
+        for rank in (0, 1)
+    }
+    for run, ranked in ((with_events, 2), (tables_only, 0)):
+        place = tmp_path / f"summaries {ranked}"
+        place.mkdir()
+        view = run_view(spec, summarised(run, place), Selection())
+        assert_same(run_view(spec, run, Selection()), view)
+        assert view.tables["stragglers"].frame.height == ranked
+        assert ("no_timeline" in {note.code for note in view.notes}) == (ranked == 0)
+        assert view.tables["recorded_collectives"].frame.height
+    assert view.tables["cluster_steps"].frame["worker"].unique().sort().to_list() == [*folders]
 
 
 def size_bytes(traces: dict[str, Trace]) -> int:

@@ -61,7 +61,7 @@ _FRAMES = {
     "paces": KERNEL_DURATIONS,
     "clocks": CLOCKS,
 }
-_SIDE = ("recorded_collectives", "links")
+_SIDE = ("recorded_collectives", "links", "cluster_steps")
 """The side tables of a summary."""
 _WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` in a summary."""

@@ -19,8 +19,13 @@ _AMONG_WORKERS = ("transfer_us", "wait_us", "arrived_last", "arrived_last_pct", 
 
 
 def workers_with_events(traces: Mapping[str, Trace]) -> dict[str, Trace]:
-    """The workers but those of which there are only tables from files."""
-    return {worker: each for worker, each in traces.items() if each.slices.height or not each.side}
+    """The workers but those of which there are only tables from files. A summary has no slices,
+    but says when they end."""
+    return {
+        worker: each
+        for worker, each in traces.items()
+        if each.meta.end_ns > each.meta.start_ns or not each.side
+    }
 
 
 def distributed_notes(
