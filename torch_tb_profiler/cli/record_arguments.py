@@ -149,7 +149,7 @@ def _add_what(record: argparse.ArgumentParser) -> None:
         ("--memory", "allocations"),
         ("--stacks", "Python frames"),
         ("--flops", "estimated FLOPs of operators"),
-        ("--modules", "the module hierarchy"),
+        ("--modules", "modules of TorchScript programs; --stacks records those of others"),
     ):
         group.add_argument(name, action="store_true", help=help_text)
     group.add_argument(

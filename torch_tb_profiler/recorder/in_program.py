@@ -123,7 +123,7 @@ def record(
         stacks: Record Python frames.
         shapes: Record shapes and types of operator inputs.
         flops: Estimate FLOPs.
-        modules: Record the module hierarchy.
+        modules: Record modules of TorchScript programs; ``stacks`` has those of others.
         timer_only: No profiler: step times and samples only.
         sample_every_ms: Interval between samples of host and devices; 0 disables sampling.
         trigger: Name of a signal, or path of a file, that starts a window.

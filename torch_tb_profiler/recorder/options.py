@@ -30,7 +30,7 @@ class Options:
         stacks: Record Python frames.
         shapes: Record shapes and types of operator inputs.
         flops: Estimate FLOPs.
-        modules: Record the module hierarchy.
+        modules: Record modules of TorchScript programs; ``stacks`` has those of others.
         timer_only: No profiler: step times and samples only.
         sample_every_ms: Interval between samples of host and devices; 0 disables sampling.
         stop_after: End the program once all requested windows are recorded.
