@@ -66,6 +66,17 @@ def read_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]
     return value, length
 
 
+def read_span(buffer: Bytes, words: UInt64, start: int, end: int) -> tuple[Int64, bool]:
+    """The varints between two offsets, up to one that is damaged, and whether one is."""
+    after = np.flatnonzero(buffer[start:end] < 0x80) + start + 1
+    at = np.concatenate([[start], after[:-1]])[: after.size]
+    value, length = read_varints(buffer, words, at)
+    bad = np.flatnonzero(length == 0)
+    if bad.size:
+        return value[: bad[0]], True
+    return value, not after.size or int(after[-1]) < end
+
+
 def _long_and_short_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
     """:func:`read_varints` for varints of any length."""
     word = words[at]

@@ -14,6 +14,7 @@ from torch_tb_profiler.importers.protobuf.varints import (
     Bytes,
     UInt64,
     padded,
+    read_span,
     read_varint,
     read_varints,
     signed,
@@ -257,7 +258,8 @@ class Wire:
             active = active[at[active] < end[active]]
             index += 1
         for field in active.tolist():
-            value, is_broken = self._varints(int(at[field]), int(end[field]))
+            span = int(at[field]), int(end[field])
+            value, is_broken = read_span(self.buffer, self.words, *span)
             broken += is_broken
             owners.append(np.full(value.size, field))
             values.append(value)
@@ -267,16 +269,6 @@ class Wire:
         owner, value, position = map(np.concatenate, (owners, values, indices))
         order = np.lexsort((position, owner))
         return message[owner[order]], value[order], broken
-
-    def _varints(self, start: int, end: int) -> tuple[Int64, bool]:
-        """The varints between two offsets, up to one that is damaged, and whether one is."""
-        after = np.flatnonzero(self.buffer[start:end] < 0x80) + start + 1
-        at = np.concatenate([[start], after[:-1]])[: after.size]
-        value, length = read_varints(self.buffer, self.words, at)
-        bad = np.flatnonzero(length == 0)
-        if bad.size:
-            return value[: bad[0]], True
-        return value, not after.size or int(after[-1]) < end
 
 
 class _FieldDecoder:
