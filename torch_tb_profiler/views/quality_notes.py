@@ -105,7 +105,10 @@ MODULE_ISSUES = LINK_ISSUES - {
 }
 """Issues that concern the numbers of modules, to which launches belong by time."""
 
-MEMORY_ISSUES = LOSS_ISSUES | {
+FILE_ISSUES = frozenset({"ascend_file_unreadable", "side_file_unreadable", "side_row_left_out"})
+"""Issues by which rows of the recording's own tables are missing."""
+
+MEMORY_ISSUES = LOSS_ISSUES | FILE_ISSUES | {
     "argument_value",
     "device_numbers_matched",
     "device_numbers_unmatched",

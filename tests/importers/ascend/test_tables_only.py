@@ -224,6 +224,20 @@ def test_damaged_cells_are_counted_and_in_no_sum(
     assert sums[0] == sums[1]
 
 
+def test_a_view_without_events_says_what_its_tables_lost(copied: Path, tmp_path: Path) -> None:
+    rows = rows_of(copied / OUTPUT / "memory_record.csv")
+    folder = tmp_path / "x_ascend_pt" / OUTPUT
+    folder.mkdir(parents=True)
+    with (folder / "memory_record.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows([rows[0] | {"Timestamp(us)": "?"}, *rows[1:]])
+    (folder / "op_statistic.csv").write_text("Core Type\nAI_CORE\n")
+    with open_trace(str(folder.parent)) as opened:
+        codes = {note.code for note in opened.view("resources").notes}
+    assert {"side_row_left_out", "ascend_file_unreadable"} <= codes
+
+
 def kernels(columns: EventColumns) -> list[tuple[str, int, int]]:
     """Name, start and duration of each kernel."""
     slices = columns.tables["slices"]

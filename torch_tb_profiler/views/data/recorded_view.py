@@ -21,7 +21,7 @@ from torch_tb_profiler.views.data.loader_stages import (
     transfers,
 )
 from torch_tb_profiler.views.loader_diagnosis import phase_title
-from torch_tb_profiler.views.quality_notes import STEP_ISSUES, quality_notes
+from torch_tb_profiler.views.quality_notes import FILE_ISSUES, STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
 
 
@@ -47,7 +47,7 @@ def recorded_loaders(trace: Trace, selection: Selection) -> View:
         notes=(
             *loader_notes(judged),
             *transfer_notes(judged, sent, step_windows(trace, selection)),
-            *quality_notes(trace, STEP_ISSUES | {"side_file_unreadable", "side_row_left_out"}),
+            *quality_notes(trace, STEP_ISSUES | FILE_ISSUES),
         ),
     )
 

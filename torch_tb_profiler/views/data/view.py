@@ -30,7 +30,7 @@ from torch_tb_profiler.views.data.queues import (
 from torch_tb_profiler.views.data.recorded_view import recorded_loaders
 from torch_tb_profiler.views.data.stages import stages_table
 from torch_tb_profiler.views.null_reasons import recorded_reason
-from torch_tb_profiler.views.quality_notes import STEP_ISSUES, quality_notes
+from torch_tb_profiler.views.quality_notes import FILE_ISSUES, STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Series, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -75,7 +75,7 @@ def data(trace: Trace, selection: Selection) -> View:
         *queue_notes(queues),
         *bottleneck_notes(pipeline, slow, empty_pct(queues.filter(queue="host"))),
         *_not_narrowed(trace, selection, recorded, operations),
-        *quality_notes(trace, STEP_ISSUES | {"side_file_unreadable", "side_row_left_out"}),
+        *quality_notes(trace, STEP_ISSUES | FILE_ISSUES),
     )
     return View(
         tables={table.spec.name: table for table in tables},

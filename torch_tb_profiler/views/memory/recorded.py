@@ -100,10 +100,6 @@ PASS_ENDS = (
 _TOTAL_METRICS = (" allocated", " reserved", " active")
 """Endings of the metrics of samples that are totals of an allocator."""
 
-RECORDED_ISSUES = frozenset(
-    {"side_file_unreadable", "side_row_left_out", "tensor_lifetime_unknown"}
-)
-
 NO_EVENTS = "The recording holds no memory events."
 NO_CAPACITY = "The memory of this device is not recorded."
 
@@ -133,7 +129,7 @@ def recorded_memory(trace: Trace, selection: Selection, at_operator: float | Non
         series={name: each for name, each in series.items() if each is not None},
         facts=(*recorded_peak_facts(peaks), *_device_facts(peaks), *_graph_facts(trace)),
         notes=(
-            *quality_notes(trace, MEMORY_ISSUES | RECORDED_ISSUES),
+            *quality_notes(trace, MEMORY_ISSUES | {"tensor_lifetime_unknown"}),
             *recorded_notes(shown, selection),
         ),
     )

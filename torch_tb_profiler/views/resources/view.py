@@ -21,7 +21,7 @@ from torch_tb_profiler.knowledge.resources import metric_meaning
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
-from torch_tb_profiler.views.quality_notes import quality_notes
+from torch_tb_profiler.views.quality_notes import FILE_ISSUES, quality_notes
 from torch_tb_profiler.views.resources.columns import STEPS, SUMMARY
 from torch_tb_profiler.views.resources.measured import (
     HOST,
@@ -71,7 +71,7 @@ def resources(trace: Trace, selection: Selection) -> View:
             *left_out,
             *series_left_out(trace),
             *not_sampled(trace, every),
-            *quality_notes(trace, frozenset({"samples_own_clock"})),
+            *quality_notes(trace, FILE_ISSUES | {"samples_own_clock"}),
         ),
     )
 

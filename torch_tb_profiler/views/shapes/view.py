@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
-from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.quality_notes import FILE_ISSUES, LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.shapes import PARAMETERS
 from torch_tb_profiler.views.shapes.calls import (
@@ -43,7 +43,6 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 IN_TRACE = "timeline"
 _SIDE = "recorded_shapes"
-_FILE_ISSUES = frozenset({"side_file_unreadable", "side_row_left_out"})
 
 
 def shapes(
@@ -63,7 +62,7 @@ def _shapes(
     trace: Trace, selection: Selection, iteration: str | None = None, peak: str | None = None
 ) -> View:
     if _SIDE in trace.side:
-        source, issues = trace.side[_SIDE].source, _FILE_ISSUES
+        source, issues = trace.side[_SIDE].source, FILE_ISSUES
         calls = calls_of_file(trace, selection)
     else:
         source, issues = IN_TRACE, LINK_ISSUES
