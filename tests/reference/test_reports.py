@@ -153,18 +153,18 @@ def _within(time_ns: int | None, event: Row) -> bool:
 
 
 def test_tensor() -> None:
-    """Operators that could use Tensor Cores, with the different kernels they launched; they use
-    them with what is called inside, as in the report of operators."""
+    """Operators that could use Tensor Cores, with the different kernels launched inside them."""
     trace, walk = recording("inference")
     path = Modules(walk).path
     using: set[str] = set()
     kernels: dict[str, set[str]] = defaultdict(set)
     times: Counter[tuple[str, bool]] = Counter()
     for node in walk.read.operators:
-        kernels[path(node)] |= {piece["name"] for piece in node.work}
-        if any(is_kernel(p) and uses_tensor_cores(p["name"]) for p in walk.work(node)):
+        inside = walk.work(node)
+        kernels[path(node)] |= {piece["name"] for piece in inside}
+        if any(is_kernel(p) and uses_tensor_cores(p["name"]) for p in inside):
             using.add(path(node))
-        for piece in node.work:
+        for piece in inside:
             uses = is_kernel(piece) and uses_tensor_cores(piece["name"])
             times[path(node), uses] += reference.ns(piece["dur"])
     needs = {"operators": "path", "iterations": None}

@@ -747,7 +747,7 @@ export const VIEWS = {
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack", "path"],
     parameters: [],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls", "forward_operator_id"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls", "forward_operator_id", "parent_operator_id"],
     },
   },
   "operator_types": {
@@ -1450,6 +1450,7 @@ export interface OperatorsOperatorsRow {
   gpu_idle_max_us: number | null;
   kernel_calls: number | null;
   forward_operator_id: string | null;
+  parent_operator_id: string | null;
 }
 
 export interface OperatorTypesOperatorTypesRow {

@@ -160,6 +160,14 @@ def operator_identity(trace: Trace) -> OperatorIdentity:
     )
 
 
+@per_split
+def operator_parents(trace: Trace) -> Int64:
+    """Per operator of :func:`operator_identity` the one that calls it, -1 for none: of its first
+    call, as all its calls are at one place."""
+    identity, tree = operator_identity(trace), call_tree(trace)
+    return gather(identity.operator, tree.parent[identity.first_call])
+
+
 @per_trace
 def operator_types_of_calls(trace: Trace) -> Int8:
     """Per call of :func:`call_tree` the type that its name tells: place in ``TYPES``, or

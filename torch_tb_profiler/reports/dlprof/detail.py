@@ -13,6 +13,7 @@ from torch_tb_profiler.reports.dlprof.table import (
     renamed,
     sixteen_times,
     unassociated,
+    with_callers,
 )
 
 SOURCE = ("operators", "operators")
@@ -53,30 +54,39 @@ def operators(views: Views) -> pl.DataFrame:
     if KERNELS[0] not in views:
         return rows
     kernels = frame_of(views, KERNELS)
-    rows = _with_own_use(rows, kernels)
     outside_work = kernels.filter(pl.col("operator_id").str.starts_with(UNASSOCIATED))
-    return _with_work_without_launch(_with_times_of_calls(rows, outside_work), outside_work)
+    rows = _with_work_without_launch(_with_times_of_calls(rows, outside_work), outside_work)
+    return _with_certain_use(rows, with_callers(kernels, frame))
 
 
-def _with_own_use(rows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
-    """``rows``, where an operator that launched a kernel that uses Tensor Cores uses them, however
-    many of its kernels no rule knows."""
-    own = kernels.group_by("operator_id").agg(uses=pl.col("tensor_core_used").any())
-    joined = rows.join(own, on="operator_id", how="left", maintain_order="left")
-    used = pl.col("tensor_core_used") | pl.col("uses").fill_null(False)
-    return joined.with_columns(tensor_core_used=used).drop("uses")
+def _with_certain_use(rows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
+    """``rows``, where what launched a kernel that uses Tensor Cores uses them, however many of its
+    kernels no rule knows; and so could use them, if it is no operator."""
+    uses = kernels.group_by("operator_id").agg(uses=pl.col("tensor_core_used").any())
+    joined = rows.join(uses, on="operator_id", how="left", maintain_order="left")
+    used = pl.col("tensor_core_used") | pl.col("uses").fill_null(value=False)
+    eligible = pl.col("tensor_core_eligible")
+    return joined.with_columns(
+        tensor_core_used=used,
+        tensor_core_eligible=pl.when(used & eligible.is_null())
+        .then(pl.lit(True))
+        .otherwise(eligible),
+    ).drop("uses")
 
 
 def _with_work_without_launch(rows: pl.DataFrame, outside_work: pl.DataFrame) -> pl.DataFrame:
     """``rows`` with an operator per name of the work whose launch is not recorded, as DLProf names
     it and as the reports of kernels do, in the place of one of all."""
-    time = pl.col("gpu_time_us")
+    time, uses = pl.col("gpu_time_us"), pl.col("tensor_core_used")
     by_name = (
         outside_work.filter(pl.col("api_start_us").is_null())
         .group_by("operator_id", maintain_order=True)
         .agg(
             calls=pl.len().cast(rows.schema["calls"]),
-            tensor_core_used=pl.col("tensor_core_used").any(ignore_nulls=False),
+            tensor_core_used=uses.any(ignore_nulls=False),
+            tensor_core_total_pct=pl.when(uses.is_not_null().all())
+            .then(time.filter(uses).sum() / time.sum() * 100)
+            .fill_nan(None),
             gpu_total_us=time.sum(),
             gpu_mean_us=time.mean(),
             gpu_min_us=time.min(),

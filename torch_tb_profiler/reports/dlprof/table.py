@@ -126,6 +126,20 @@ def with_operator_paths(views: Views, calls: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(operator=pl.coalesce("path", "operator")).drop("path")
 
 
+def with_callers(calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
+    """``calls`` once for the operator that launched each, and for each one around that."""
+    parents = operators.select("operator_id", "parent_operator_id").drop_nulls()
+    level = calls.select("operator_id", "kernel", "tensor_core_used").unique(maintain_order=True)
+    levels = [level]
+    while level.height:
+        level = level.join(parents, on="operator_id", maintain_order="left").select(
+            pl.col("parent_operator_id").alias("operator_id"), "kernel", "tensor_core_used"
+        )
+        level = level.unique(maintain_order=True)
+        levels.append(level)
+    return pl.concat(levels)
+
+
 def unassociated(name: pl.Expr) -> pl.Expr:
     """DLProf's name of the operator that work outside every operator belongs to."""
     return pl.lit(UNASSOCIATED) + name

@@ -6,12 +6,14 @@ import polars as pl
 
 from torch_tb_profiler.reports.dlprof.detail import operators
 from torch_tb_profiler.reports.dlprof.table import (
+    OPERATORS,
     Report,
     ReportTable,
     Views,
     direction,
     frame_of,
     in_ns,
+    with_callers,
     yes_no,
 )
 
@@ -19,12 +21,14 @@ KERNELS = ("iterations", "iteration_kernels")
 
 
 def tensor(views: Views) -> Report:
-    """The report: the kernels that each operator launched itself, times as counts; counts are of
-    distinct kernels. What a kernel uses that no rule knows is in the totals alone."""
+    """The report: the kernels launched inside each operator, times as counts, as ``detail`` has
+    them; counts are of distinct kernels. What a kernel uses that no rule knows is in the totals
+    alone."""
     eligible = operators(views).filter(pl.col("tensor_core_eligible"))
-    joined = eligible.join(_kernels(frame_of(views, KERNELS)), on="operator_id", how="left")
-    gpu = in_ns(pl.col("device_self_us"))
-    share = pl.col("tensor_core_self_pct")
+    kernels = _kernels(with_callers(frame_of(views, KERNELS), frame_of(views, OPERATORS)))
+    joined = eligible.join(kernels, on="operator_id", how="left", maintain_order="left")
+    gpu = in_ns(pl.col("gpu_total_us"))
+    share = pl.col("tensor_core_total_pct")
     used = (gpu * share / 100).round(0).cast(pl.Int64)
     frame = joined.select(
         pl.col("operator_id").alias("Op ID"),
@@ -46,7 +50,7 @@ def tensor(views: Views) -> Report:
 
 
 def _kernels(calls: pl.DataFrame) -> pl.DataFrame:
-    """Per operator how many different kernels it launched itself, and their names."""
+    """Per operator how many different kernels it launched, and their names."""
     distinct = calls.select("operator_id", "kernel", "tensor_core_used").unique(maintain_order=True)
     uses = pl.col("tensor_core_used")
 

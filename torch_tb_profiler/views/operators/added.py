@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.operators.identity import (
     NO_TYPE,
     OperatorIdentity,
     operator_identity,
+    operator_parents,
 )
 from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME, has_runtime
 from torch_tb_profiler.knowledge.operator_types import TYPES
@@ -26,6 +27,7 @@ from torch_tb_profiler.views.operators.columns import (
     NO_DIRECTION,
     NO_FORWARD,
     NO_KNOWN_TYPE,
+    NO_PARENT,
     NO_TYPES,
     OPERATORS,
     SEVERAL_OPERATORS,
@@ -109,20 +111,22 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
         "dtype": data_types,
         **times,
         "kernel_calls": groups["kernel_calls"].cast(pl.Int64),
-        "forward_operator_id": pl.Series(_forward_ids(identity, groups), dtype=pl.String),
+        "forward_operator_id": _ids(identity, identity.forward, groups),
+        "parent_operator_id": _ids(identity, operator_parents(trace), groups),
     }
     if not has_runtime(trace):
         values |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
     return [values[column.key].alias(column.key) for column in _ADDED]
 
 
-def _forward_ids(identity: OperatorIdentity, groups: pl.DataFrame) -> list[str | None]:
-    """Per row the id of the forward operator."""
-    forward = [
-        -1 if number == _SEVERAL else int(identity.forward[number])
+def _ids(identity: OperatorIdentity, other: Int64, groups: pl.DataFrame) -> pl.Series:
+    """Per row the id of another operator: that in ``other``, by number, -1 for none."""
+    numbers = [
+        -1 if number == _SEVERAL else int(other[number])
         for number in groups["operator_number"].to_list()
     ]
-    return [None if number < 0 else identity.id_of(number) for number in forward]
+    ids = [None if number < 0 else identity.id_of(number) for number in numbers]
+    return pl.Series(ids, dtype=pl.String)
 
 
 def added_reasons(trace: Trace) -> dict[str, str]:
@@ -139,4 +143,5 @@ def added_reasons(trace: Trace) -> dict[str, str]:
         "type": NO_KNOWN_TYPE,
         "dtype": missing_reason(trace, "input_types", NO_TYPES),
         "forward_operator_id": NO_FORWARD,
+        "parent_operator_id": NO_PARENT,
     }

@@ -39,6 +39,7 @@ NO_KNOWN_TYPE = "The type of this operator is unknown."
 SEVERAL_OPERATORS = (
     "This row combines operators with different paths: group by path to separate them."
 )
+NO_PARENT = "No operator calls it, or this row combines operators with different paths."
 NO_FORWARD = (
     "It is not a backward operator, it has no recorded link to its forward operator, or this row "
     "combines operators with different paths."
@@ -278,6 +279,14 @@ OPERATORS = TableSpec(
             "string",
             None,
             "Operator ID of the forward operator whose backward pass it belongs to.",
+            hidden=True,
+        ),
+        Column(
+            "parent_operator_id",
+            "Parent Operator ID",
+            "string",
+            None,
+            "Operator ID of the operator that calls it.",
             hidden=True,
         ),
     ),
