@@ -108,13 +108,17 @@ MODULE_ISSUES = LINK_ISSUES - {
 FILE_ISSUES = frozenset({"ascend_file_unreadable", "side_file_unreadable", "side_row_left_out"})
 """Issues by which rows of the recording's own tables are missing."""
 
-MEMORY_ISSUES = LOSS_ISSUES | FILE_ISSUES | {
-    "argument_value",
-    "device_numbers_matched",
-    "device_numbers_unmatched",
-    "device_out_of_range",
-    "memory_of_several_processes",
-}
+MEMORY_ISSUES = (
+    LOSS_ISSUES
+    | FILE_ISSUES
+    | {
+        "argument_value",
+        "device_numbers_matched",
+        "device_numbers_unmatched",
+        "device_out_of_range",
+        "memory_of_several_processes",
+    }
+)
 """Issues that concern the numbers of memory."""
 
 STEP_ISSUES = (

@@ -90,7 +90,8 @@ def test_tables_of_files_are_the_same(tmp_path: Path) -> None:
     folders = {f"rank{rank}": tmp_path / f"rank{rank}_ascend_pt" for rank in (0, 1)}
     for folder in folders.values():
         write_text(folder, Run())
-        call = {"hcom_allReduce__1@0": {"Communication Time Info": {"Transit Time(ms)": 2}}}
+        times = {"Start Timestamp(us)": 5, "Elapse Time(ms)": 3, "Transit Time(ms)": 2}
+        call = {"hcom_allReduce__586_0_1@0": {"Communication Time Info": times}}
         file = folder / OUTPUT / "communication.json"
         file.write_text(json.dumps({"step1": {"collective": call}}))
     with_events = {each: build_trace(read_folder(folder)) for each, folder in folders.items()}
@@ -109,6 +110,9 @@ def test_tables_of_files_are_the_same(tmp_path: Path) -> None:
         assert view.tables["stragglers"].frame.height == ranked
         assert ("no_timeline" in {note.code for note in view.notes}) == (ranked == 0)
         assert view.tables["recorded_collectives"].frame.height
+        moved_us = view.tables["wait"].frame["transfer_us"].to_list()
+        assert moved_us == [2000] * len(moved_us), "as the file states it"
+        assert bool(moved_us) == (ranked > 0)
     assert view.tables["cluster_steps"].frame["worker"].unique().sort().to_list() == [*folders]
 
 

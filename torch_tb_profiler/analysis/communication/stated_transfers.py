@@ -19,14 +19,17 @@ TOLERANCE_US = 1.0
 _CALL = ("name", "occurrence")
 
 
+STATED_CALLS = dict.fromkeys(("start_ns", "dur_ns", "transit_ns"), pl.Int64)
+
+
 @per_trace
-def _stated(trace: Trace) -> pl.DataFrame:
-    """Slices whose transfer a file states: ``start_ns`` ascending, ``dur_ns``, ``transit_ns``.
+def stated_calls(trace: Trace) -> pl.DataFrame:
+    """Slices whose transfer a file states, as :data:`STATED_CALLS`, by start.
 
     By name and order, as the clocks of the files may differ; those of another duration are others.
     """
     side = trace.side.get("recorded_collectives")
-    empty = pl.DataFrame(schema=dict.fromkeys(("start_ns", "dur_ns", "transit_ns"), pl.Int64))
+    empty = pl.DataFrame(schema=STATED_CALLS)
     if side is None:
         return empty
     occurrence = pl.int_range(pl.len()).over("name").alias("occurrence")
@@ -76,7 +79,7 @@ def stated_transfers(trace: Trace, start_ns: Int64, end_ns: Int64) -> Int64:
         start_ns: Start of each range, in trace time.
         end_ns: End of each.
     """
-    stated = _stated(trace)
+    stated = stated_calls(trace)
     if stated.is_empty():
         return np.full(len(start_ns), -1, np.int64)
     starts, dur, transit = (stated[key].to_numpy() for key in ("start_ns", "dur_ns", "transit_ns"))

@@ -34,6 +34,7 @@ from torch_tb_profiler.analysis.communication.roles import (
     host_computation,
     role_intervals,
 )
+from torch_tb_profiler.analysis.communication.stated_transfers import STATED_CALLS, stated_calls
 from torch_tb_profiler.analysis.kernels.durations import (
     CLOCKS,
     KERNEL_DURATIONS,
@@ -60,6 +61,7 @@ _FRAMES = {
     "records": pl.Schema(RECORDS),
     "paces": KERNEL_DURATIONS,
     "clocks": CLOCKS,
+    "stated": pl.Schema(STATED_CALLS),
 }
 _SIDE = ("recorded_collectives", "links", "cluster_steps")
 """The side tables of a summary."""
@@ -86,6 +88,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "records": calls.frame,
         "paces": kernel_durations(trace),
         "clocks": clocks(trace),
+        "stated": stated_calls(trace),
     }
     arrays = {
         "record": calls.record,
@@ -169,6 +172,7 @@ def _small_trace(
     call_queues.provide(trace, CallQueues(arrays["call_track"], arrays["call_ready_ns"]))
     kernel_durations.provide(trace, frames["paces"])
     clocks.provide(trace, frames["clocks"])
+    stated_calls.provide(trace, frames["stated"])
     role_intervals.provide(trace, tuple(intervals[role] for role in TIMED_ROLES))
     host_computation.provide(trace, empty())
     return trace
