@@ -45,6 +45,8 @@ def test_memory_is_shown_without_any_event() -> None:
     sizes = view.tables["memory_tensors"].frame["size_bytes"]
     assert sizes.to_list() == sorted((2 * [size for _, size, *_ in TENSORS]), reverse=True)
     peaks = view.tables["memory_peaks"].frame.row(0, named=True)
+    hidden = {column.key for column in view.tables["memory_peaks"].spec.columns if column.hidden}
+    assert not any(key.startswith("recorded_") for key in hidden)
     assert (peaks["device"], peaks["device_memory_bytes"]) == ("NPU 0", 32 * GIB)
     assert (peaks["recorded_peak_allocated_bytes"], peaks["recorded_peak_reserved_bytes"]) == (
         1536, 4096,

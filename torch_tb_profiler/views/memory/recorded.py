@@ -121,7 +121,13 @@ def recorded_memory(trace: Trace, selection: Selection, at_operator: float | Non
     events = Table(
         replace(EVENTS, when_empty=NO_EVENTS), pl.DataFrame(schema=EVENTS.polars_schema())
     )
-    tables = [Table(PEAKS, peaks, needed(peaks, reasons)), *_tables(trace, at_operator), events]
+    # Here the recorded peaks are the only ones.
+    columns = tuple(
+        replace(column, hidden=column.hidden and not column.key.startswith("recorded_"))
+        for column in PEAKS.columns
+    )
+    spec = replace(PEAKS, columns=columns)
+    tables = [Table(spec, peaks, needed(peaks, reasons)), *_tables(trace, at_operator), events]
     series = {"memory_of_operators": _of_operators(trace), "memory_totals": _totals(trace)}
     shown = [table.spec.name for table in tables if table.frame.height]
     return View(
