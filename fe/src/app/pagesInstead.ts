@@ -11,6 +11,6 @@ const OVERVIEW = "overview";
 const TIMELINE = "timeline";
 
 export function pagesInstead(name: string, views: readonly ViewInfo[]): ViewInfo[] {
-  const hasData = views.filter((view) => view.available && view.scope === "trace" && view.name !== TIMELINE);
+  const hasData = views.filter((view) => view.available && view.scope !== "pair" && view.name !== TIMELINE);
   return hasData.filter((view) => name === OVERVIEW || INSTEAD[name]?.includes(view.name) === true);
 }
