@@ -145,6 +145,18 @@ def test_findings_and_checks_are_in_the_terms_of_the_device() -> None:
     )  # fmt: skip
 
 
+def test_causes_of_idle_time_are_in_the_terms_of_the_device() -> None:
+    def words(label: str) -> str:
+        frame = shown(of_devices(label), "idle").tables["causes"].frame
+        return " ".join(str(text) for key in ("meaning", "remedy") for text in frame[key])
+
+    assert "CUDA graphs" in words("GPU 0")
+    assert not {"GPU", "CUDA"} & set(words("NPU 0").replace(",", " ").replace(".", " ").split())
+    (kind,) = (kind for kind in device_file().kinds if kind.name == "NPU")
+    text = "known for NVIDIA GPUs; capture a CUDA graph on the GPU"
+    assert kind.localize(text) == "known for NVIDIA GPUs; capture an NPU graph on the NPU"
+
+
 def test_software_of_other_devices_is_not_missed() -> None:
     others = {"cuda_driver_version", "cuda_runtime_version", "cudnn_version"}
     keys = [

@@ -38,8 +38,8 @@ _TENSOR_CORE_ROWS = ("using_tensor_cores", "eligible_not_using", "tensor_core")
 _GPU_GUIDES = ("guidance", "title")
 """The table of links, and its column in which rows about GPUs are recognized."""
 
-_CHECKS = (CHECKED.name, ("check", "reason"))
-"""The table and the columns whose cells contain device terms."""
+_PROSE = {CHECKED.name: ("check", "reason"), "causes": ("title", "meaning", "remedy")}
+"""Tables → the columns whose cells contain device terms."""
 
 _GPU = re.compile(r"\bGPU(s?)\b")
 
@@ -120,8 +120,8 @@ def _table(table: Table, kind: DeviceKind) -> Table:
     if name == _GPU_GUIDES[0]:
         is_of_gpus = pl.col(_GPU_GUIDES[1]).str.contains(_GPU.pattern)
         return replace(table, frame=frame.filter(~is_of_gpus))
-    if name == _CHECKS[0]:
-        localized = [_localized_cells(frame[key], kind) for key in _CHECKS[1] if key in frame]
+    if name in _PROSE:
+        localized = [_localized_cells(frame[key], kind) for key in _PROSE[name] if key in frame]
         return replace(table, frame=frame.with_columns(localized))
     return _without_tensor_cores(table, kind.no_tensor_cores)
 
