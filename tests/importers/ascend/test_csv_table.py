@@ -57,6 +57,15 @@ def test_rows_of_other_lengths_and_invalid_utf8() -> None:
     assert rows.numbers("count").tolist() == [1, 2]
 
 
+def test_a_quote_that_does_not_close_damages_no_other_row() -> None:
+    rows = table('Name,Shapes,Count\na,"1,2",1\nb,"3"~",4\nc,"5,6",3\n')
+    assert rows.texts("Name").to_list() == ["a", "b", "c"]
+    assert rows.texts("Shapes").to_list() == ["1,2", '3~"', "5,6"]
+    rows = table('Name,Shapes,Count\na,"1,2",1\nb,"3,4\nc,"5"x"6",3\n')
+    assert rows.texts("Name").to_list() == ["a", None, "c"]
+    assert rows.numbers("Count").tolist()[::2] == [1, 3]
+
+
 @pytest.mark.parametrize("data", [b"", b"  \n", b"\x89PNG\r\n\0\0"])
 def test_a_file_that_is_not_a_table_is_an_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="empty or is not text"):

@@ -6,6 +6,7 @@ end with a tab, shapes are quoted, and call stacks contain line breaks.
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Sequence
@@ -25,6 +26,16 @@ DECIMAL_US = r"^\s*(\d{1,16})(?:\.(\d{1,3})\d*)?\s*$"
 def normal_header(header: str) -> str:
     """``"Duration(us)"`` → ``"duration"``, ``"Device_id"`` → ``"deviceid"``."""
     return NON_ALPHANUMERIC.sub("", UNIT.sub("", header.strip().lower()))
+
+
+def _line_by_line(text: str) -> pl.DataFrame:
+    """The rows of a file that is no CSV as a whole: a quote that does not close ends with its line,
+    so that it damages no other. A row of another length than the header has no known cells."""
+    lines = text.splitlines()
+    headers = list(dict.fromkeys(next(csv.reader(lines[:1]), [])))
+    rows = [next(csv.reader([line]), []) for line in lines[1:] if line.strip()]
+    cells = [row if len(row) == len(headers) else [None] * len(headers) for row in rows]
+    return pl.DataFrame(cells, schema=dict.fromkeys(headers, pl.String), orient="row")
 
 
 class CsvTable:
@@ -62,7 +73,9 @@ class CsvTable:
                 null_values=list(NULL_TEXTS),
             )
         except (pl.exceptions.PolarsError, ValueError) as error:
-            raise ValueError(str(error).partition("\n")[0][:100]) from None
+            frame = _line_by_line(data.decode("utf-8-sig", errors="replace"))
+            if frame.is_empty():
+                raise ValueError(str(error).partition("\n")[0][:100]) from None
         return cls(frame)
 
     def has(self, *headers: str) -> bool:
