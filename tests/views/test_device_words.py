@@ -20,7 +20,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.critical_path.pieces import track_texts
 from torch_tb_profiler.views.device_words import localize_device_terms
-from torch_tb_profiler.views.schema import Note, Table, View
+from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
 from torch_tb_profiler.views.timeline.tracks import assign_tracks
 
 REASON = "An NPU has cube units, no Tensor Cores."
@@ -101,6 +101,24 @@ def test_devices_are_called_what_they_are() -> None:
     assert [pages.str.contains("GPU").any() for pages in titles] == [False, True]
     assert "GPU" not in " ".join(note.text for note in npu.notes)
     assert gpu.tables["gpus"].spec.title == "GPUs"
+
+
+def test_devices_in_cells_are_called_so_too() -> None:
+    spec = TableSpec(
+        "rows",
+        "Rows",
+        "",
+        (
+            Column("name", "Name", "string", None, ""),
+            Column("device", "Device", "string", None, ""),
+        ),
+    )
+    names = ["GPU 3", "pinned memory", "GPU 0 of another", None]
+    frame = pl.DataFrame({"name": ["GPU 3"] * 4, "device": names})
+    view = View({"rows": Table(spec, frame)}, {}, (), ())
+    localized = localize_device_terms({"": of_devices("NPU")}, view).tables["rows"].frame
+    assert localized["device"].to_list() == ["NPU 3", "pinned memory", "GPU 0 of another", None]
+    assert localized["name"].to_list() == ["GPU 3"] * 4
 
 
 def test_pages_on_other_devices_are_not_linked() -> None:

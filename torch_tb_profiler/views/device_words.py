@@ -41,6 +41,9 @@ _GPU_GUIDES = ("guidance", "title")
 _PROSE = {CHECKED.name: ("check", "reason"), "causes": ("title", "meaning", "remedy")}
 """Tables → the columns whose cells contain device terms."""
 
+_DEVICE = "device"
+"""Key of columns with the device of a row: its number or its name."""
+
 _GPU = re.compile(r"\bGPU(s?)\b")
 
 
@@ -114,6 +117,7 @@ def _table(table: Table, kind: DeviceKind) -> Table:
         null_reasons={key: _localized(text, kind) for key, text in table.null_reasons.items()},
         all_rows=None if all_rows_of_table is None else lambda: _table(all_rows_of_table(), kind),
     )
+    table = replace(table, frame=_with_device_names(table.frame, kind))
     frame, name = table.frame, table.spec.name
     if _TENSOR_CORE_KEY in name:
         return replace(table, frame=frame.clear())
@@ -124,6 +128,14 @@ def _table(table: Table, kind: DeviceKind) -> Table:
         localized = [_localized_cells(frame[key], kind) for key in _PROSE[name] if key in frame]
         return replace(table, frame=frame.with_columns(localized))
     return _without_tensor_cores(table, kind.no_tensor_cores)
+
+
+def _with_device_names(frame: pl.DataFrame, kind: DeviceKind) -> pl.DataFrame:
+    """``frame`` with the numbered devices of its column ``device`` called what they are."""
+    if frame.schema.get(_DEVICE) != pl.String:
+        return frame
+    named = pl.col(_DEVICE).str.replace(r"^GPU (\d+)$", f"{kind.name} ${{1}}")
+    return frame.with_columns(named)
 
 
 def _localized_cells(cells: pl.Series, kind: DeviceKind) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from typing import Any
 
@@ -27,6 +28,10 @@ from torch_tb_profiler.trace.side_tables import SideTable
 
 FORMAT = "snapshot"
 RECORDER = "torch.cuda.memory._dump_snapshot"
+NPU_RECORDER = "torch_npu.npu.memory._dump_snapshot"
+_OF_TORCH_NPU = re.compile(r"[/\\]torch_npu[/\\]")
+"""In the path of a file of torch_npu: it calls itself torch.cuda where it says what it is."""
+
 HOST = -1
 """Device number of pinned host memory."""
 
@@ -112,6 +117,7 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
     tables["slices"] = annotation_slices(annotations, events, base_ns, strings, len(tracks))
     if len(tables["slices"]["name_code"]):
         tracks.append(Track("0", "annotations", "Program", thread_name="annotations"))
+    is_of_npu = any(_OF_TORCH_NPU.search(file) for _, file, _ in stacks.frames)
     columns = EventColumns(
         format=FORMAT,
         tables=tables,
@@ -120,7 +126,7 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
         base_ns=base_ns,
         time_unit_ns=1000,
         info=TraceInfo(
-            recorder=RECORDER,
+            recorder=NPU_RECORDER if is_of_npu else RECORDER,
             not_recorded=tuple(
                 NotRecorded(capability=capability, reason=MEMORY_ONLY)
                 for capability in _NOT_RECORDED
