@@ -22,7 +22,7 @@ def recorded_step_facts(trace: Trace) -> tuple[Fact, ...]:
     return (
         Fact(
             "recorded_step_us",
-            "Step time, as recorded",
+            "Median step time, as recorded",
             median,
             "us",
             None,
