@@ -28,6 +28,12 @@ EXAMPLE = "torch-tb-profiler dlprof --reports=all python train.py"
 LAST_STEP = MOST_STEPS - 1
 """As the last step of a window: until the program ends."""
 
+_HINTS = {
+    "file_exists": "Choose another folder with --output_path, or overwrite it with --force=true.",
+    "unwritable": "Choose another folder with --output_path.",
+}
+"""Code of an error → the next step, in this command's spelling."""
+
 _REPORTS_BY_MODULE = ("all", "group_node")
 
 
@@ -55,12 +61,10 @@ def run(arguments: Namespace) -> int:
         if _wants_reports(arguments):
             dlprof_options.check_options(_parse(report_command(arguments, "")))
     except LoadingError as error:
-        if error.problem.code != "file_exists":
+        hint = _HINTS.get(error.problem.code)
+        if hint is None:
             return print_failure(error)
-        print_error(
-            error.problem.message,
-            "Choose another folder with --output_path, or overwrite it with --force=true.",
-        )
+        print_error(error.problem.message, hint)
         return BAD_USAGE
     for line in without_effect(arguments, has_program=bool(program)):
         print_warning(line)
@@ -73,7 +77,10 @@ def run(arguments: Namespace) -> int:
     if not os.path.isdir(recorded.folder):
         if not _wants_reports(arguments):
             return recorded.code
-        print_error("There is no report: nothing was recorded.")
+        print_error(
+            "There is no report: nothing was recorded.",
+            "The lines of [record] say why; --verbosity=normal prints them.",
+        )
         return recorded.code or INPUT_UNREADABLE
     code = _write(arguments, recorded.folder, with_scalars=False)
     return recorded.code or code

@@ -41,7 +41,7 @@ class Output:
                 raise _exists(self.folder / name)
 
     def refuse_unwritable(self) -> None:
-        """Check, without making anything, that the folder can be made and written to.
+        """Check, without creating anything, that the folder can be created and written to.
 
         Raises:
             RequestError: what is there of its path is no folder, or is not writable.
@@ -51,7 +51,8 @@ class Output:
         there = next(path for path in (self.folder, *self.folder.parents) if path.exists())
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             why = "is not writable" if there.is_dir() else "is not a folder"
-            raise RequestError("unwritable", f"{self.folder} cannot be written: {there} {why}.")
+            message = f"{self.folder} cannot be written: {there} {why}."
+            raise RequestError("unwritable", message, "Choose another folder with --output.")
 
     def write(self, name: str, data: bytes) -> None:
         """Write ``data`` to stdout, or atomically to the file ``name`` in the folder; the path is

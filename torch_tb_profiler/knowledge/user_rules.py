@@ -162,7 +162,7 @@ class _Memory:
 
 _MOST_MEMORIES = 4
 _memories: list[_Memory] = []
-"""The rules used last; found by identity, as hashing thousands of rules per name takes long."""
+"""The rules used last; compared by identity, as hashing thousands of rules per name takes long."""
 
 
 def _memory_of(rules: UserRules) -> _Memory:

@@ -20,7 +20,7 @@ it("counts issues, passed checks and checks without enough data", () => {
   expect(outcomesText(table("issue", "issue", "not enough data", "not enough data"), ["check0", "check1"])).toBe("Checks: 2 issues, 2 need data this recording lacks.");
 });
 
-it("tells issues from findings where some are listed with others", () => {
+it("separates issues from findings where some are listed with others", () => {
   expect(outcomesText(table("issue", "issue", "issue", "passed"), ["check2", "check0"])).toBe("Checks: 3 issues in 2 findings, 1 passed.");
   expect(outcomesText(table("issue", "issue"), ["check1"])).toBe("Checks: 2 issues in 1 finding.");
   // One that only says where the time goes is no issue.

@@ -39,8 +39,8 @@ def test_a_path_or_an_id_is_one_operator_at_its_place(path: str, ends: list[int]
     identity = operator_identity(RECORDED)
     operator = identity.paths(range(identity.count)).index(path)
     for text in (path, identity.id_of(operator)):
-        found = key_operator_instances(RECORDED, text)
-        assert (found.end_ns // 1000).tolist() == ends
+        calls = key_operator_instances(RECORDED, text)
+        assert (calls.end_ns // 1000).tolist() == ends
         steps = split_iterations(RECORDED, f"name:{text}", key_operator_instances).steps
         assert (steps["end_ns"].to_numpy() // 1000).tolist()[:3] == ends
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 import pytest
@@ -64,6 +65,16 @@ def test_a_quote_that_does_not_close_damages_no_other_row() -> None:
     rows = table('Name,Shapes,Count\na,"1,2",1\nb,"3,4\nc,"5"x"6",3\n')
     assert rows.texts("Name").to_list() == ["a", None, "c"]
     assert rows.numbers("Count").tolist()[::2] == [1, 3]
+
+
+def test_beside_a_damaged_quote_a_cell_that_is_too_long_damages_its_row_alone() -> None:
+    before = csv.field_size_limit(100)
+    try:
+        rows = table(f'Name,Shapes,Count\nb,"3"~",4\n{"x" * 200},,2\nc,,3\n')
+    finally:
+        csv.field_size_limit(before)
+    assert rows.texts("Name").to_list() == ["b", None, "c"]
+    assert rows.numbers("Count").tolist()[::2] == [4, 3]
 
 
 @pytest.mark.parametrize("data", [b"", b"  \n", b"\x89PNG\r\n\0\0"])

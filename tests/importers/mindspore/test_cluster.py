@@ -182,12 +182,12 @@ def test_the_step_trace_tells_whether_the_last_row_is_a_mean() -> None:
     assert not trace.quality.counts
 
 
-@pytest.mark.parametrize("kept", ["11.75,31.5,26.5,16.75,14.75", "11.75,31.5,26.5"])
-def test_of_a_cut_file_the_last_row_is_a_step(kept: str) -> None:
+@pytest.mark.parametrize("cells", ["11.75,31.5,26.5,16.75,14.75", "11.75,31.5,26.5"])
+def test_of_a_cut_file_the_last_row_is_a_step(cells: str) -> None:
     name = "ascend_cluster_analyse_pipeline-parallel_2_4_0.csv"
-    cut = PIPELINE[: PIPELINE.index(kept) + len(kept)]
+    cut = PIPELINE[: PIPELINE.index(cells) + len(cells)]
     trace = opened(folder_of({name: cut}))
-    is_whole = kept.count(",") == 4
+    is_whole = cells.count(",") == 4
     assert trace.side["cluster_steps"].frame.height == 3 + is_whole
     assert trace.quality.counts.get("side_row_left_out", 0) == (not is_whole)
 

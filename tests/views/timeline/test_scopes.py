@@ -41,7 +41,7 @@ def bars(trace: Trace, depth: int = 8, device: int = 0) -> Bars:
 
 
 def test_runs_of_operators_of_one_scope_by_level() -> None:
-    told = trace(
+    timeline = trace(
         [
             kernel("Default/net-Net/conv-Conv2d/Conv2D-op1", 0, 10),
             kernel("Default/net-Net/conv-Conv2d/BiasAdd-op2", 20, 10),
@@ -52,13 +52,13 @@ def test_runs_of_operators_of_one_scope_by_level() -> None:
             kernel("Gradients/Default/net-Net/MatMul-op5", 75, 5),
         ]
     )
-    outer, second, third = bars(told)
+    outer, second, third = bars(timeline)
     assert outer == [("Default", 0, 60), ("Gradients", 75, 80)]
     assert second == [("net-Net", 0, 35), ("net-Net", 50, 60), ("Default", 75, 80)]
     assert third == [
         ("conv-Conv2d", 0, 30), ("fc-Dense", 30, 35), ("conv-Conv2d", 50, 60), ("net-Net", 75, 80),
     ]  # fmt: skip
-    assert bars(told, depth=1) == [outer]
+    assert bars(timeline, depth=1) == [outer]
 
 
 def test_a_scope_ends_with_its_step_and_begins_where_one_before_ends() -> None:
@@ -87,16 +87,19 @@ def test_names_without_scopes_are_completed_by_the_files() -> None:
         side_table("recorded_operators", "detail.csv", operators),
     ]
     names = ("Mul-op1", "Cast-op2", "Add-op3", "Alone-op4")
-    told = recorded([kernel(name, 10 * n, 5) for n, name in enumerate(names)], side=side)
-    assert set(operator_paths(told).values()) == {"Default/opt-Adam/Mul-op1", "Default/a/Cast-op2"}
-    assert told.text(codes_by_path(told)["Default/a/Cast-op2"]) == "Cast-op2"
-    assert bars(told)[1] == [("opt-Adam", 0, 5), ("a", 10, 15)]
+    timeline = recorded([kernel(name, 10 * n, 5) for n, name in enumerate(names)], side=side)
+    assert set(operator_paths(timeline).values()) == {
+        "Default/opt-Adam/Mul-op1",
+        "Default/a/Cast-op2",
+    }
+    assert timeline.text(codes_by_path(timeline)["Default/a/Cast-op2"]) == "Cast-op2"
+    assert bars(timeline)[1] == [("opt-Adam", 0, 5), ("a", 10, 15)]
 
 
 def test_a_timeline_of_mindspore(corpus: Path) -> None:
     """Against a second reading of the file, level by level."""
     folder = corpus / "mindspore_r1" / "run_1_normal_run_profiler"
-    told = opened(on_disk(folder, 1))
+    timeline = opened(on_disk(folder, 1))
     events = json.loads((folder / "timeline_display_1.json").read_text())
     calls = sorted(
         (event["ts"], event["ts"] + event["dur"], event["args"]["fullname"].split("/")[:-1])
@@ -105,8 +108,8 @@ def test_a_timeline_of_mindspore(corpus: Path) -> None:
     )
     assert len(calls) == 2817
     # The operators after the last step are of one that is cut.
-    steps = np.append(told.steps["host_start_ns"], told.steps["end_ns"][-1:]) / 1000
-    for level, runs in enumerate(scopes(told).runs[1]):
+    steps = np.append(timeline.steps["host_start_ns"], timeline.steps["end_ns"][-1:]) / 1000
+    for level, runs in enumerate(scopes(timeline).runs[1]):
         expected: list[tuple[str, float]] = []
         before: object = None
         for start, _, scope in calls:
@@ -114,26 +117,28 @@ def test_a_timeline_of_mindspore(corpus: Path) -> None:
             if len(scope) > level and now != before:
                 expected.append((scope[level], start))
             before = now if len(scope) > level else None
-        names = [scopes(told).names[name] for name in runs.name.tolist()]
+        names = [scopes(timeline).names[name] for name in runs.name.tolist()]
         assert names == [name for name, _ in expected]
         assert np.allclose(runs.start_ns / 1000, [start for _, start in expected], atol=0.01)
 
 
 def test_a_screen_and_the_pages_of_names_have_the_names_of_scopes() -> None:
-    told = trace([kernel("Default/net-Net/Conv2D-op1", 0, 10)])
-    shown = with_levels(told, {"scopes": 2})
+    timeline = trace([kernel("Default/net-Net/Conv2D-op1", 0, 10)])
+    shown = with_levels(timeline, {"scopes": 2})
     choice = choose(shown, "levels.scopes.d0:0-1")
     answer = timeline_bytes(shown, choice, Viewport(0, 10_000, 100))
     head = json.loads(answer[answer.index(b"{") : answer.rindex(b"}") + 1])
     assert {"Default", "net-Net"} <= set(head["names"])
-    page = names_from(told, 0)
+    page = names_from(timeline, 0)
     assert page.names == ["Default/net-Net/Conv2D-op1", "Default", "net-Net"]
-    assert name_text(told, page.codes[-1] + 1) is None
+    assert name_text(timeline, page.codes[-1] + 1) is None
 
 
 def test_kernels_of_others_have_no_scopes() -> None:
     others = ["void at::native::x<a/b>(int)", "jit(train)/dot_general", "triton_poi/fused", "a-op1"]
-    told = trace([kernel(name, 10 * n, 5) for n, name in enumerate(others)])
-    assert operator_paths(told) == {}
-    assert scopes(told).runs == {}
-    assert [track.kind for track in with_levels(told, {"scopes": 8}).tracks].count("levels") == 0
+    timeline = trace([kernel(name, 10 * n, 5) for n, name in enumerate(others)])
+    assert operator_paths(timeline) == {}
+    assert scopes(timeline).runs == {}
+    assert [track.kind for track in with_levels(timeline, {"scopes": 8}).tracks].count(
+        "levels"
+    ) == 0

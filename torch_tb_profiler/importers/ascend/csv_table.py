@@ -28,12 +28,20 @@ def normal_header(header: str) -> str:
     return NON_ALPHANUMERIC.sub("", UNIT.sub("", header.strip().lower()))
 
 
+def _cells(line: str) -> list[str]:
+    """The cells of a line; none where one is longer than the reader takes."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
+
+
 def _line_by_line(text: str) -> pl.DataFrame:
     """The rows of a file that is no CSV as a whole: a quote that does not close ends with its line,
     so that it damages no other. A row of another length than the header has no known cells."""
-    lines = text.splitlines()
-    headers = list(dict.fromkeys(next(csv.reader(lines[:1]), [])))
-    rows = [next(csv.reader([line]), []) for line in lines[1:] if line.strip()]
+    lines = filter(str.strip, text.splitlines())
+    headers = list(dict.fromkeys(_cells(next(lines, ""))))
+    rows = map(_cells, lines)
     cells = [row if len(row) == len(headers) else [None] * len(headers) for row in rows]
     return pl.DataFrame(cells, schema=dict.fromkeys(headers, pl.String), orient="row")
 

@@ -141,7 +141,7 @@ def _measures(value: object) -> list[Decimal | None]:
 
 
 def _cost_power(operators: Iterable[_Operator]) -> int | None:
-    """The power of ten that makes µs of costs and waits; None if nothing tells their unit.
+    """The power of ten that makes µs of costs and waits; None if their unit is unknown.
 
     MindSpore 1 writes ms, and bandwidths of SDMA in kB/s; later releases µs, and GB/s. Without SDMA
     the cost decides: in ms it is part of the time of the links, in µs far more.

@@ -36,7 +36,7 @@ class SideTableRows(Struct):
         quality: Issues of the data.
         rows: Side table → its rows, each with some of the table's columns.
         sources: Side table → names of the files its rows come from.
-        frames: Side tables that were made as a whole.
+        frames: Side tables that were built as a whole.
     """
 
     quality: QualityReport

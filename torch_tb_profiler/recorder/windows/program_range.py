@@ -36,7 +36,7 @@ if hasattr(os, "register_at_fork"):  # forked children are not recorded
 
 
 def subscribe(listener: ProgramRangeListener) -> None:
-    """Report the program's ranges to a listener; torch is imported. The calls themselves are made
+    """Report the program's ranges to a listener; torch is imported. The calls themselves run
     as before, and fail as before without CUDA."""
     for module_name, start, stop in _FUNCTIONS:
         module = sys.modules.get(module_name) or _attribute(module_name)

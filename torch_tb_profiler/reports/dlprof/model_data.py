@@ -1,4 +1,4 @@
-"""``model_data``: the raw tables that the reports are made of, each call with its operator and
+"""``model_data``: the raw tables behind the reports, each call with its operator and
 iteration (DLProf's ``--dump_model_data``)."""
 
 from __future__ import annotations

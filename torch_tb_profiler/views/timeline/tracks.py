@@ -74,7 +74,7 @@ def _tree_of_category() -> Int32:
 _TREE_OF_CATEGORY = _tree_of_category()
 
 LAYERS = {Tree.NODES: "Python", Tree.NATIVE: "C++"}
-"""Trees of a thread whose recorder tells two layers apart."""
+"""Trees of a thread of which the recorder separates two layers."""
 
 _NATIVE_CATEGORIES = (Category.OPERATOR, Category.RUNTIME, Category.HOST_OTHER)
 _NATIVE_TYPE = "communication"

@@ -64,7 +64,7 @@ def forest_of_nodes(trace: Trace) -> Forest:
 
 @per_trace
 def nodes(trace: Trace) -> HostNodes:
-    """The nodes of ``trace``; made once."""
+    """The nodes of ``trace``; cached with it."""
     forest = forest_of_nodes(trace)
     ids = forest.ids
     number = np.full(trace.slices.height + 1, -1, np.int64)

@@ -31,7 +31,7 @@ COPY_WORDS = ("memcpy", "memorycopy", "memset")
 """Ranges with such names are copies and sets of memory."""
 
 INNER, DEVICE = "inner", "device"
-"""Kinds of what operators are made of."""
+"""Kinds of the parts of operators."""
 
 
 def summed(frame: pl.DataFrame, keys: Sequence[str], by: str = "rank") -> pl.DataFrame:
@@ -81,7 +81,7 @@ def operators(trace: Trace, selection: Selection, *, by_thread: bool) -> pl.Data
 
 
 def operator_parts(trace: Trace, selection: Selection, *, by_thread: bool) -> pl.DataFrame:
-    """What the operators are made of: ``operator``, ``thread``, ``part`` (the inner part that
+    """The parts of the operators: ``operator``, ``thread``, ``part`` (the inner part that
     device work was launched in; null in the operator itself), ``kind``, ``name`` and the columns of
     :func:`summed`. Operators in one another are no parts.
 

@@ -63,7 +63,7 @@ class IterationSplit(Struct, frozen=True):
 
 
 class _Splits(Struct, eq=False):
-    """The cached splits of one trace, the most recently used last. Making one may need another."""
+    """The cached splits of one trace, the last used last; computing one may need another."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     by_text: dict[str, _CachedSplit] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def _splits(_trace: Trace) -> _Splits:
 
 @per_split
 def split_of(_trace: Trace) -> IterationSplit:
-    """How ``trace`` was split: by its own steps, unless it comes from :func:`cut`."""
+    """How ``trace`` was split: by its own steps, unless it comes from :func:`split_at`."""
     return IterationSplit(SplitBy("steps"))
 
 
