@@ -43,8 +43,9 @@ from torch_tb_profiler.trace.build import build_trace  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
-STEP_S = 0.014
-"""What the model takes, between the work on a batch and half of it."""
+STEP_S = {0: 0.014, 2: 0.030}
+"""What the model takes, by workers: without any between the work on a batch and half of it; with
+two longer than that work, so that on a busy machine too the batches are ready."""
 
 Block = dict[str, Any]
 
@@ -115,7 +116,7 @@ def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], lis
     recording = Recording(folder)
     try:
         loader = DataLoader(Timed(100), 4, num_workers=workers, collate_fn=timed_batch)
-        truth = taken(loader, STEP_S)
+        truth = taken(loader, STEP_S[workers])
         (actual,) = recording.loadings()
     finally:
         session.end("exit")
@@ -137,23 +138,21 @@ def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], lis
 @pytest.mark.parametrize("workers", [0, 2])
 def test_stage_times_match_the_dataset(tmp_path: Path, workers: int) -> None:
     """The diagnosis is that of the guides too: reading dominates, workers remove it."""
+    kinds = ("model", "start", "handover") if workers else ("in_process",)
     for attempt in range(ATTEMPTS):
         actual, truth, differing = compared(tmp_path / str(attempt), workers)
         output = diagnosis(actual)
-        if not differing:
+        if not differing and output.kind in kinds:
             break
     assert differing == []
+    assert output.kind in kinds
     for name, total_us in truth.items():
         share = actual.stages[name].mean_us / actual.work_us
         assert share == pytest.approx(total_us / sum(truth.values()), rel=0.05)
     assert (actual.batches, actual.samples, actual.workers) == (25, 100, workers)
     assert [each.calls for each in actual.stages.values()] == [25] * 3
     assert output.stage == "fetch"
-    if workers == 0:
-        assert (output.kind, output.needed) == ("in_process", 2)
-    elif sum(truth.values()) / workers < 0.8e6 * STEP_S * actual.batches:
-        # On a busy machine the work on a batch may outlast the model, and more workers are needed.
-        assert output.kind in ("model", "start", "handover")
+    assert output.needed == (None if workers else 2)
 
 
 def work_of(recording: Recording) -> dict[tuple[int, int], Block]:
