@@ -79,7 +79,7 @@ def test_core_views_fill_what_they_declare(spec: ViewSpec, events: list[dict[str
     recorded = trace(events)
     for group_by in spec.group_bys or (None,):
         view = cast(TraceView, spec.function)(recorded, Selection(group_by=group_by))
-        # What was checked is told, and filled in, by who looks for findings; these are no
+        # Who looks for findings states what was checked, and fills it in; these are no
         # recordings of MindSpore.
         absent = (CHECKED, MINDSPORE_PARTS)
         own = [table.name for table in spec.tables if table not in absent]

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from decimal import Decimal
 from typing import Any
@@ -41,15 +41,11 @@ def read_text(source: Source, quality: QualityReport) -> str:
         UnpackLimitError: it unpacks too far.
         UnreadableFileError: it is empty.
     """
-    data = bytearray()
     with closing(source.unpacked()) as chunks:
-        for chunk in utf8(chunks, quality):
-            data += chunk
-            if len(data) > MAX_FILE_BYTES:
-                quality.add("truncated")
-                del data[data.rfind(b"\n", 0, MAX_FILE_BYTES) + 1 :]
-                break
+        data, is_truncated = _limited(utf8(chunks, quality), quality)
     quality.merge(source.quality)
+    if is_truncated:
+        del data[data.rfind(b"\n") + 1 :]
     text = bytes(data).decode("utf-8", "replace")
     if not text.strip("\ufeff \t\r\n\0"):
         raise UnreadableFileError("it is empty")
@@ -64,18 +60,24 @@ def read_bytes(source: Source, quality: QualityReport) -> bytes:
         UnpackLimitError: it unpacks too far.
         UnreadableFileError: it is empty.
     """
-    data = bytearray()
     with closing(source.unpacked()) as chunks:
-        for chunk in chunks:
-            data += chunk
-            if len(data) > MAX_FILE_BYTES:
-                quality.add("truncated")
-                del data[MAX_FILE_BYTES:]
-                break
+        data, _ = _limited(chunks, quality)
     quality.merge(source.quality)
     if not data:
         raise UnreadableFileError("it is empty")
     return bytes(data)
+
+
+def _limited(chunks: Iterable[bytes], quality: QualityReport) -> tuple[bytearray, bool]:
+    """The first :data:`MAX_FILE_BYTES` of a file, and whether that is not all of it."""
+    data = bytearray()
+    for chunk in chunks:
+        data += chunk
+        if len(data) > MAX_FILE_BYTES:
+            quality.add("truncated")
+            del data[MAX_FILE_BYTES:]
+            return data, True
+    return data, False
 
 
 def read_json(source: Source, quality: QualityReport) -> Any:

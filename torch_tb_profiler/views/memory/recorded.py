@@ -142,7 +142,7 @@ def recorded_memory(trace: Trace, selection: Selection, at_operator: float | Non
 
 
 def _peaks(trace: Trace) -> pl.DataFrame:
-    """The rows of the table of peaks: devices whose peaks or whose memory files tell."""
+    """The rows of the table of peaks: devices whose peaks or whose memory a file states."""
     side = trace.side.get("recorded_memory_peaks")
     peaks = {} if side is None else {row[1]: row[2:] for row in side.frame.rows()}
     memory = dict(trace.devices.select("device", "memory_bytes").drop_nulls().iter_rows())

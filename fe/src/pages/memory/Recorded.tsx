@@ -1,4 +1,4 @@
-/** Memory as files of a recording without memory events tell it: over the operators of each graph, and over time. */
+/** Memory as files of a recording without memory events state it: over the operators of each graph, and over time. */
 import { Chart } from "../../chart/Chart";
 import { seriesChart } from "../../chart/chartData";
 import { adjust, useParams } from "../../state/urlStore";

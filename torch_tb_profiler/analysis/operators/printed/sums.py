@@ -1,4 +1,4 @@
-"""HostNodes summed by what they have in common, each with its whole time."""
+"""Host events summed by what they have in common, each with its whole time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.operators.printed.nodes import (
     nodes,
     work_frame,
 )
-from torch_tb_profiler.analysis.operators.summaries.calls import FIGURES, threads
+from torch_tb_profiler.analysis.operators.summaries.calls import figures, threads
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.categories import Category
@@ -37,19 +37,10 @@ INNER, DEVICE = "inner", "device"
 def summed(frame: pl.DataFrame, keys: Sequence[str], by: str = "rank") -> pl.DataFrame:
     """Rows by ``keys``, in order of the first by ``by``: the keys, ``calls``, ``cpu_…_ns`` and
     ``gpu_…_ns``, and ``rank``, that first."""
-    figures = []
-    for side in ("cpu", "gpu"):
-        time = pl.col(f"{side}_ns")
-        total = pl.when(time.is_not_null().any()).then(time.sum())
-        values = (total, time.mean(), time.max(), time.min())
-        figures += [
-            value.alias(f"{side}_{figure}_ns")
-            for figure, value in zip(FIGURES, values, strict=True)
-        ]
     return (
         frame.sort(by, maintain_order=True)
         .group_by(keys, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("calls"), *figures, pl.col(by).min().alias("rank"))
+        .agg(*figures(), pl.col(by).min().alias("rank"))
     )
 
 

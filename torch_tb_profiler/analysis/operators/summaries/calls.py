@@ -66,20 +66,25 @@ def summed(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     end = pl.col("start_ns") + pl.col("cpu_ns")
     before = end.cum_max().shift(1).over([*keys, "track"])
     outer = before.is_null() | (pl.col("start_ns") >= before) | (end > before)
-    figures = []
+    return (
+        calls.with_columns(outer=outer).group_by(keys, maintain_order=True).agg(*figures("outer"))
+    )
+
+
+def figures(mask: str | None = None) -> tuple[pl.Expr, ...]:
+    """What groups of calls are summed to: ``calls``, and per side :data:`FIGURES`, these only of
+    the calls that the column ``mask`` marks."""
+    columns = [pl.len().cast(pl.Int64).alias("calls")]
     for side in SIDES:
-        time = pl.col(f"{side}_ns").filter("outer")
+        time = pl.col(f"{side}_ns")
+        time = time if mask is None else time.filter(mask)
         total = pl.when(time.is_not_null().any()).then(time.sum())
         values = (total, time.mean(), time.max(), time.min())
-        figures += [
+        columns += [
             value.alias(f"{side}_{figure}_ns")
             for figure, value in zip(FIGURES, values, strict=True)
         ]
-    return (
-        calls.with_columns(outer=outer)
-        .group_by(keys, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("calls"), *figures)
-    )
+    return tuple(columns)
 
 
 def step_time_ns(trace: Trace, selection: Selection) -> int:

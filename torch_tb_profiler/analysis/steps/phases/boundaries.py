@@ -82,8 +82,8 @@ def bounded_stretches(trace: Trace, boundaries: Boundaries) -> dict[int, Stretch
 
 
 def bounded_phases(trace: Trace, boundaries: Boundaries) -> Int8:
-    """Per slice its phase, within ``borders``. Where these are on the device, work whose launch is
-    not recorded has the phase in which it begins.
+    """Per slice its phase, within ``boundaries``. Where these are on the device, work whose launch
+    is not recorded has the phase in which it begins.
 
     Raises:
         UnknownBoundaryError: nothing has the name.
