@@ -188,7 +188,8 @@ def test_what_is_begun_ahead_closes_nothing_that_is_needed(
     store = store_for(2.5)
     for file in files:
         store.request(file)
-    wait_until(lambda: is_open(store, files[0]) and is_open(store, files[1]))
+    # Which two is up to the threads: a file that ends late may find the room taken.
+    wait_until(lambda: sum(is_open(store, file) for file in files) >= 2)
     for file in files:
         (gathered,) = asked(store, [file])
         assert gathered.trace is not None
