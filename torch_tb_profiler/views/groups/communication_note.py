@@ -21,18 +21,22 @@ def communication_note(measures: Measures) -> tuple[Note, ...]:
     times, nodes = measures.times, measures.hierarchy.nodes
     every = np.arange(nodes.count)
     gpu = totals_ns(times.measures["gpu"], every, nodes.count)
-    moved = totals_ns(times.communication, every, nodes.count)
+    communication = totals_ns(times.communication, every, nodes.count)
     by_backward = totals_ns(times.backward_communication, every, nodes.count)
-    named = (moved > MOSTLY * gpu) & ~_is_of_one_below(nodes.parent, moved)
+    named = (communication > MOSTLY * gpu) & ~_is_of_one_below(nodes.parent, communication)
     named[measures.hierarchy.first_outside :] = False
     rows = np.flatnonzero(named)
-    rows = rows[np.argsort(-moved[rows], kind="stable")]
+    rows = rows[np.argsort(-communication[rows], kind="stable")]
     if not len(rows):
         return ()
     texts = [
-        f"{nodes.path[row][-80:]!r} {duration_text(moved[row] / NS_PER_US)} of "
+        f"{nodes.path[row][-80:]!r} {duration_text(communication[row] / NS_PER_US)} of "
         f"{duration_text(gpu[row] / NS_PER_US)}"
-        + (" (launched by the backward pass)" if by_backward[row] > MOSTLY * moved[row] else "")
+        + (
+            " (launched by the backward pass)"
+            if by_backward[row] > MOSTLY * communication[row]
+            else ""
+        )
         for row in rows[:_SHOWN].tolist()
     ]
     more = f", and {len(rows) - _SHOWN} more groups" if len(rows) > _SHOWN else ""

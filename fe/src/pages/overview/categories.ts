@@ -23,7 +23,7 @@ export const CLASS_TITLES: Readonly<Record<string, string>> = {
 /** Classes have the colours of the corresponding resources. */
 const CLASS_COLORS: Readonly<Record<string, string>> = {
   using_tensor_cores: "tensor_core",
-  // Waits to be made faster.
+  // As waiting: time that Tensor Cores could shorten.
   eligible_not_using: "wait",
   memory: "memory",
   other: "other_kernels",
