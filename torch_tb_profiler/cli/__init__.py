@@ -11,7 +11,8 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
@@ -72,9 +73,24 @@ def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     retain_buffers()
     # Objects created by imports stay until the end: do not scan them for garbage.
     gc.disable()
-    module = import_module(f"torch_tb_profiler.cli.{command}_command")
+    with _one_blas_thread():
+        module = import_module(f"torch_tb_profiler.cli.{command}_command")
     gc.freeze()
     gc.enable()
     interrupts.interrupt_system_calls()
     code: int = module.run(arguments)
     return code
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Let numpy start no threads when it is imported: those of its BLAS, which nothing here uses,
+    spin for a while on every other core. Programs started later see the variable as it was."""
+    if "OPENBLAS_NUM_THREADS" in os.environ:
+        yield
+        return
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["OPENBLAS_NUM_THREADS"]
