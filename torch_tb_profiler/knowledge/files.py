@@ -7,12 +7,16 @@ Python). Parsing them would take a tenth of the time of a small report.
 
 from __future__ import annotations
 
+import os
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
 
 import msgspec
+
+from torch_tb_profiler.knowledge import patterns
+from torch_tb_profiler.knowledge.patterns import RulePattern
 
 T = TypeVar("T")
 
@@ -36,15 +40,27 @@ def load(file_name: str, schema: type[T]) -> T:
 def load_file(path: Path, schema: type[T]) -> T:
     """As :func:`load`, of any TOML file."""
     try:
-        code = _TomlLoader(path.stem, str(path)).get_code(path.stem)
-        assert code is not None
-        return msgspec.convert(msgspec.msgpack.decode(code.co_consts[0]), schema, str_keys=True)
+        return msgspec.convert(_compiled(path)[0], schema, str_keys=True)
     except msgspec.DecodeError as error:
         raise KnowledgeError(f"{path.name}: {error}") from error
 
 
+def load_patterns(file_name: str) -> dict[str, RulePattern]:
+    """The regular expressions of the ``rules`` of one file of this package."""
+    _, needed = _compiled(Path(__file__).with_name(file_name))
+    return {text: RulePattern(text, texts and tuple(texts)) for text, texts in needed.items()}
+
+
+def _compiled(path: Path) -> tuple[dict[str, Any], dict[str, list[str] | None]]:
+    """The values of a file, and the texts that the patterns of its rules need."""
+    code = _TomlLoader(path.stem, str(path)).get_code(path.stem)
+    assert code is not None
+    values, needed = msgspec.msgpack.decode(code.co_consts[0])
+    return values, needed
+
+
 class _TomlLoader(SourceFileLoader):
-    """Compiles a TOML file to the code of a constant: its values as MessagePack."""
+    """Compiles a TOML file to the code of a constant, in MessagePack."""
 
     def get_filename(self, name: str | None = None) -> str:
         """A name from which that of the compiled file follows: not that of the module beside."""
@@ -55,13 +71,20 @@ class _TomlLoader(SourceFileLoader):
         return super().get_data(self._real(path))
 
     def path_stats(self, path: str) -> Any:
-        """Change time and size of the TOML file."""
-        return super().path_stats(self._real(path))
+        """The size of the TOML file, and a change time that changes with what compiles it, too."""
+        times = [os.stat(source).st_mtime for source in (__file__, patterns.__file__)]
+        stats = super().path_stats(self._real(path))
+        return {**stats, "mtime": stats["mtime"] + sum(times)}
 
     def source_to_code(self, data: Any, path: Any, **_options: Any) -> CodeType:  # type: ignore[override]
         """The constant."""
-        packed = msgspec.msgpack.encode(msgspec.toml.decode(data))
-        return compile(repr(packed), path, "eval", dont_inherit=True)
+        values = msgspec.toml.decode(data)
+        rules = (rule for rule in values.get("rules", ()) if isinstance(rule, dict))
+        texts = (rule["pattern"] for rule in rules if "pattern" in rule)
+        needed = {text: patterns.needed_texts(text) for text in texts}
+        return compile(
+            repr(msgspec.msgpack.encode((values, needed))), path, "eval", dont_inherit=True
+        )
 
     def _real(self, path: str) -> str:
         return self.path if path == self.get_filename() else path

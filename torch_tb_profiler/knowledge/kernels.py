@@ -10,7 +10,8 @@ import msgspec
 import polars as pl
 
 from torch_tb_profiler.knowledge.demangling import demangled, identifiers
-from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.files import load, load_patterns
+from torch_tb_profiler.knowledge.patterns import RulePattern
 from torch_tb_profiler.once import once
 
 
@@ -105,10 +106,11 @@ def uses_tensor_cores(kind: str) -> bool | None:
 
 
 @once
-def _compiled() -> tuple[tuple[re.Pattern[str], KernelKind], ...]:
+def _compiled() -> tuple[tuple[RulePattern, KernelKind], ...]:
+    patterns = load_patterns("kernels.toml")
     return tuple(
         (
-            re.compile(rule.pattern),
+            patterns[rule.pattern],
             KernelKind(rule.kind, rule.tensor_core, rule.communication, rule.name),
         )
         for rule in kernel_file().rules

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.files import load, load_patterns
+from torch_tb_profiler.knowledge.patterns import RulePattern
 from torch_tb_profiler.once import once
 
 TYPES = (
@@ -86,8 +87,9 @@ def type_file() -> TypeFile:
 
 
 @once
-def _compiled() -> tuple[tuple[re.Pattern[str], TypeRule], ...]:
-    return tuple((re.compile(rule.pattern), rule) for rule in type_file().rules)
+def _compiled() -> tuple[tuple[RulePattern, TypeRule], ...]:
+    patterns = load_patterns("operator_types.toml")
+    return tuple((patterns[rule.pattern], rule) for rule in type_file().rules)
 
 
 def simplify(name: str) -> str:

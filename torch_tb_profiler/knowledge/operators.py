@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import msgspec
 
-from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.files import load, load_patterns
+from torch_tb_profiler.knowledge.patterns import RulePattern
 from torch_tb_profiler.once import once
 
 
@@ -53,8 +53,9 @@ def operator_file() -> OperatorFile:
 
 
 @once
-def _compiled() -> tuple[tuple[re.Pattern[str], OperatorRule], ...]:
-    return tuple((re.compile(rule.pattern), rule) for rule in operator_file().rules)
+def _compiled() -> tuple[tuple[RulePattern, OperatorRule], ...]:
+    patterns = load_patterns("operators.toml")
+    return tuple((patterns[rule.pattern], rule) for rule in operator_file().rules)
 
 
 @lru_cache(maxsize=65536)
