@@ -18,12 +18,12 @@ from torch_tb_profiler.knowledge.patterns import RulePattern, needed_texts
 
 FILES = ("kernels.toml", "operator_types.toml", "operators.toml")
 PATTERNS = {text: each for name in FILES for text, each in load_patterns(name).items()}
-RULES = (
-    *kernels.kernel_file().rules,
-    *operator_types.type_file().rules,
-    *operators.operator_file().rules,
+EXAMPLES = (
+    *((rule.examples, rule.counter_examples) for rule in kernels.kernel_file().rules),
+    *((rule.examples, rule.counter_examples) for rule in operator_types.type_file().rules),
+    *((rule.examples, rule.counter_examples) for rule in operators.operator_file().rules),
 )
-NAMES = sorted({name for rule in RULES for name in (*rule.examples, *rule.counter_examples)})
+NAMES = sorted({name for both in EXAMPLES for names in both for name in names})
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,10 @@ def load_file(path: Path, schema: type[T]) -> T:
 def load_patterns(file_name: str) -> dict[str, RulePattern]:
     """The regular expressions of the ``rules`` of one file of this package."""
     _, needed = _compiled(Path(__file__).with_name(file_name))
-    return {text: RulePattern(text, texts and tuple(texts)) for text, texts in needed.items()}
+    return {
+        text: RulePattern(text, None if texts is None else tuple(texts))
+        for text, texts in needed.items()
+    }
 
 
 def _compiled(path: Path) -> tuple[dict[str, Any], dict[str, list[str] | None]]:
