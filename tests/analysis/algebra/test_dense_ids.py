@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize, factorize_rows, order_by_id
 
 
 @pytest.mark.parametrize("most", [3, 10_000, 10**15])
@@ -24,3 +24,20 @@ def test_no_rows_have_no_ids() -> None:
 @pytest.mark.parametrize("first", [0, 10**9])
 def test_rows_of_one_id_stay_in_order(first: int) -> None:
     assert order_by_id(np.array([2, 0, 2, 1, 0]) + first).tolist() == [1, 4, 3, 0, 2]
+
+
+@pytest.mark.parametrize("lowest", [-1, 0, -(2**63)])
+def test_rows_are_factorized_as_numpy_sorts_them(lowest: int) -> None:
+    rng = np.random.default_rng(7)
+    columns = [rng.integers(0, most, 800) for most in (3, 40, 10**12)]
+    columns[1][rng.random(800) < 0.2] = lowest
+    columns[2] = columns[2][rng.integers(0, 30, 800)]
+    _, first, ids = np.unique(np.stack(columns), axis=1, return_index=True, return_inverse=True)
+    own_first, own_ids = factorize_rows(*columns)
+    assert own_first.tolist() == first.tolist()
+    assert own_ids.tolist() == ids.reshape(-1).tolist()
+
+
+def test_no_rows_are_factorized_to_none() -> None:
+    none = np.empty(0, np.int64)
+    assert [each.tolist() for each in factorize_rows(none, none)] == [[], []]

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor
 from torch_tb_profiler.analysis.memory.categories import MemoryCategory, memory_blocks
@@ -141,10 +142,10 @@ def _calls(trace: Trace, is_meant: Callable[[str], bool]) -> _Calls:
     around = gather(nearest_marked(parent, marked), parent[own])
     rows = np.flatnonzero(is_one & (around < 0))
     inputs, kind = distinct_arguments(trace, shapes[rows], types[rows])
-    kinds, number = np.unique(np.stack((names[rows], kind)), axis=1, return_inverse=True)
-    weights = [_weights(trace.text(name) or "", inputs[given]) for name, given in kinds.T.tolist()]
+    first, number = factorize_rows(names[rows], kind)
+    kinds = zip(names[rows][first].tolist(), kind[first].tolist(), strict=True)
+    weights = [_weights(trace.text(name) or "", inputs[given]) for name, given in kinds]
     sizes = np.array([_bytes(each, weights) for each in weights], np.int64)
-    number = number.reshape(-1)
     start = slices["start_ns"].to_numpy()[own[rows]]
     return _Calls(own[rows], start, sizes[number], number)
 
@@ -182,7 +183,7 @@ def _once_a_module(trace: Trace, calls: _Calls, starts_ns: Int64) -> _Calls:
     alone = module == outside
     module[alone] = len(labels.texts) + np.arange(int(alone.sum()))
     of_pass = np.searchsorted(starts_ns, calls.start_ns, side="right")
-    _, first = np.unique(np.stack((of_pass, module, calls.kind)), axis=1, return_index=True)
+    first, _ = factorize_rows(of_pass, module, calls.kind)
     return calls.rows(np.sort(first))
 
 

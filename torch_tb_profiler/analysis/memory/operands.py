@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize, factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
@@ -88,11 +88,12 @@ def operands(trace: Trace) -> OperandTensors:
     tensor = flat[np.repeat(first[kind], count) + within]
     time = np.repeat(trace.slices["start_ns"].to_numpy()[slices], count)
     sizes = np.array([one.size_bytes or 0 for one in read.tensors], np.int64)[tensor]
+    distinct, _ = factorize_rows(names, kind)
     return OperandTensors(
         read.tensors,
         _by_size(sizes, time, tensor),
         _by_size(rounded(sizes), time, tensor),
-        _weights(trace, np.unique(np.stack((names, kind)), axis=1), kinds),
+        _weights(trace, np.stack((names[distinct], kind[distinct])), kinds),
     )
 
 

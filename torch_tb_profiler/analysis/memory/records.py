@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import OwnerLabels, module_labels, operator_labels
 from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
@@ -161,12 +162,13 @@ def _devices(
     """The devices of the records and each record's index among them."""
     if not len(kind):
         return [], np.empty(0, np.int64)
-    keys, inverse = np.unique(np.stack((kind, number)), axis=1, return_inverse=True)
+    first, inverse = factorize_rows(kind, number)
+    keys = np.stack((kind, number))[:, first]
     # Accelerators before the CPU, as people come for them.
     order = np.argsort(keys[0] == CPU_TYPE, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return _named(keys[:, order].T.tolist(), is_matched, private_use), rank[inverse.reshape(-1)]
+    return _named(keys[:, order].T.tolist(), is_matched, private_use), rank[inverse]
 
 
 def _named(

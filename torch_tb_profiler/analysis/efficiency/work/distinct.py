@@ -10,7 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.efficiency.work.formula_arguments import positions
 from torch_tb_profiler.analysis.efficiency.work.outputs import output_codes
@@ -22,8 +22,6 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
 _OF_LISTS = frozenset(("listed", "joined"))
-_MOST = 1 << 62
-"""Numbers of combinations stay below this."""
 
 
 class DistinctCalls(Struct, frozen=True, eq=False):
@@ -67,7 +65,7 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
         "likely": likely,
         "kernel": _kernels(trace, formula, row),
     }
-    number, first = _combined(list(columns.values()), len(row))
+    first, number = factorize_rows(*columns.values())
     keys = pl.DataFrame({name: column[first] for name, column in columns.items()})
     return DistinctCalls(row, number, keys, formula)
 
@@ -88,23 +86,6 @@ def _arguments(trace: Trace, slices: Int64) -> tuple[Int64, Int64]:
         gather(indices(arguments["input_type_code"]), at),
         gather(indices(arguments["concrete_inputs_code"]), at),
     )
-
-
-def _combined(columns: list[Int64], count: int) -> tuple[Int64, Int64]:
-    """The number of the combination of each row, and a row of each combination."""
-    number = np.zeros(count, np.int64)
-    kinds = 1
-    for column in columns:
-        distinct, inverse = factorize(column + 1)
-        number = number * max(len(distinct), 1) + inverse
-        kinds *= max(len(distinct), 1)
-        if kinds * (count + 1) >= _MOST or kinds > count:
-            present, number = factorize(number)
-            kinds = max(len(present), 1)
-    present, number = factorize(number)
-    first = np.zeros(len(present), np.int64)
-    first[number[::-1]] = np.arange(count)[::-1]
-    return number, first
 
 
 def _around(trace: Trace, formula: Int64, row: Int64) -> Int64:

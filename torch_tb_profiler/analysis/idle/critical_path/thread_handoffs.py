@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.critical_path.host_pieces import (
     HostPieces,
@@ -39,8 +40,10 @@ def backward_threads(trace: Trace) -> list[tuple[int, int]]:
     forward_track = tracks_of(trace, forward[known])
     backward_track = tracks_of(trace, backward[known])
     differs = forward_track != backward_track
-    pairs = np.stack((forward_track[differs], backward_track[differs]))
-    return [tuple(pair) for pair in np.unique(pairs, axis=1).T.tolist()]
+    forward_track, backward_track = forward_track[differs], backward_track[differs]
+    first, _ = factorize_rows(forward_track, backward_track)
+    pairs = zip(forward_track[first].tolist(), backward_track[first].tolist(), strict=True)
+    return list(pairs)
 
 
 def thread_handoffs(trace: Trace, pieces: HostPieces) -> ThreadHandoffs:

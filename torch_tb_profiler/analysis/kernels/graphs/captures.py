@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows, order_by_id
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
@@ -139,10 +140,8 @@ def _call_kind(call: str) -> str:
 
 def _equal_launches(graph: Int64, windows: ServingWindows) -> list[tuple[int, Int64]]:
     """The first launch of each graph, batch size and position in the step, with all equal ones."""
-    keys = np.stack((graph, windows.size, windows.index), axis=1)
-    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(group.reshape(-1), kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+    first, group = factorize_rows(graph, windows.size, windows.index)
+    groups = np.split(order_by_id(group), np.cumsum(np.bincount(group))[:-1])
     return list(zip(first.tolist(), groups, strict=True))
 
 
