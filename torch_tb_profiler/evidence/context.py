@@ -10,6 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, intersect, total_within, union
 from torch_tb_profiler.analysis.communication.certainty import may_communicate
@@ -153,7 +154,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & self.inside(start)
         device, start, dur = device[chosen], start[chosen], work["dur_ns"].to_numpy()[chosen]
         times = {}
-        for gpu in np.unique(device).tolist():
+        for gpu in distinct_values(device).tolist():
             rows = device == gpu
             times[gpu] = self.within_steps(union(start[rows], start[rows] + dur[rows]))
         return times
@@ -271,7 +272,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     def texts(self, column: pl.Series) -> pl.Series:
         """Dictionary codes as texts; null for null and for -1."""
         numbers = indices(column)
-        present = {code: self.trace.text(code) for code in np.unique(numbers).tolist()}
+        present = {code: self.trace.text(code) for code in distinct_values(numbers).tolist()}
         texts = [present[code] for code in numbers.tolist()]
         return pl.Series(column.name, texts, dtype=pl.String)
 

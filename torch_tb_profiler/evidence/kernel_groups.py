@@ -11,6 +11,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.evidence.context import Context
@@ -85,7 +86,7 @@ def _owned_by_batched_product(trace: Trace) -> Bools:
 
 def uses_sdpa_fallback(trace: Trace, owners: Int64) -> bool:
     """Whether :data:`FALLBACK` launched any work of these owners (-1: none)."""
-    around = with_ancestors(np.unique(owners[owners >= 0]), indices(trace.slices["parent"]))
+    around = with_ancestors(distinct_values(owners[owners >= 0]), indices(trace.slices["parent"]))
     slices = trace.slices[around]
     operators = slices["name_code"].filter(slices["category"] == Category.OPERATOR).unique()
     return any(trace.text(code) == FALLBACK for code in operators)

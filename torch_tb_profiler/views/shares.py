@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
@@ -75,7 +76,7 @@ def with_shares(table: Table, key: str, reason: str, *, within: str | None = Non
         groups = table.frame[within].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
     known = values.is_not_null().to_numpy()
     amounts = whole_numbers.fill_null(0).to_numpy()
-    for group in np.unique(groups).tolist():
+    for group in distinct_values(groups).tolist():
         rows = np.flatnonzero((groups == group) & known)
         shares[:, rows] = _shares(amounts[rows])
     filled = {

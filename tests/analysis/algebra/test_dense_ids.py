@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize, factorize_rows, order_by_id
+from torch_tb_profiler.analysis.algebra.dense_ids import (
+    distinct_values,
+    factorize,
+    factorize_rows,
+    order_by_id,
+)
 
 
 @pytest.mark.parametrize("most", [3, 10_000, 10**15])
@@ -16,7 +21,20 @@ def test_ids_are_indices_among_the_distinct_values(most: int) -> None:
     assert distinct[ids].tolist() == values.tolist()
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.int64])
+@pytest.mark.parametrize("span", ["narrow", "wide"])
+def test_distinct_values_are_those_of_numpy(dtype: type[np.signedinteger], span: str) -> None:
+    limits = np.iinfo(dtype)
+    low, high = (limits.min, limits.max) if span == "wide" else (max(limits.min, -5), 90)
+    values = np.random.default_rng(3).integers(low, high, 300, dtype=dtype)
+    values[:2] = low, high
+    expected, ids = np.unique(values, return_inverse=True)
+    assert distinct_values(values).tolist() == expected.tolist()
+    assert [each.tolist() for each in factorize(values)] == [expected.tolist(), ids.tolist()]
+
+
 def test_no_rows_have_no_ids() -> None:
+    assert distinct_values(np.empty(0, np.int32)).tolist() == []
     assert [each.tolist() for each in factorize(np.empty(0, np.int64))] == [[], []]
     assert order_by_id(np.empty(0, np.int64)).tolist() == []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.trace.columns import Bools, Int64
 
 
@@ -51,7 +52,7 @@ def with_ancestors(elements: Int64, parent: Int64) -> Int64:
         seen[current] = True
         above = parent[current]
         above = above[above >= 0]
-        current = np.unique(above[~seen[above]])
+        current = distinct_values(above[~seen[above]])
     return np.flatnonzero(seen)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.trace.columns import Int64
 
 
@@ -77,6 +78,6 @@ def running_maximum(group: Int64, values: Int64) -> Int64:
         lift = group * (highest - lowest + 1) - lowest
         largest: Int64 = np.maximum.accumulate(values + lift) - lift
         return largest
-    distinct, rank = np.unique(values, return_inverse=True)
+    distinct, rank = factorize(values)
     lift = group * len(distinct)
     return distinct[np.maximum.accumulate(rank + lift) - lift]

@@ -13,6 +13,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around, innermost_around_start
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     HOST_COMMUNICATION_CATEGORIES,
@@ -63,7 +64,7 @@ def timed_on_host(trace: Trace) -> Int64:
     kernels = np.flatnonzero(kernel_kinds(trace).is_communication)
     launch = indices(trace.device_work["launch"])[kernels]
     launching = innermost_around_start(trace, host_calls(trace), launch)
-    on_device = np.unique(_backends(trace, launching[launching >= 0]))
+    on_device = distinct_values(_backends(trace, launching[launching >= 0]))
     return transfers[~np.isin(_backends(trace, transfers), on_device)]
 
 

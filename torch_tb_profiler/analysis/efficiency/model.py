@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.operators.calls import operator_calls
@@ -107,7 +108,7 @@ def model_work(
         wall_ns=int((windows.end_ns - windows.start_ns).sum()),
         devices=tuple(
             _of_device(calls, peak_ns, rows[calls.device[rows] == device], device)
-            for device in np.unique(calls.device[rows]).tolist()
+            for device in distinct_values(calls.device[rows]).tolist()
         ),
         calls_by_kind=_kinds(calls, rows),
         backward_flops=_backward_flops(trace, calls, np.flatnonzero(chosen)),

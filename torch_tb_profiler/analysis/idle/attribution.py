@@ -14,6 +14,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -184,7 +185,7 @@ def _threads_feeding(trace: Trace, rows: Int64) -> dict[int, HostThread]:
     process = indices(trace.tracks.sort("track")["process"])
     track = indices(trace.slices["track"])
     launch = indices(trace.device_work["launch"])
-    of_gpu = np.unique(process[track[launch[rows][launch[rows] >= 0]]])
+    of_gpu = distinct_values(process[track[launch[rows][launch[rows] >= 0]]])
     of_others = np.setdiff1d(process[track[launch[launch >= 0]]], of_gpu)
     if not len(of_gpu):
         return threads

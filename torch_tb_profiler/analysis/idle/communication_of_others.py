@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -91,7 +92,7 @@ def late_for_communication(
         threads: The threads that may feed it, by track.
     """
     launch = indices(trace.device_work["launch"])[rows]
-    tracks = np.unique(trace.slices["track"].to_numpy()[launch[launch >= 0]]).astype(np.int64)
+    tracks = distinct_values(trace.slices["track"].to_numpy()[launch[launch >= 0]]).astype(np.int64)
     launching = merge_threads([threads[track] for track in tracks.tolist() if track in threads])
     after_wait = intersect(by_cause[IdleCause.AFTER_WAIT], launching.waits)
     waiting = union_all(by_cause[IdleCause.BLOCKED], after_wait)
@@ -143,7 +144,7 @@ def _union_by_device(device: Int64, rows: pl.DataFrame) -> dict[int, Intervals]:
     end = start + rows["dur_ns"].to_numpy()
     return {
         number: union(start[device == number], end[device == number])
-        for number in np.unique(device).tolist()
+        for number in distinct_values(device).tolist()
     }
 
 
@@ -208,4 +209,4 @@ def _event_wait_calls(trace: Trace) -> Int64:
 
 @per_trace
 def _launch_calls(trace: Trace) -> Int64:
-    return np.unique(indices(trace.device_work["launch"].drop_nulls()))
+    return distinct_values(indices(trace.device_work["launch"].drop_nulls()))

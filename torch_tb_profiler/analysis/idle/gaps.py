@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, union
 from torch_tb_profiler.trace.columns import Int64
@@ -133,7 +134,7 @@ def gaps_before(trace: Trace) -> Int64:
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
     before = np.zeros(len(start), np.int64)
-    for number in np.unique(device).tolist():
+    for number in distinct_values(device).tolist():
         rows = np.flatnonzero(device == number)
         rows = rows[np.argsort(start[rows], kind="stable")]
         reach = np.maximum.accumulate(end[rows])

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, union
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -40,7 +41,7 @@ def graph_captures(trace: Trace) -> dict[int, Intervals]:
     last = np.append(after[paired], single)
     return {
         int(number): union(start_ns[first[of_track]], end_ns[last[of_track]])
-        for number in np.unique(track[first])
+        for number in distinct_values(track[first])
         for of_track in [track[first] == number]
     }
 

@@ -10,6 +10,7 @@ import itertools
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
@@ -57,7 +58,7 @@ def launching_tracks(trace: Trace) -> dict[int, int]:
     track = trace.slices["track"].to_numpy()[indices(work["launch"])]
     return {
         number: int(np.bincount(track[device == number]).argmax())
-        for number in np.unique(device).tolist()
+        for number in distinct_values(device).tolist()
     }
 
 
@@ -117,7 +118,7 @@ def _longest_work(trace: Trace, track: int, start_ns: int, end_ns: int) -> str |
     if not inside.any():
         return None
     ids = rows.id[near][inside]
-    names, number = np.unique(trace.slices["name_code"].to_numpy()[ids], return_inverse=True)
+    names, number = factorize(trace.slices["name_code"].to_numpy()[ids])
     sums = np.bincount(number, spent[inside])
     longest = np.argsort(-sums, kind="stable")[:NAMES]
     return ", ".join(

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     empty,
@@ -89,7 +90,7 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
     is_work = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
     is_work[launches] = True
     waiting, long = waits(trace), long_calls(trace)
-    working_tracks = np.unique(tracks[is_work])
+    working_tracks = distinct_values(tracks[is_work])
     slice_rows, wait_rows, long_rows = (
         _rows_of(frame["track"].to_numpy(), working_tracks)
         for frame in (trace.slices, waiting, long)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     empty,
@@ -43,7 +44,7 @@ def lead_in(trace: Trace) -> Intervals:
         called = category == Category.ANNOTATION
     before = np.flatnonzero(called & (start < first_ns))
     names = trace.slices["name_code"].to_numpy()
-    later = np.unique(names[called & (start >= first_ns)])
+    later = distinct_values(names[called & (start >= first_ns)])
     end = np.minimum(start + trace.slices["dur_ns"].to_numpy(), first_ns)
     again = before[np.isin(names[before], later)]
     if total(union(start[again], end[again])) <= _MOSTLY * total(union(start[before], end[before])):

@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     empty,
@@ -53,5 +54,5 @@ def _waits_by_track(trace: Trace) -> dict[int, Intervals]:
     end = start + trace.slices["dur_ns"].to_numpy()[rows]
     return {
         number: union(start[track == number], end[track == number])
-        for number in np.unique(track).tolist()
+        for number in distinct_values(track).tolist()
     }

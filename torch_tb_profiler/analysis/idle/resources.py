@@ -10,6 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -53,7 +54,7 @@ NO_GPU = -1
 def gpus_used(trace: Trace) -> list[int]:
     """The devices that ran work, ascending."""
     device = indices(trace.device_work["device"])
-    used: list[int] = np.unique(device[device >= 0]).tolist()
+    used: list[int] = distinct_values(device[device >= 0]).tolist()
     return used
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -61,7 +62,7 @@ def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     occupancy = _measured(work["est_achieved_occupancy_pct"])
     doubtful = may_communicate(trace)
     profiles = {}
-    for gpu in np.unique(device[device >= 0]).tolist():
+    for gpu in distinct_values(device[device >= 0]).tolist():
         rows = np.flatnonzero(kinds.is_kernel & (device == gpu))
         computes = ~kinds.is_communication[rows]
         sure = computes & ~doubtful[rows]

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -122,7 +123,7 @@ def _blocked_ns(
     process = indices(trace.tracks.sort("track")["process"])
     waited[(launcher >= 0) & (gather(process, launcher) != gather(process, track))] = 0
     others = (launcher != track) & (waited > 0)
-    for number in np.unique(launcher[others & (launcher >= 0)]).tolist():
+    for number in distinct_values(launcher[others & (launcher >= 0)]).tolist():
         rows = np.flatnonzero(others & (launcher == number))
         meanwhile = intersect(busy(trace), union(start[rows], end[rows]))
         unoccupied = subtract(meanwhile, threads[number].at_work)
@@ -154,7 +155,7 @@ def charge_waits(
     supply = np.bincount(gap, waited_ns, count).astype(np.int64)
     late = np.maximum(idle.host_end_ns - idle.start_ns, demand)
     held = uploads["start_ns"].filter(uploads["end_ns"] - uploads["start_ns"] >= COPY_NS)
-    first_after = np.unique(np.searchsorted(idle.end_ns, held.to_numpy(), "right"))
+    first_after = distinct_values(np.searchsorted(idle.end_ns, held.to_numpy(), "right"))
     held_at = first_after[first_after < count]
     lead = _lead(supply, late, held_at)
     # A gap that no wait begins is charged to waits only until the host has caught up.

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.identity import operator_identity
@@ -54,7 +55,7 @@ def choose_operator(trace: Trace, operator_id: str | None, name: str | None) -> 
         calls &= identity.operator == operator
     if name is not None:
         codes = indices(trace.slices["name_code"])[tree.slice]
-        known = {str(trace.strings[code]): code for code in np.unique(codes).tolist()}
+        known = {str(trace.strings[code]): code for code in distinct_values(codes).tolist()}
         if name not in known:
             raise SelectionError(
                 f"operator: no operator is called {name[:_MAX_QUOTED]!r} in this trace; "

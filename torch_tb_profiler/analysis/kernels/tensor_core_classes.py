@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.operators.by_name import chosen_calls
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -182,9 +183,9 @@ def call_classes(trace: Trace) -> Int64:
     launches, uses, uses_inside = (np.zeros(len(names), np.bool_) for _ in range(3))
     launches[tree.owner[tree.is_own]] = True
     uses[tree.owner[tree.is_own & is_used]] = True
-    uses_inside[with_ancestors(np.unique(tree.owner[is_used & (tree.owner >= 0)]), tree.parent)] = (
-        True
-    )
+    uses_inside[
+        with_ancestors(distinct_values(tree.owner[is_used & (tree.owner >= 0)]), tree.parent)
+    ] = True
     inside = eligible_slices(trace)[tree.slice]
     is_eligible = np.where(launches, by_name, inside) == codes.YES
     classes: Int64 = np.where(

@@ -10,6 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import last_above
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.memory.selected import inside, selected_records, selected_time
@@ -62,7 +63,7 @@ def _around(trace: Trace) -> tuple[Int64, Int64]:
     end = start + slices["dur_ns"].to_numpy()[events]
     inner = np.full(len(time), -1, np.int64)
     outer = np.full(len(time), -1, np.int64)
-    for one in np.unique(track).tolist():
+    for one in distinct_values(track).tolist():
         first, behind = np.searchsorted(of_track, [one, one + 1])
         rows = np.flatnonzero(track == one)
         ends = end[first:behind]

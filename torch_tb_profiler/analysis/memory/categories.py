@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.operands import operands, rounded
 from torch_tb_profiler.analysis.memory.pairs import NEVER
@@ -73,7 +74,7 @@ def memory_blocks(trace: Trace) -> MemoryBlocks:
     in_operator = end <= _operator_end(trace, records)
     own_phase = np.append(slice_phases(trace), -1)[records.operator]
     by_process = passes(trace)
-    for process in np.unique(records.process).tolist():
+    for process in distinct_values(records.process).tolist():
         rows = np.flatnonzero((records.process == process) & (records.size_bytes > 0))
         own = by_process.get(process, by_process.get(-1))
         if own is None:

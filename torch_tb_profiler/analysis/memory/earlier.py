@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor
 from torch_tb_profiler.analysis.memory.categories import MemoryCategory, memory_blocks
@@ -69,7 +69,7 @@ def earlier(trace: Trace) -> list[Earlier]:
     records = memory_records(trace)
     results = [Earlier() for _ in records.devices]
     devices = [index for index, one in enumerate(records.devices) if one.type != CPU_TYPE]
-    if not devices or len(np.unique(records.process)) > 1:
+    if not devices or len(distinct_values(records.process)) > 1:
         return results
     category = memory_blocks(trace).category
 
@@ -191,7 +191,7 @@ def _states(trace: Trace) -> int:
     """Tensors as large as a parameter that the recorded optimizers keep of each; 0 where unknown,
     or where several differ."""
     names = indices(trace.slices["name_code"])
-    texts = {code: trace.text(code) or "" for code in np.unique(names).tolist()}
+    texts = {code: trace.text(code) or "" for code in distinct_values(names).tolist()}
     steps = [code for code, text in texts.items() if text.startswith("Optimizer.step#")]
     states = {_states_of(trace, names, code, texts) for code in steps}
     return states.pop() if len(states) == 1 else 0

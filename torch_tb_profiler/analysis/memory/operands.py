@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize, factorize_rows
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize, factorize_rows
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.efficiency.work.operands import Tensor, read_operands
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
@@ -172,7 +172,7 @@ def tensor_of_blocks(taken: Taken, blocks: OperandBlocks) -> Int64:
     group = np.searchsorted(distinct, blocks.size_bytes)
     has = np.append(distinct, -1)[group] == blocks.size_bytes
     tensor = np.full(len(group), -1, np.int64)
-    for number in np.unique(group[has]).tolist():
+    for number in distinct_values(group[has]).tolist():
         rows = np.flatnonzero(has & (group == number))
         low, high = bounds[number], bounds[number + 1]
         time = np.append(taken.time_ns[low:high], np.iinfo(np.int64).max)

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
@@ -38,11 +39,11 @@ def operator_labels(trace: Trace, operator: Int64) -> OwnerLabels:
     """
     names = trace.slices["name_code"].to_numpy().astype(np.int64)
     own = gather(names, operator)
-    bare = [code for code in np.unique(own).tolist() if (trace.text(code) or "").startswith(_BARE)]
+    bare = [
+        code for code in distinct_values(own).tolist() if (trace.text(code) or "").startswith(_BARE)
+    ]
     around = gather(names, _around(trace, np.where(np.isin(own, bare), operator, -1)))
-    pairs, inverse = np.unique(
-        (own + 1) * (len(trace.strings) + 1) + around + 1, return_inverse=True
-    )
+    pairs, inverse = factorize((own + 1) * (len(trace.strings) + 1) + around + 1)
     texts: dict[str, int] = {}
     recoded = np.empty(len(pairs), np.int64)
     for row, key in enumerate(pairs.tolist()):
@@ -64,7 +65,9 @@ def _around(trace: Trace, operator: Int64) -> Int64:
     frame = indices(slices["frame"])
     names = slices["name_code"].to_numpy()
     is_python = np.isin(category, PYTHON_CATEGORIES)
-    builtin = [c for c in np.unique(names[is_python]) if str(trace.strings[c]).startswith("<")]
+    builtin = [
+        c for c in distinct_values(names[is_python]) if str(trace.strings[c]).startswith("<")
+    ]
     is_source = ~np.isin(names, builtin)
     source = gather(nearest_marked(parent, is_source), gather(frame, operator))
     is_operator = gather(category.astype(np.int64), above) == Category.OPERATOR

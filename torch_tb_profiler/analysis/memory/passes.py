@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.efficiency.work.operands import quoted
 from torch_tb_profiler.analysis.efficiency.work.result import UnknownWorkError
@@ -85,7 +86,7 @@ def _steps(trace: Trace) -> dict[int, Stretches]:
     start = slices["start_ns"].to_numpy()[rows]
     end = start + slices["dur_ns"].to_numpy()[rows]
     by_process = {}
-    for process in (-1, *np.unique(processes).tolist()):
+    for process in (-1, *distinct_values(processes).tolist()):
         own = rows >= 0 if process < 0 else processes == process
         order = np.argsort(start[own], kind="stable")
         phase = np.full(len(order), Phase.FORWARD, np.int8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.algebra.grouped_intervals import span_lengths, union_lengths
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -29,7 +30,7 @@ def same_type_around(trace: Trace) -> Int64:
     none; made once."""
     tree, kind = call_tree(trace), operator_types_of_calls(trace)
     around = np.full(len(kind), -1, np.int64)
-    for each in np.unique(kind).tolist():
+    for each in distinct_values(kind).tolist():
         is_of_type = kind == each
         calls = np.flatnonzero(is_of_type & (tree.parent >= 0))
         nearest = gather(nearest_marked(tree.parent, is_of_type), tree.parent[calls])
@@ -91,7 +92,7 @@ def unassociated_work(trace: Trace, selection: Selection) -> pl.DataFrame:
     )
     row, launch = work["row"].to_numpy(), work["launch"].to_numpy()
     has_launch = launch >= 0
-    launches, number = np.unique(launch[has_launch], return_inverse=True)
+    launches, number = factorize(launch[has_launch])
     instance = np.empty(len(row), np.int64)
     instance[has_launch] = number
     instance[~has_launch] = len(launches) + np.arange(np.count_nonzero(~has_launch))

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32, Int64
@@ -163,7 +164,7 @@ def _argument_stacks(trace: Trace) -> tuple[Int64, Int64, list[str]]:
     """Slices with a ``Call stack`` argument, the code of each one's stack, texts by code."""
     codes = indices(trace.operators["call_stack_code"])
     rows = np.flatnonzero(codes >= 0)
-    distinct, inverse = np.unique(codes[rows], return_inverse=True)
+    distinct, inverse = factorize(codes[rows])
     texts: dict[str, int] = {}
     recoded = np.empty(len(distinct), np.int64)
     for row, string in enumerate(distinct):
@@ -185,7 +186,7 @@ def _frame_chains(trace: Trace, frame: Int64) -> tuple[Int64, Int64, Int64, list
         Chain per slice (-1 for none), innermost frame per chain, parent per chain, frame texts.
     """
     parent = indices(trace.slices["parent"])
-    needed = with_ancestors(np.unique(frame[frame >= 0]), parent)
+    needed = with_ancestors(distinct_values(frame[frame >= 0]), parent)
     names, frame_texts = _frame_names(trace, needed)
     depth = trace.slices["depth"].fill_null(0).to_numpy()[needed]
     by_depth = np.argsort(depth, kind="stable")
@@ -200,7 +201,7 @@ def _frame_chains(trace: Trace, frame: Int64) -> tuple[Int64, Int64, Int64, list
         above = parent[slices]
         below = gather(chain, above)
         keys = (below + 1) * len(frame_texts) + names[level]
-        distinct, inverse = np.unique(keys, return_inverse=True)
+        distinct, inverse = factorize(keys)
         chain[slices] = chain_count + inverse
         chain_frames.append(distinct % len(frame_texts))
         chain_parents.append(distinct // len(frame_texts) - 1)
@@ -221,7 +222,7 @@ def _frame_names(trace: Trace, slices: Int64) -> tuple[Int64, list[str]]:
     call to call and would keep equal stacks apart.
     """
     codes = trace.slices["name_code"].to_numpy()[slices]
-    distinct, inverse = np.unique(codes, return_inverse=True)
+    distinct, inverse = factorize(codes)
     texts: dict[str, int] = {}
     recoded = np.empty(len(distinct), np.int64)
     for row, string in enumerate(distinct):

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, levels, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
@@ -164,13 +165,13 @@ def _labels(
 ) -> tuple[Int64, list[str]]:
     """The place of each element's label, and the labels."""
     code = indices(trace.slices["name_code"])[elements]
-    present, name = np.unique(code, return_inverse=True)
+    present, name = factorize(code)
     texts = [str(trace.strings[each]) for each in present.tolist()]
     kind = np.where(is_module[elements], 1, 0)
     kind[is_range[elements] & (parent < 0)] = 2
-    repeated = _repetitions([texts[each] for each in np.unique(name[kind == 2]).tolist()])
+    repeated = _repetitions([texts[each] for each in distinct_values(name[kind == 2]).tolist()])
     rows: dict[tuple[bool, str], int] = {}
-    distinct, inverse = np.unique(name * 3 + kind, return_inverse=True)
+    distinct, inverse = factorize(name * 3 + kind)
     label = []
     for of_name, of_kind in (divmod(each, 3) for each in distinct.tolist()):
         text = texts[of_name]

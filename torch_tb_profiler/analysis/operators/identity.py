@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.enclosing import EnclosingScopes, enclosing_scopes
@@ -222,7 +223,7 @@ def _merged(enclosing: EnclosingScopes, ordinal: Int64) -> tuple[Int64, Int64]:
     kinds = max(len(enclosing.labels), 1) * 2 * repetitions
     kind = (enclosing.label * 2 + enclosing.is_backward) * repetitions + ordinal
     if kinds * (len(kind) + 1) >= 2**62:
-        present, kind = np.unique(kind, return_inverse=True)
+        present, kind = factorize(kind)
         kinds = len(present)
     node = np.full(len(kind), -1, np.int64)
     examples = [np.empty(0, np.int64)]

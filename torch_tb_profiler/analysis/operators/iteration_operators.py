@@ -10,6 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import (
     call_tree,
@@ -197,7 +198,7 @@ def operators_of_iterations(
         is_there[window[rows], operator[rows] - lowest] = True
         counts = is_there.sum(axis=1)
     else:
-        pairs = np.unique(window[rows] * width + operator[rows] - lowest)
+        pairs = distinct_values(window[rows] * width + operator[rows] - lowest)
         counts = np.bincount(pairs // width, minlength=len(chosen))
     return IterationOperators(trace, counts.astype(np.int64))
 
@@ -251,7 +252,7 @@ def _inside_operator(trace: Trace, operator_id: str, operator: Int64) -> Bools:
     """Which device work was launched inside the operator of an id."""
     if operator_id.startswith(UNASSOCIATED):
         name = operator_id.removeprefix(UNASSOCIATED)
-        present = np.unique(-2 - operator[operator < -1])
+        present = distinct_values(-2 - operator[operator < -1])
         named = [code for code in present.tolist() if str(trace.strings[code]) == name]
         if named:
             return np.isin(-2 - operator, named)

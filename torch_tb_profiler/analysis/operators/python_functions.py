@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
@@ -85,7 +86,7 @@ def _covered(trace: Trace, parts: Int64, wholes: Int64) -> Int64:
     """Per slice how much of it ``parts``, cut at its end, cover."""
     start_ns = trace.slices["start_ns"].to_numpy()
     end_ns = start_ns + trace.slices["dur_ns"].to_numpy()
-    groups, group = np.unique(wholes, return_inverse=True)
+    groups, group = factorize(wholes)
     covered = np.zeros(len(start_ns), np.int64)
     covered[groups] = union_lengths(
         group,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import (
     gather,
     indices,
@@ -35,7 +36,7 @@ def training_forward(trace: Trace) -> Bools:
     is_call = np.zeros(trace.slices.height, np.bool_)
     is_call[tree.slice] = True
     linked = gather(nearest_marked(indices(trace.slices["parent"]), is_call), nodes.forward)
-    linked = np.unique(linked[linked >= 0])
+    linked = distinct_values(linked[linked >= 0])
     if not len(linked):
         return np.zeros(count, np.bool_)
     is_linked = np.zeros(count, np.bool_)
@@ -54,7 +55,7 @@ def training_forward(trace: Trace) -> Bools:
 def _outermost_modules(trace: Trace) -> Int64:
     """Per slice the outermost frame of a module around it, -1 for none."""
     module = modules_around(trace)
-    modules = np.unique(module[module >= 0])
+    modules = distinct_values(module[module >= 0])
     above = gather(module, indices(trace.slices["parent"])[modules])
     is_root = np.zeros(len(module), np.bool_)
     is_root[modules[above < 0]] = True
@@ -75,7 +76,7 @@ def _between(trace: Trace, nodes: BackwardNodes, calls: Int64, linked: Int64) ->
     is_between &= (track[before] == track[calls]) & (track[behind] == track[calls])
     process = indices(trace.tracks["process"])
     passed = np.zeros(len(linked), np.int64)
-    for each in np.unique(process[track[linked]]).tolist():
+    for each in distinct_values(process[track[linked]]).tolist():
         of_process = process[track[linked]] == each
         started_ns = np.sort(start_ns[nodes.slice[process[track[nodes.slice]] == each]])
         passed[of_process] = np.searchsorted(started_ns, start_ns[linked[of_process]])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, with_ancestors
 from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.analysis.recording.user_rules import user_rules
@@ -217,6 +218,6 @@ def eligible_slices(trace: Trace) -> Int8:
     )
     owner = indices(trace.device_work["owner"])
     used = owner[(kernel_kinds(trace).tensor_core == codes.YES) & (owner >= 0)]
-    known = np.unique(np.concatenate((np.flatnonzero(verdicts == codes.YES), used)))
+    known = distinct_values(np.concatenate((np.flatnonzero(verdicts == codes.YES), used)))
     verdicts[with_ancestors(known, indices(trace.slices["parent"]))] = codes.YES
     return verdicts

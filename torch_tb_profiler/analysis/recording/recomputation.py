@@ -12,6 +12,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
 from torch_tb_profiler.trace.columns import Int64
@@ -97,7 +98,7 @@ def sole_module_call(trace: Trace, operators: Int64, slices: Int64, parent: Int6
         slices: Slice of each call, ascending.
         parent: The call around each call in time, -1 for none.
     """
-    distinct = np.unique(operators[operators >= 0])
+    distinct = distinct_values(operators[operators >= 0])
     around = innermost_around_start(trace, distinct, slices)
     outermost = np.flatnonzero((around >= 0) & (gather(around, parent) != around))
     operator, first, count = np.unique(around[outermost], return_index=True, return_counts=True)

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize, order_by_id
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize, order_by_id
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.knowledge.resources import kinds, metric_meaning, metric_rank, source_kind
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
@@ -205,7 +205,7 @@ def downsample(series: SampleSeries, limit: int) -> Int64:
     buckets = max(1, limit // 2)
     begin, end = int(series.time_ns[0]), int(series.time_ns[-1])
     edges = begin + (np.arange(buckets) * ((end - begin + 1) / buckets)).astype(np.int64)
-    first = np.unique(np.searchsorted(series.time_ns, edges))
+    first = distinct_values(np.searchsorted(series.time_ns, edges))
     size = np.diff(np.append(first, count))
     extremes = []
     for reduce in (np.minimum, np.maximum):
@@ -213,4 +213,4 @@ def downsample(series: SampleSeries, limit: int) -> Int64:
         rows = np.flatnonzero(series.value == extreme)
         bucket = np.searchsorted(first, rows, side="right")
         extremes.append(rows[np.append(True, bucket[1:] != bucket[:-1])])
-    return np.unique(np.concatenate(extremes))
+    return distinct_values(np.concatenate(extremes))

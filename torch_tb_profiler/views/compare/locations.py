@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
@@ -64,8 +65,8 @@ def _range_names(trace: Trace) -> dict[int, str]:
     another optimizer is the same phase."""
     category = trace.slices["category"].to_numpy()
     names = trace.slices["name_code"].to_numpy()
-    loaders = np.unique(names[category == Category.DATALOADER]).tolist()
-    optimizers = np.unique(names[category == Category.OPTIMIZER]).tolist()
+    loaders = distinct_values(names[category == Category.DATALOADER]).tolist()
+    optimizers = distinct_values(names[category == Category.OPTIMIZER]).tolist()
     of_optimizers = {code: str(trace.strings[code]).partition("#")[0] for code in optimizers}
     return of_optimizers | dict.fromkeys(loaders, DATALOADER)
 
@@ -77,7 +78,7 @@ def _ranges(trace: Trace, parent: Int64, phases: list[str], ranges: dict[int, st
     phase = np.zeros(len(category), np.int64)
     for kind in (Category.OPTIMIZER, Category.DATALOADER):
         around = nearest_marked(parent, category == kind)
-        for code in np.unique(names[category == kind]).tolist():
+        for code in distinct_values(names[category == kind]).tolist():
             name = ranges[code]
             if name not in phases:
                 phases.append(name)

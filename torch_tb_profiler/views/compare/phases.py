@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct, field
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.operators.modules.times import module_times
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
@@ -108,7 +109,7 @@ def _ranges(trace: Trace) -> _Ranges:
     for kind in (Category.DATALOADER, Category.OPTIMIZER):
         inner = gather(category.astype(np.int64), parent) == kind
         outer = np.flatnonzero((category == kind) & ~inner)
-        for code in np.unique(names[outer]).tolist():
+        for code in distinct_values(names[outer]).tolist():
             name = str(trace.strings[code])
             of_phase = outer[names[outer] == code]
             phase = DATALOADER if kind == Category.DATALOADER else name.partition("#")[0]
@@ -116,7 +117,7 @@ def _ranges(trace: Trace) -> _Ranges:
     tree = module_tree(trace)
     times = module_times(trace)
     outermost = np.flatnonzero((tree.parent < 0) & ~tree.is_recomputed)
-    for node in np.unique(tree.node[outermost]).tolist():
+    for node in distinct_values(tree.node[outermost]).tolist():
         of_phase = outermost[tree.node[outermost] == node]
         ranges.add(
             FORWARD, tree.nodes.name[node], tree.slice[of_phase], times.device_total_ns[of_phase]

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
@@ -106,7 +107,7 @@ def step_samples(
 
 def _sparse_moments(cell: Int64, value: Float64, keys: int, size: int) -> SampleMoments:
     """The moments without a cell for every step of every key; most keys are in few steps."""
-    cells, position = np.unique(cell, return_inverse=True)
+    cells, position = factorize(cell)
     sums = np.bincount(position, value, len(cells))
     key = cells // size
     mean = np.bincount(key, sums, keys) / size

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -44,5 +45,5 @@ def gathered(texts: Sequence[str | None], indices: Int64) -> pl.Series:
 
 def names_behind(trace: Trace, codes: Int64) -> pl.Series:
     """The text behind each code of the trace's dictionary, null behind -1."""
-    distinct, index = np.unique(codes, return_inverse=True)
+    distinct, index = factorize(codes)
     return gathered([trace.text(code) for code in distinct.tolist()], index)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.idle.gaps import gaps_before
 from torch_tb_profiler.analysis.kernels.graphs.attribution import (
@@ -250,7 +251,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
     """The rows of :data:`GRAPHS` of the selected launches."""
     launches, times, nodes = graph_launches(trace), graph_times(trace), graph_nodes(trace)
     chosen = np.flatnonzero(selected)
-    graphs, graph_row = np.unique(nodes.graph[chosen], return_inverse=True)
+    graphs, graph_row = factorize(nodes.graph[chosen])
     count = np.bincount(graph_row, minlength=len(graphs))
 
     def sums(values: Int64) -> Int64:

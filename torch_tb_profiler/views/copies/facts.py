@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, total, union
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
@@ -55,7 +56,7 @@ def _copied(copies: pl.DataFrame) -> dict[int, Intervals]:
     end = start + copies["dur_ns"].to_numpy()
     return {
         number: union(start[device == number], end[device == number])
-        for number in np.unique(device).tolist()
+        for number in distinct_values(device).tolist()
     }
 
 

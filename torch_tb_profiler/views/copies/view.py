@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import WeightProfile
 from torch_tb_profiler.analysis.kernels.copy_bandwidth import selected_copies, timed_copies
 from torch_tb_profiler.analysis.selection import Selection
@@ -35,7 +36,9 @@ def rate_series(trace: Trace, copies: pl.DataFrame) -> Series:
     if sized.height:
         start = sized["start_ns"].to_numpy()
         end = start + sized["dur_ns"].to_numpy()
-        edges = np.unique(np.linspace(start.min(), end.max(), MAX_STRETCHES + 1).astype(np.int64))
+        edges = distinct_values(
+            np.linspace(start.min(), end.max(), MAX_STRETCHES + 1).astype(np.int64)
+        )
         x = ((edges - trace.meta.start_ns) / NS_PER_US).tolist()
         rate = (sized["bytes"] / sized["dur_ns"]).to_numpy()
         kinds = sized["kind"].fill_null("other").to_numpy()

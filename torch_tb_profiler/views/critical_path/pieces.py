@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.idle.critical_path.node_names import node_keys, short_texts
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
@@ -54,11 +55,11 @@ def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.Data
     node, part = pieces.node[:limit], pieces.part[:limit]
     start, end = pieces.start_ns[:limit], pieces.end_ns[:limit]
     known = np.maximum(node, 0)
-    keys, key = np.unique(node_keys(trace, path.step_graph)[known], return_inverse=True)
+    keys, key = factorize(node_keys(trace, path.step_graph)[known])
     slices = np.where(node >= 0, path.step_graph.slice[known], -1)
-    tracks, track = np.unique(path.step_graph.track[known], return_inverse=True)
+    tracks, track = factorize(path.step_graph.track[known])
     parts = pl.Series([PART_TITLES[each] for each in sorted(PART_TITLES)], dtype=pl.String)
-    modules, module = np.unique(_modules(trace, slices), return_inverse=True)
+    modules, module = factorize(_modules(trace, slices))
     return pl.DataFrame(
         {
             "step": [name] * len(node),
@@ -79,12 +80,13 @@ def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.Data
 def _modules(trace: Trace, slices: Int64) -> Int64:
     """The code of the name of the module around each slice, of device work that around its owner;
     -1 for none."""
-    owner = np.full(trace.slices.height, -1, np.int64)
     work = trace.device_work
-    owner[work["slice"].to_numpy()] = indices(work["owner"])
-    owned = gather(owner, slices)
+    of_work = work["slice"].to_numpy()  # ascending
+    row = np.searchsorted(of_work, slices)
+    is_work = np.append(of_work, -1)[row] == np.maximum(slices, 0)
+    owned = gather(indices(work["owner"]), np.where(is_work, row, -1))
     around = gather(modules_around(trace), np.where(owned >= 0, owned, slices))
-    return gather(trace.slices["name_code"].to_numpy().astype(np.int64), around)
+    return gather(trace.slices["name_code"].to_numpy(), around).astype(np.int64)
 
 
 def track_texts(trace: Trace, tracks: Int64) -> list[str]:

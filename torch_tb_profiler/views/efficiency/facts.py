@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.model import HOST, DeviceModel, ModelWork
 from torch_tb_profiler.analysis.efficiency.peaks import described
@@ -265,7 +266,7 @@ def _speeds(calls: HoldingCalls, mask: Bools, roofs: RoofTimes) -> list[Fact]:
     """How fast each device's memory was while calls with known bytes ran."""
     facts = []
     chosen = mask & ~np.isnan(calls.bytes) & ~calls.is_on_links & (calls.time_ns > 0)
-    for device in np.unique(calls.device[chosen]).tolist():
+    for device in distinct_values(calls.device[chosen]).tolist():
         rows = np.flatnonzero(chosen & (calls.device == device))
         time, amount = float(calls.time_ns[rows].sum()), float(calls.bytes[rows].sum())
         at_roof = float(roofs.memory_ns[rows].sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES, NodeMeasure, NodeTimes
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import microseconds
@@ -26,7 +27,7 @@ def figures(times: NodeTimes, of_node: Int64, count: int) -> pl.DataFrame:
         keys, ns = _pairs(times.measures[measure], of_node, iterations)
         columns += _figures(measure, keys // iterations, ns, count, iterations)
         ran.append(keys)
-    rows = np.unique(np.concatenate(ran)) // iterations
+    rows = distinct_values(np.concatenate(ran)) // iterations
     present = pl.Series("iterations", np.bincount(rows, minlength=count).astype(np.int64))
     return pl.DataFrame([*columns, present])
 
@@ -40,9 +41,7 @@ def totals_ns(measure: NodeMeasure, of_node: Int64, count: int) -> Int64:
 
 def _pairs(measure: NodeMeasure, of_node: Int64, iterations: int) -> tuple[Int64, Int64]:
     """Row and iteration as one key, each once and ascending, and the time there."""
-    keys, pair = np.unique(
-        of_node[measure.node] * iterations + measure.iteration, return_inverse=True
-    )
+    keys, pair = factorize(of_node[measure.node] * iterations + measure.iteration)
     ns = np.zeros(len(keys), np.int64)
     np.add.at(ns, pair.reshape(-1), measure.ns)
     return keys, ns

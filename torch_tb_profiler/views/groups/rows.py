@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy
 from torch_tb_profiler.analysis.operators.hierarchies.operators import (
@@ -148,7 +149,7 @@ def folded_table(measures: Measures, folded: Folded, shown: Int64) -> Table:
         members=pl.Series(folded.members.astype(np.int64)),
         **_compared(measures, folded),
     )
-    rows = np.unique(folded.of_node[shown])
+    rows = distinct_values(folded.of_node[shown])
     table = _table(FOLDED, frame[rows], measures)
     reasons = dict.fromkeys(("odd_one", "odd_one_pct"), NO_ODD_ONE)
     return Table(table.spec, table.frame, table.null_reasons | needed(table.frame, reasons))

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import KINDS, Kind
 from torch_tb_profiler.analysis.operators.hierarchies.of_ranges import domains_of_ranges
 from torch_tb_profiler.analysis.operators.hierarchies.timed import (
@@ -215,7 +216,9 @@ def _notes(node_measures: Measures, shown: int) -> tuple[Note, ...]:
 
 def _with_time(node_measures: Measures) -> int:
     keys = ("cpu", "gpu")
-    return len(np.unique(np.concatenate([node_measures.times.measures[key].node for key in keys])))
+    return len(
+        distinct_values(np.concatenate([node_measures.times.measures[key].node for key in keys]))
+    )
 
 
 def _missing(trace: Trace) -> str | None:

@@ -13,6 +13,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.kernels.details import parse_input_types
 from torch_tb_profiler.analysis.operators.call_stacks import call_stacks
@@ -200,7 +201,7 @@ def _operator_texts(trace: Trace, operator: Int64, name: str) -> dict[str, pl.Se
     names: dict[int, str | None] = {}
     directions: dict[int, str | None] = {}
     types: dict[int, str | None] = {}
-    for number in np.unique(operator).tolist():
+    for number in distinct_values(operator).tolist():
         known = number >= 0
         code = int(identity.name_code[number]) if known else -2 - number
         text = str(trace.strings[code])
@@ -217,7 +218,7 @@ def _operator_texts(trace: Trace, operator: Int64, name: str) -> dict[str, pl.Se
 
 
 def _paths(trace: Trace, operator: Int64) -> dict[int, str | None]:
-    present = np.unique(operator).tolist()
+    present = distinct_values(operator).tolist()
     known = [number for number in present if number >= 0]
     paths: dict[int, str | None] = dict.fromkeys(present)
     paths.update(zip(known, operator_identity(trace).paths(known), strict=True))

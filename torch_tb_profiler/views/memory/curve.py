@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.records import MemoryDevice
 from torch_tb_profiler.analysis.selection import Selection
@@ -93,7 +94,7 @@ def downsampled(points: MemoryCurve, limit: int = MAX_POINTS) -> Int64:
         highest = np.repeat(np.maximum.reduceat(values, first), last - first + 1)
         reached = np.flatnonzero(values == highest)
         selected.append(reached[np.searchsorted(reached, first)])
-    return np.unique(np.concatenate(selected))
+    return distinct_values(np.concatenate(selected))
 
 
 def curve_series(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.live_allocations import live_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
@@ -64,7 +65,7 @@ def _grouped(
 ) -> list[tuple[int | None, int, int | None, float | None]]:
     """Label code, bytes, allocations and share of ``total`` of what is alive; what the total
     holds beyond that was there before, under code None."""
-    codes, inverse = np.unique(code, return_inverse=True)
+    codes, inverse = factorize(code)
     sizes = np.zeros(len(codes), np.int64)
     np.add.at(sizes, inverse, size_bytes)
     counts = np.bincount(inverse, minlength=len(codes))

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
@@ -136,7 +137,7 @@ class _Operators(Struct, frozen=True, eq=False):
 def _operators(trace: Trace) -> _Operators:
     counts_itself = operator_mask(trace) & (indices(trace.slices["absorbed_into"]) < 0)
     names = trace.slices["name_code"].to_numpy()
-    distinct, inverse = np.unique(names[counts_itself], return_inverse=True)
+    distinct, inverse = factorize(names[counts_itself])
     row = np.full(len(names), -1, np.int64)
     row[counts_itself] = inverse
     parent = indices(trace.slices["parent"])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.steps.throughput import (
     NOT_TIMED,
     Spread,
@@ -248,7 +249,7 @@ def _lines(
         return
     others = np.sort(np.concatenate([each.start_us for each in parts if each is not part]))
     stretch = np.searchsorted(others, part.start_us)
-    if len(np.unique(stretch)) > MAX_STRETCHES:
+    if len(distinct_values(stretch)) > MAX_STRETCHES:
         stretch = np.zeros_like(stretch)
     begins = np.flatnonzero(np.diff(stretch, prepend=-1))
     within = np.arange(len(part)) - np.repeat(begins, np.diff(np.append(begins, len(part))))

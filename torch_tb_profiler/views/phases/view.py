@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.selection import SHOWN_CHARACTERS, Selection
 from torch_tb_profiler.analysis.steps.masks import boundaries
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
@@ -106,7 +107,7 @@ def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
     reason = no_phases(trace)
     if reason is not None and not boundaries(selection).given:
         return dict.fromkeys(Phase, reason)
-    known = set(np.unique(marks(trace).phase).tolist())
+    known = set(distinct_values(marks(trace).phase).tolist())
     if _is_before_backward(trace):
         known.add(Phase.FORWARD)
     if selection.forward_start is not None:

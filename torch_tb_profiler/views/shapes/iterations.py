@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.kernels.compiled.recompilations_by_step import recompilations
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.trace.model import Trace
@@ -71,7 +71,7 @@ def of_iteration(frame: pl.DataFrame, calls: Calls, name: str | None) -> pl.Data
     """
     if name is None:
         return frame
-    present = calls.iteration.texts.gather(np.unique(calls.iteration.of_calls)).to_list()
+    present = calls.iteration.texts.gather(distinct_values(calls.iteration.of_calls)).to_list()
     if name not in present:
         have = ", ".join(str(one)[:_SHOWN] for one in present[:5]) or "none"
         more = " …" if len(present) > 5 else ""

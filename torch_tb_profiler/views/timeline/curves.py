@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.views.timeline.extremes import Extremes
 
@@ -48,7 +49,7 @@ class StepCurve:
     @classmethod
     def of_ranges(cls, start_ns: Int64, end_ns: Int64) -> StepCurve:
         """How many of the ranges ``[start_ns[i], end_ns[i])`` are open."""
-        edges, where = np.unique(np.concatenate((start_ns, end_ns)), return_inverse=True)
+        edges, where = factorize(np.concatenate((start_ns, end_ns)))
         change = np.concatenate((np.ones(len(start_ns)), -np.ones(len(end_ns))))
         return cls(edges, np.cumsum(np.bincount(where.reshape(-1), change, len(edges))))
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import clip, total_within
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, IdleCause
@@ -169,7 +170,7 @@ def _neighbours(
     before, after = np.full(len(spans), -1), np.full(len(spans), -1)
     work = timeline.trace.device_work
     work = work.filter((pl.col("dur_ns") > 0) & pl.col("device").is_not_null())
-    for number in np.unique(device).tolist():
+    for number in distinct_values(device).tolist():
         own = work.filter(pl.col("device") == number)
         ids, begun = own["slice"].to_numpy(), own["start_ns"].to_numpy()
         ended = begun + own["dur_ns"].to_numpy()

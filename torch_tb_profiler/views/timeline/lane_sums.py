@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -64,7 +65,7 @@ class LaneSums:
             none = np.empty(0, np.int64)
             return none, none, none, none
         key = np.concatenate([part[0] for part in self._parts])
-        keys, where = np.unique(key, return_inverse=True)
+        keys, where = factorize(key)
         columns = [
             np.concatenate([part[1] for part in self._parts]),
             *np.concatenate([part[2] for part in self._parts], axis=1),
@@ -95,7 +96,7 @@ class LaneSums:
         """The names of these categories with most self time."""
         key, count, self_ns, total_ns = self._joined()
         chosen = np.isin(key // 2 % len(CATEGORIES), np.array(categories, np.int64))
-        names, where = np.unique(key[chosen] // (2 * len(CATEGORIES)) - 1, return_inverse=True)
+        names, where = factorize(key[chosen] // (2 * len(CATEGORIES)) - 1)
         sums = [
             np.bincount(where, values[chosen], len(names)) for values in (count, self_ns, total_ns)
         ]

@@ -14,6 +14,7 @@ import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, levels
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, climb
 from torch_tb_profiler.analysis.operators.hierarchies.timed import timed_modules, timed_ranges
@@ -148,7 +149,7 @@ def _calls(
     np.maximum.at(last, number, end_ns[element])
     owners, of_level, of_call = owner[element[example]], depth[node[example]], of_call[example]
     order = np.lexsort((first, of_level, owners))
-    for each in np.unique(owners).tolist():
+    for each in distinct_values(owners).tolist():
         rows = order[owners[order] == each]
         yield each, _Calls(of_call[rows], of_level[rows], first[rows], last[rows])
 

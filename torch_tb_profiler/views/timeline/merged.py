@@ -9,9 +9,9 @@ the last (MindSpore Insight's overlap analysis calls them "pure communication" a
 
 from __future__ import annotations
 
-import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -74,7 +74,7 @@ def device_activity(trace: Trace) -> dict[int, DeviceActivity]:
         ~kinds.is_kernel,
     )
     times = {}
-    for number in np.unique(device[device >= 0]).tolist():
+    for number in distinct_values(device[device >= 0]).tolist():
         here = device == number
         computation, communication, copies = (
             union(start[here & mask], end[here & mask]) for mask in masks

@@ -10,6 +10,7 @@ from collections.abc import Collection
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import clip, subtract, total, union_all
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.units import exact_microseconds
@@ -77,7 +78,7 @@ def range_summary(
         is_chosen = np.zeros(len(chosen), np.bool_)
         is_chosen[choice.lanes] = True
         chosen &= is_chosen
-        numbers = {*np.unique(lanes.track[choice.lanes]).tolist(), *choice.counters}
+        numbers = {*distinct_values(lanes.track[choice.lanes]).tolist(), *choice.counters}
         devices &= {timeline.tracks[number].device for number in numbers}
     sums = lane_sums(timeline, np.flatnonzero(chosen), start_ns, end_ns)
     spans = longest_gaps(timeline, start_ns, end_ns, MAX_GAPS, devices)

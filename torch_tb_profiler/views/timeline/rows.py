@@ -13,6 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.containment import last_above
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.lanes import flat_lanes
@@ -162,7 +163,7 @@ def _dense(positions: _Positions, overlaps: int, depths: int) -> tuple[npt.NDArr
         wide = (
             positions.track.astype(np.int64) * overlaps + positions.overlap
         ) * depths + positions.depth
-        keys, inverse = np.unique(wide, return_inverse=True)
+        keys, inverse = factorize(wide)
         return inverse.reshape(-1), keys
     key = positions.track * np.int32(overlaps * depths)
     key += positions.overlap * np.int32(depths)
@@ -188,7 +189,7 @@ def _sort_steps(trace: Trace, order: Int64, first: Int64) -> None:
 def _accumulate(end_ns: Int64, first: Int64) -> None:
     """Turn the ends of the slices of each lane into the largest end so far."""
     early = np.flatnonzero(end_ns[1:] < end_ns[:-1]) + 1
-    for lane in np.unique(np.searchsorted(first, early, "right") - 1).tolist():
+    for lane in distinct_values(np.searchsorted(first, early, "right") - 1).tolist():
         stretch = end_ns[first[lane] : first[lane + 1]]
         np.maximum.accumulate(stretch, out=stretch)
 

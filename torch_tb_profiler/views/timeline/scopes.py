@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.recording.operator_paths import SEPARATOR, operator_paths
 from torch_tb_profiler.analysis.steps.masks import device_work_steps
@@ -72,7 +73,7 @@ def scopes(trace: Trace) -> OperatorScopes:
     rows = rows[np.lexsort((start[rows], device[rows]))]
     names = np.array(tree.names, np.int64)
     runs: dict[int, list[ScopeRuns]] = {}
-    for number in np.unique(device[rows]).tolist():
+    for number in distinct_values(device[rows]).tolist():
         mine = rows[device[rows] == number]
         levels = (
             _runs(scope_of[code[mine], level], step[mine], start[mine], end[mine], names)

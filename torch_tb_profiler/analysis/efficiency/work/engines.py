@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.trace.columns import Float64
@@ -101,7 +102,7 @@ def sums_around(trace: Trace) -> CallSums:
     step = gather(nearest_marked(indices(trace.slices["parent"]), is_step), call_tree(trace).slice)
     columns = np.full((4, len(step)), np.nan)
     inside = np.flatnonzero(step >= 0)
-    codes, inverse = np.unique(names[step[inside]], return_inverse=True)
+    codes, inverse = factorize(names[step[inside]])
     of_codes = [sums_by_name[str(trace.strings[code])] for code in codes.tolist()]
     rows = [
         [

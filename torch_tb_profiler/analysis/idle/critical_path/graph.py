@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 
 SOURCE = -1
@@ -106,7 +107,7 @@ def _lags(kind: Int64, slack_ns: Int64, tight: Bools) -> Int64:
     """The costs of edges: all their time where they are tight, else the median of the tight ones of
     their kind, at most their time."""
     median = np.zeros(int(kind.max(initial=0)) + 1, np.int64)
-    for number in np.unique(kind[tight]).tolist():
+    for number in distinct_values(kind[tight]).tolist():
         median[number] = int(np.median(slack_ns[tight & (kind == number)]))
     lags: Int64 = np.where(tight, slack_ns, np.minimum(slack_ns, median[kind]))
     return lags
@@ -152,7 +153,7 @@ class EdgeOrder(Struct, frozen=True, eq=False):
 
 def order_edges(graph: PathGraph) -> EdgeOrder:
     """The order in which the longest path is computed."""
-    targets = np.unique(graph.edge_to)
+    targets = distinct_values(graph.edge_to)
     same = np.append(False, graph.chain[targets][1:] == graph.chain[targets][:-1])[: len(targets)]
     before = np.where(same, np.arange(len(targets)) - 1, -1)
     order = np.argsort(graph.start_ns[graph.edge_to], kind="stable")
@@ -232,15 +233,16 @@ def longest_paths(
         arrived = np.where(origin >= 0, summed[origin], 0)
         cost[:, weighting] = arrived + edge_lag[edge_order.order] - (summed[to] - weight[to])
     late = np.zeros((len(edge_order.targets) + 1, len(weightings)), np.int64)
-    opened = np.zeros(len(late), np.bool_)
+    rows = list(late)  # views, made once
+    opened = [False] * len(rows)
     before = edge_order.before.tolist()
     for target, source, row in zip(
         edge_order.target.tolist(), edge_order.source.tolist(), cost, strict=True
     ):
         if not opened[target]:
             opened[target] = True
-            late[target] = late[before[target]]
-        np.maximum(late[target], late[source] + row, out=late[target])
+            rows[target][:] = rows[before[target]]
+        np.maximum(rows[target], rows[source] + row, out=rows[target])
     return FinishTimes(graph, edge_order, late), sums
 
 

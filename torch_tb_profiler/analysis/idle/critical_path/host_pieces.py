@@ -10,6 +10,7 @@ import itertools
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import running_maximum
 from torch_tb_profiler.analysis.communication.roles import Role, slice_roles
@@ -154,7 +155,7 @@ def host_slices(trace: Trace, start_ns: int, end_ns: int) -> HostSlices:
     track = trace.slices["track"].to_numpy()[ids].astype(np.int64)
     category = trace.slices["category"].to_numpy()[ids]
     works = np.isin(category, (*_WORK, Category.DATALOADER))
-    busy = np.isin(track, np.unique(track[works]))
+    busy = np.isin(track, distinct_values(track[works]))
     ids, begin, end, track = ids[busy], begin[busy], end[busy], track[busy]
     forest = None
     if len(ids):
@@ -185,7 +186,7 @@ def _segments(
     """The segments between the moments at which a slice or wait starts or ends on a thread: track,
     start and end."""
     track, begin, end = slices.track, slices.start_ns, slices.end_ns
-    threads = np.unique(track)
+    threads = distinct_values(track)
     mine = np.isin(waiting.track, threads)
     tracks = np.concatenate(
         (track, track, waiting.track[mine], waiting.track[mine], threads, threads)
@@ -214,9 +215,8 @@ def _classify(trace: Trace, track: Int64, start: Int64, end: Int64, slice_id: In
     for each, path_part in _PART_OF_CATEGORY.items():
         part_of[each] = path_part
     part: Int64 = part_of[category]
-    part[np.append(slice_roles(trace) == Role.COMMUNICATION, False)[slice_id]] = (
-        PathPart.COMMUNICATION
-    )
+    in_slice = slice_id >= 0
+    part[in_slice & (slice_roles(trace)[slice_id] == Role.COMMUNICATION)] = PathPart.COMMUNICATION
     changes = track[1:] != track[:-1]
     at_edge = np.append(True, changes)[: len(track)] | np.append(changes, True)[-len(track) :]
     long = end - start >= PIECE_NS
@@ -226,7 +226,7 @@ def _classify(trace: Trace, track: Int64, start: Int64, end: Int64, slice_id: In
     part[(part != PathPart.RUNTIME) & _inside(track, start, _loading(trace))] = (
         PathPart.DATA_LOADING
     )
-    part[np.append(_is_wait(trace), False)[slice_id]] = PathPart.SYNC_RETURN
+    part[in_slice & _is_wait(trace)[slice_id]] = PathPart.SYNC_RETURN
     is_working = np.isin(category, _WORK) | (part == PathPart.DATA_LOADING)
     return HostPieces(track, start, end, slice_id, part, is_working)
 
@@ -242,7 +242,7 @@ def _is_wait(trace: Trace) -> Bools:
 def _inside(track: Int64, moment: Int64, intervals: ThreadIntervals) -> Bools:
     """Which moments of threads lie in one of the intervals."""
     inside = np.zeros(len(track), np.bool_)
-    for number in np.unique(intervals.track).tolist():
+    for number in distinct_values(intervals.track).tolist():
         mine = intervals.track == number
         start, end = intervals.start_ns[mine], intervals.end_ns[mine]
         order = np.argsort(start, kind="stable")

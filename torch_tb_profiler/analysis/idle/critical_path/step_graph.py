@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.critical_path.device_pieces import (
     DevicePieces,
@@ -130,7 +131,7 @@ def _assemble(
     waits: tuple[SyncReturns, ThreadHandoffs],
 ) -> StepGraph:
     synced, handoffs = waits
-    tracks, host_chain = np.unique(host.track, return_inverse=True)
+    tracks, host_chain = factorize(host.track)
     chain = np.concatenate((host_chain, work.chain + len(tracks)))
     start = np.concatenate((host.start_ns, work.start_ns)) - step.start_ns
     end = np.concatenate((host.end_ns, work.end_ns)) - step.start_ns
@@ -232,7 +233,7 @@ def _stream_edges(work: DevicePieces, launches: _Edges, end_ns: Int64, hosts: in
     latest = np.maximum(latest, launched)
     late = np.flatnonzero(work.start_ns - latest >= STREAM_WAIT_NS)
     previous = np.full(len(late), -1, np.int64)
-    for device in np.unique(work.device[late]).tolist():
+    for device in distinct_values(work.device[late]).tolist():
         rows = np.flatnonzero(work.device == device)
         rows = rows[np.argsort(ends[rows], kind="stable")]
         mine = work.device[late] == device
@@ -257,10 +258,10 @@ def _last_nodes(
     last = rows[np.append(work.chain[rows][1:] != work.chain[rows][:-1], True)[: len(rows)]]
     ended = _range_ends(trace, step, host, nodes)
     if len(ended):
-        return np.unique(np.concatenate((ended, last + hosts)))
+        return distinct_values(np.concatenate((ended, last + hosts)))
     rows = np.flatnonzero(host.is_working)
     rows = rows[np.append(host.track[rows][1:] != host.track[rows][:-1], True)[: len(rows)]]
-    return np.unique(np.concatenate((rows, last + hosts)))
+    return distinct_values(np.concatenate((rows, last + hosts)))
 
 
 def _range_ends(trace: Trace, step: StepBounds, host: HostPieces, nodes: _NodeIndex) -> Int64:
@@ -270,7 +271,7 @@ def _range_ends(trace: Trace, step: StepBounds, host: HostPieces, nodes: _NodeIn
     is_whole_recording = trace.steps.height == 1 and trace.steps["slice"][0] is None
     if steps.is_empty() or is_whole_recording or not len(host.track):
         return np.empty(0, np.int64)
-    tracks, track = np.unique(host.track, return_inverse=True)
+    tracks, track = factorize(host.track)
     worked = np.bincount(track, (host.end_ns - host.start_ns) * host.is_working)
     busiest = tracks[int(np.argmax(worked))]
     ranges = tracks_of(trace, indices(steps["slice"]))

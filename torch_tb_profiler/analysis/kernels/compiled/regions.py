@@ -13,6 +13,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES
@@ -91,7 +92,7 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
     node, is_kernel = indices(work["node"]), kernel_kinds(trace).is_kernel
     call_of = np.full(slices.height + 1, -1)
     call_of[rows] = np.arange(len(rows))
-    for each in np.unique(kind).tolist():
+    for each in distinct_values(kind).tolist():
         mine = np.flatnonzero(kind == each)
         marked = np.zeros(slices.height, np.bool_)
         marked[rows[mine]] = True

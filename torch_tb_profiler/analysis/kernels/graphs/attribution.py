@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.compiled.triton import (
     Provenance,
@@ -107,7 +108,7 @@ def _add_inline(trace: Trace, launches: GraphLaunches, builder: _Builder) -> Non
     annotation = indices(stated["annotation_code"])
     names = {
         code: builder.code(annotation_text(str(trace.strings[code])))
-        for code in np.unique(annotation)
+        for code in distinct_values(annotation)
     }
     part = np.array([names[code] for code in annotation.tolist()], np.int64)
     builder.set_parts(known_rows, part[rows[known_rows]], INLINE)
@@ -162,7 +163,7 @@ def _add_creations(trace: Trace, launches: GraphLaunches, builder: _Builder) -> 
     rows = rows[~_is_around(trace, owner[rows], launches.slice[launches.launch[rows]])]
     if not len(rows):
         return
-    owners, index = np.unique(owner[rows], return_inverse=True)
+    owners, index = factorize(owner[rows])
     parts = np.array([builder.code(_ranges_around(trace, int(each))) for each in owners], np.int64)
     names = np.array([builder.code(_operator_name(trace, int(each))) for each in owners], np.int64)
     builder.part[rows], builder.operator[rows] = parts[index], names[index]
@@ -177,7 +178,7 @@ def _add_sources(trace: Trace, launches: GraphLaunches, builder: _Builder) -> No
     if not known or not len(rows):
         return
     names = trace.device_work["name_code"].to_numpy()[launches.row[rows]].astype(np.int64)
-    distinct, index = np.unique(names, return_inverse=True)
+    distinct, index = factorize(names)
     sources = [known.get(trace.text(code) or "", Provenance()) for code in distinct.tolist()]
     codes = [builder.code(source_line(each.stack) or each.nodes) for each in sources]
     builder.set_parts(rows, np.array(codes, np.int64)[index], SOURCE)

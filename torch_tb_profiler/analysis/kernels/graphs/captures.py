@@ -14,7 +14,11 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.dense_ids import factorize_rows, order_by_id
+from torch_tb_profiler.analysis.algebra.dense_ids import (
+    distinct_values,
+    factorize_rows,
+    order_by_id,
+)
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
@@ -261,7 +265,7 @@ def serving_windows(trace: Trace) -> ServingWindows:
         rest = np.flatnonzero((around >= 0) & (sizes < 0))
         if not len(rest):
             break
-        for code in np.unique(names[around[rest]]).tolist():
+        for code in distinct_values(names[around[rest]]).tolist():
             if code not in known:
                 known[code] = _size(str(trace.strings[code]))
         sizes[rest] = [known[code] for code in names[around[rest]].tolist()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, WeightProfile, intersect, union
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -57,7 +58,7 @@ def streams(trace: Trace) -> tuple[Stream, ...]:
     parts = np.split(order, np.flatnonzero(changes) + 1) if len(order) else []
     shared = {
         number: _several_at_once([part for part in parts if device[part[0]] == number], start, end)
-        for number in np.unique(device).tolist()
+        for number in distinct_values(device).tolist()
     }
     call_start = _call_starts(trace)
     return tuple(

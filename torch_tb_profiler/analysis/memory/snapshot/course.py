@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.memory.snapshot.moments import DeviceMoments, device_moments
 from torch_tb_profiler.trace.columns import Int64
@@ -57,6 +58,8 @@ def course_rows(trace: Trace, moments: DeviceMoments) -> Int64:
         )
         .drop("bucket")
     )
-    positions = np.unique(np.concatenate([extremes[name].to_numpy() for name in extremes.columns]))
+    positions = distinct_values(
+        np.concatenate([extremes[name].to_numpy() for name in extremes.columns])
+    )
     rows: Int64 = moments.first + positions
     return rows

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, levels
 from torch_tb_profiler.trace.columns import Bools, Int64
 
@@ -143,7 +144,7 @@ def merged_calls(
     count = 0
     for level in levels(parent):
         keys = (gather(node, parent[level]) + 1) * len(names) + name[level]
-        distinct, inverse = np.unique(keys, return_inverse=True)
+        distinct, inverse = factorize(keys)
         node[level] = count + inverse
         first = np.full(len(distinct), np.iinfo(np.int64).max)
         np.minimum.at(first, inverse, start_ns[level])

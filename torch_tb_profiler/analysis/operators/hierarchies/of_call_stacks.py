@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_stacks import SEPARATOR, CallStacks, call_stacks
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, Nodes, tree_of
@@ -62,7 +63,7 @@ def _of_texts(texts: list[str], code: Int64, start_ns: Int64) -> tuple[Int64, No
     parents: list[int] = []
     names: list[str] = []
     node_of_code = np.full(len(texts), -1, np.int64)
-    for number in np.unique(code).tolist():
+    for number in distinct_values(code).tolist():
         above = -1
         for frame in reversed(texts[number].split(SEPARATOR)):
             key = (above, frame)

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, merged_calls
 from torch_tb_profiler.analysis.operators.hierarchies.of_modules import owned_elsewhere
@@ -45,7 +46,7 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
     number[ids] = np.arange(len(ids))
     parent = indices(slices["parent"])
     around = gather(number, nearest_marked(parent, marked))
-    codes, name = np.unique(slices["name_code"].to_numpy()[ids], return_inverse=True)
+    codes, name = factorize(slices["name_code"].to_numpy()[ids])
     call_parent = gather(around, parent[ids])
     node, nodes = merged_calls(
         name.reshape(-1),

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_descendants
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy
@@ -76,7 +77,7 @@ def operator_counts(
 
     def distinct(rows: Bools) -> Int64:
         chosen = np.flatnonzero(rows & shown)
-        pairs = np.unique(node[chosen] * len(trace.strings) + names[chosen])
+        pairs = distinct_values(node[chosen] * len(trace.strings) + names[chosen])
         own = np.bincount(pairs // max(len(trace.strings), 1), minlength=count)
         return with_descendants(own, parent)
 

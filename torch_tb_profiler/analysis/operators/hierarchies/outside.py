@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy, Nodes
@@ -76,18 +77,18 @@ def _outermost(trace: Trace, inside: Hierarchy) -> Bools:
     # An operator around ranges is none of what is outside them.
     parent = indices(trace.slices["parent"])
     holder = np.zeros(trace.slices.height + 1, np.bool_)
-    above = np.unique(parent[inside.range_slice])
+    above = distinct_values(parent[inside.range_slice])
     while len(above):
         above = above[(above >= 0) & ~holder[above]]
         holder[above] = True
-        above = np.unique(parent[above])
+        above = distinct_values(parent[above])
     is_call &= ~holder[:-1]
     return is_call & (gather(nearest_marked(parent, is_call), parent) < 0)
 
 
 def _named(trace: Trace, names: Int64, weight: Int64) -> tuple[Int64, list[str]]:
     """Per call its node, and the names of the nodes: those with most time, and the rest."""
-    distinct, inverse = np.unique(names, return_inverse=True)
+    distinct, inverse = factorize(names)
     inverse = inverse.reshape(-1)
     time_ns = np.bincount(inverse, weight, minlength=len(distinct))
     order = np.lexsort((distinct, -time_ns))

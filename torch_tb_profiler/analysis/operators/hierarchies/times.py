@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.operators.hierarchies.timed import (
@@ -131,7 +132,7 @@ def _host_boundaries(trace: Trace, selection: Selection, windows: StepWindows) -
             start[row] = max(start[row], end[row - 1])
             end[row] = max(end[row], start[row])
     end = np.maximum(end, start)
-    alone = len(np.unique(process)) <= 1
+    alone = len(distinct_values(process)) <= 1
     return _Boundaries(of_rows, start, end, windows.of_step[rows], alone)
 
 
@@ -140,7 +141,7 @@ def _host(parts: NodeStretches, boundaries: _Boundaries, windows: StepWindows) -
     keys: list[Int64] = []
     lengths: list[Int64] = []
     count = max(len(windows.names), 1)
-    for process in np.unique(boundaries.process).tolist():
+    for process in distinct_values(boundaries.process).tolist():
         of_process = boundaries.process == process
         inside = np.ones(len(parts.node), np.bool_)
         if not boundaries.of_every_process:
@@ -183,7 +184,7 @@ def _compact(keys: Int64) -> tuple[Int64, Int64]:
     if not len(keys) or np.all(keys[1:] >= keys[:-1]):
         changes = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
         return keys[changes], np.cumsum(changes) - 1
-    distinct, inverse = np.unique(keys, return_inverse=True)
+    distinct, inverse = factorize(keys)
     return distinct, inverse.reshape(-1)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import (
     gather,
     indices,
@@ -100,7 +101,7 @@ def _nodes(trace: Trace) -> tuple[list[tuple[str, ...]], Int64]:
     module of each slice, -1 for none."""
     codes = indices(trace.operators["module_hierarchy_code"])
     rows = np.flatnonzero(codes >= 0)
-    distinct, inverse = np.unique(codes[rows], return_inverse=True)
+    distinct, inverse = factorize(codes[rows])
     lines_of_text = [modules_of(str(trace.strings[code])) for code in distinct]
     lines = sorted({line[:depth] for line in lines_of_text for depth in range(1, len(line) + 1)})
     row_of_line = {line: row for row, line in enumerate(lines)}

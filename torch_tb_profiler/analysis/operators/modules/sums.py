@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, with_ancestors
 from torch_tb_profiler.analysis.operators.modules.hierarchy import (
     UNTOLD_COLUMNS,
@@ -122,7 +123,7 @@ def _tree_sums(
     chosen = slice_mask(trace, selection)[tree.slice[tree.call]]
     node = tree.node[chosen]
     count = len(tree.nodes.path)
-    shown = with_ancestors(np.unique(node), tree.nodes.parent)
+    shown = with_ancestors(distinct_values(node), tree.nodes.parent)
     again = tree.is_recomputed[chosen]
     sums: dict[str, Int64] = {
         "occurrences": np.bincount(node[~again], minlength=count)[shown],

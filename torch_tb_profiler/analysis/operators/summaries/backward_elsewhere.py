@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.operators.summaries.calls import selected_calls
 from torch_tb_profiler.analysis.operators.summaries.user_ranges import range_calls
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
@@ -52,7 +53,7 @@ def _launched_elsewhere(trace: Trace) -> Int64:
     node_track = nodes["track"].to_numpy()
     process = trace.tracks["process"].to_numpy()
     elsewhere = np.zeros(len(start), np.int64)
-    for own in np.unique(track).tolist():
+    for own in distinct_values(track).tolist():
         rows = np.flatnonzero(track == own)
         others = nodes.filter(
             pl.Series((node_track != own) & (process[node_track] == process[own]))

@@ -10,6 +10,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.knowledge.iterations import iterations_file, matches_wildcard
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
@@ -215,13 +216,13 @@ def _inside_own_group(group: Int64, track: Int64, start_ns: Int64, end_ns: Int64
     order = np.argsort(key, kind="stable")
     key, start, end = key[order], start_ns[order], end_ns[order]
     # Where one lies in an earlier one, so does the one directly behind that.
-    touched = np.unique(key[1:][(key[1:] == key[:-1]) & (start[1:] < end[:-1])])
+    touched = distinct_values(key[1:][(key[1:] == key[:-1]) & (start[1:] < end[:-1])])
     rows = np.flatnonzero(np.isin(key, touched))
     if not len(rows):
         return inside
     # One running maximum serves all keys: ranks instead of times leave room to lift each key above
     # the one before.
-    ends, rank = np.unique(end[rows], return_inverse=True)
+    ends, rank = factorize(end[rows])
     lift = np.searchsorted(touched, key[rows]) * len(ends)
     reach = ends[np.maximum.accumulate(rank + lift) - lift]
     behind = np.append(False, key[rows][1:] == key[rows][:-1])

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.knowledge.iterations import matches_wildcard
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
@@ -56,7 +57,7 @@ def instances(trace: Trace, name: str) -> Instances:
         wanted = np.zeros(len(Category), np.bool_)
         wanted[list(categories)] = True
         rows = np.flatnonzero(wanted[category])
-        present = np.unique(codes[rows])
+        present = distinct_values(codes[rows])
         named = _matching(trace, present, name)
         if len(named):
             return outermost(trace, rows[np.isin(codes[rows], named)])
@@ -105,4 +106,4 @@ def boundaries_ns(times_ns: Int64, sequence: Int64) -> Int64:
     times = times_ns[order]
     if len(counts) > 1 and (counts == counts[0]).all():
         times = times.reshape(len(counts), -1).max(axis=0)
-    return np.unique(times)
+    return distinct_values(times)

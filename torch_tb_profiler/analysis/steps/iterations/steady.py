@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
 from torch_tb_profiler.knowledge.iterations import iterations_file
@@ -97,7 +98,7 @@ def _longest(
         return None
     sizes = np.arange(least, count)
     if len(sizes) > EVERY_LENGTH:
-        sizes = np.unique(np.geomspace(least, count - 1, EVERY_LENGTH).astype(np.int64))
+        sizes = distinct_values(np.geomspace(least, count - 1, EVERY_LENGTH).astype(np.int64))
     for size in sizes[::-1].tolist():
         mean = (sums[size:] - sums[:-size]) / size
         variance = np.maximum((squares[size:] - squares[:-size]) / size - mean**2, 0)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -67,7 +68,7 @@ def bounded_stretches(trace: Trace, boundaries: Boundaries) -> dict[int, Stretch
     if not boundaries.given:
         return by_process
     nothing = Stretches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))
-    processes = np.unique(indices(trace.tracks["process"])).tolist()
+    processes = distinct_values(indices(trace.tracks["process"])).tolist()
     by_process = {process: by_process.get(process, nothing) for process in [-1, *processes]}
     first = _edges(trace, "forward_start", boundaries.forward_start)
     last = _edges(trace, "backward_end", boundaries.backward_end)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import total_within, union
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
@@ -154,7 +155,7 @@ def _overlaps_stronger(trace: Trace, candidates: _Candidates, weak: PhaseSource)
     start = trace.slices["start_ns"].to_numpy()[candidates.slice]
     end = start + trace.slices["dur_ns"].to_numpy()[candidates.slice]
     track = trace.slices["track"].to_numpy()[candidates.slice]
-    for number in np.unique(track[is_weak]).tolist():
+    for number in distinct_values(track[is_weak]).tolist():
         rows = np.flatnonzero(is_weak & (track == number))
         strong = (candidates.source < weak) & (track == number)
         stronger = union(start[strong], end[strong])

@@ -11,6 +11,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import last_above
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
@@ -64,7 +65,7 @@ def thread_stretches(trace: Trace) -> dict[int, Stretches]:
     tracks, start, end = tracks[order], start[order], end[order]
     phase = np.append(markers.phase, hooked.phase)[order]
     threads = {}
-    for track in np.unique(tracks).tolist():
+    for track in distinct_values(tracks).tolist():
         rows = slice(*np.searchsorted(tracks, (track, track + 1)).tolist())
         threads[track] = _of_thread(start[rows], end[rows], phase[rows])
     return threads
@@ -74,7 +75,7 @@ def _of_thread(start_ns: Int64, end_ns: Int64, phase: Int8) -> Stretches:
     """Innermost marks of one thread; those in order of start, longer first."""
     is_whole = ~_is_part(start_ns, end_ns, phase)
     start_ns, end_ns, phase = start_ns[is_whole], end_ns[is_whole], phase[is_whole]
-    edges = np.unique(np.concatenate((start_ns, end_ns)))
+    edges = distinct_values(np.concatenate((start_ns, end_ns)))
     innermost = last_above(end_ns, np.searchsorted(start_ns, edges, "right"), edges)
     inside = np.flatnonzero(innermost >= 0)
     return joined(edges[inside], edges[inside + 1], phase[innermost[inside]])

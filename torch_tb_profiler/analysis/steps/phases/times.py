@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
@@ -98,7 +99,7 @@ def phase_calls(trace: Trace, selection: Selection, steps: HostSteps) -> PhaseCa
     except UnknownBoundaryError as error:
         raise SelectionError(str(error)) from error
     parts: list[PhaseCalls] = []
-    for process in np.unique(steps.process).tolist():
+    for process in distinct_values(steps.process).tolist():
         stretches = of_process.get(process)
         if stretches is None:
             continue
@@ -206,7 +207,7 @@ def device_phases(trace: Trace, work: PhaseWork) -> DevicePhases:
     table = trace.device_work
     start = table["start_ns"].to_numpy()[work.row]
     duration = table["dur_ns"].to_numpy()[work.row]
-    _, device = np.unique(indices(table["device"])[work.row], return_inverse=True)
+    _, device = factorize(indices(table["device"])[work.row])
     devices = int(device.max()) + 1 if len(device) else 1
     phases = len(Phase)
     phase = work.phase.astype(np.int64)
