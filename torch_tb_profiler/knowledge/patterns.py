@@ -65,7 +65,7 @@ def needed_texts(pattern: str) -> Texts | None:
 
 def _of_alternatives(tokens: Iterator[str]) -> Texts | None:
     """Of the alternatives up to the end of their group: the texts of all, if each has some."""
-    found: list[str] = []
+    texts: list[str] = []
     is_in_all = True
     best: Texts | None = None  # of this alternative
     group: Texts | None = None  # of the group before the token
@@ -81,14 +81,14 @@ def _of_alternatives(tokens: Iterator[str]) -> Texts | None:
             if token[-1] in "=!":  # not part of the match
                 group = None
         elif first in "|)":
-            found += best or ()
+            texts += best or ()
             is_in_all = is_in_all and best is not None
             best = None
             if first == ")":
                 break
         elif first not in "*+?{[.^$" and not (first == "\\" and _WORD.match(token, 1)):
             run = _ESCAPED.sub(r"\1", token)
-    return tuple(dict.fromkeys(found)) if is_in_all else None
+    return tuple(dict.fromkeys(texts)) if is_in_all else None
 
 
 def _longer(one: Texts | None, other: Texts | None) -> Texts | None:

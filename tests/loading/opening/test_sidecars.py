@@ -12,11 +12,14 @@ import pytest
 from tests.helpers.graphs import GEMM, decode_step
 from tests.helpers.traces import Event
 from torch_tb_profiler.api import open_trace
+from torch_tb_profiler.loading.opening.open_file import wait_until_cached
+from torch_tb_profiler.loading.queries import stored_views
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(stored_views, "LONG_S", -1.0)  # whatever may be kept is kept
 
 
 def _write(path: Path, events: list[Event]) -> Path:
@@ -27,6 +30,7 @@ def _write(path: Path, events: list[Event]) -> Path:
 
 def _parts(path: Path) -> dict[str | None, str | None]:
     table = open_trace(path).view("compiled").tables["graph_nodes"]
+    wait_until_cached()
     return dict(table.select("part", "told_by").rows())
 
 

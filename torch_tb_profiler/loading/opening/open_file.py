@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -132,7 +133,8 @@ def open_trace_file(
     except (StorageError, TraceFormatError) as error:
         raise OpenError.of(error) from error
     if cache is not None:
-        _WRITER.submit(_store_trace, cache, key, trace, location.url)
+        write = partial(cache.store, key, partial(save_trace, trace))
+        store_later(write, f"the parsed trace of {location.url}")
     return OpenedFile(trace, state)
 
 
@@ -154,6 +156,19 @@ def lookup_state(location: Location, known: FileState | None) -> FileState:
         if known is None or error.code != NOT_FOUND:
             raise
         raise gone_error(location.url) from error
+
+
+def store_later(write: Callable[[], object], what: str) -> None:
+    """Let ``write`` store something in the cache, behind what is stored now; ``what`` it is, for
+    the log if it fails."""
+    _WRITER.submit(_store, write, what)
+
+
+def _store(write: Callable[[], object], what: str) -> None:
+    try:
+        write()
+    except Exception:
+        _LOGGER.exception("%s was not cached", what)
 
 
 def wait_until_cached() -> None:
@@ -240,13 +255,3 @@ def _wait_for_writer(location: Location) -> None:
     """Give a process that is just writing a local file time to continue."""
     if location.filesystem is None and time.time() - os.stat(location.path).st_mtime < SETTLED_S:
         time.sleep(GROWTH_WAIT_S)
-
-
-def _store_trace(cache: CacheFolder, key: str, trace: Trace, url: str) -> None:
-    def write(folder: Path) -> None:
-        save_trace(trace, folder)
-
-    try:
-        cache.store(key, write)
-    except Exception:
-        _LOGGER.exception("the parsed trace of %s was not cached", url)

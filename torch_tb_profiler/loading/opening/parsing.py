@@ -40,6 +40,7 @@ from torch_tb_profiler.loading.opening.open_file import (
     open_trace_file,
 )
 from torch_tb_profiler.loading.opening.pieces import AHEAD, MAX_HELPERS, shared_reader
+from torch_tb_profiler.loading.opening.stored_answers import StoredAnswers, stored_answers
 from torch_tb_profiler.loading.processes.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.processes.progress_file import ProgressFile
 from torch_tb_profiler.loading.processes.resources import usable_cores
@@ -117,13 +118,18 @@ class Parser:
         if part == "summary":
             return opened
         trace = with_rules(opened, rules).trace
-        if trace.device_work.is_empty() and trace.stated.is_empty():
-            return opened  # sidecars describe graphs and generated kernels
-        from torch_tb_profiler.loading.opening.sidecars import (  # noqa: PLC0415 - start-up
-            add_sidecars,
-        )
+        if not (trace.device_work.is_empty() and trace.stated.is_empty()):
+            # Sidecars describe graphs and generated kernels.
+            from torch_tb_profiler.loading.opening.sidecars import (  # noqa: PLC0415 - start-up
+                add_sidecars,
+            )
 
-        return OpenedFile(add_sidecars(trace, location), opened.state)
+            with_sidecars = add_sidecars(trace, location)
+            if with_sidecars is not trace:
+                return OpenedFile(with_sidecars, opened.state)
+        if cache is not None:
+            stored_answers.provide(trace, StoredAnswers(cache, location, opened.state, rules))
+        return opened
 
     def _open(
         self,

@@ -27,6 +27,7 @@ from torch_tb_profiler.evidence.damage import damage_notes
 from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
+from torch_tb_profiler.loading.queries.stored_views import view_of
 from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,
     open_traces,
@@ -157,7 +158,8 @@ def _whole_result(
     if spec.scope == "pair":
         return _pair_result(catalog, spec, request, wait_s)
     file, trace = subject_trace(catalog, subject, wait_s)
-    view = trace_view(spec, trace, subject.selection, subject.parameters)
+    compute = partial(trace_view, spec, trace, subject.selection, subject.parameters)
+    view = view_of(spec, trace, subject, compute)
     return ViewResult(spec, view, _with_names(subject, file))
 
 
