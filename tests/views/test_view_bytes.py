@@ -17,6 +17,7 @@ from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, TableQuery
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import (
     Column,
@@ -77,8 +78,12 @@ def test_every_view_prints_as_before(file: str, samples: Path) -> None:
     assert views > 8
 
 
+def no_view(_trace: Trace, _selection: Selection) -> View:
+    return View()
+
+
 def spec_of(*tables: TableSpec) -> ViewSpec:
-    return ViewSpec("some", "Some", "?", "trace", tables, lambda _trace, _selection: View())
+    return ViewSpec("some", "Some", "?", "trace", tables, no_view)
 
 
 def made(spec: TableSpec = NUMBERS, rows: int = 3) -> View:

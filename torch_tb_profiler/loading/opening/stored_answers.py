@@ -2,15 +2,14 @@
 
 Opening a cached trace takes less time than the first views of it. What took long to compute is
 stored under the key of the trace, and everything else that it depends on: the program (each of its
-files, numpy and polars) and the user's rules. Answers stay in the local folder and are evicted with the
-rest; a damaged one is removed and computed again. Sidecar files are no part of the key: traces that
-have some store nothing.
+files, numpy and polars) and the user's rules. Answers stay in the local folder and are evicted with
+the rest; a damaged one is removed and computed again. Sidecar files are no part of the key: where a
+trace has some, nothing is stored.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -29,8 +28,6 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.locations import FileState, Location
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-
-_LOGGER = logging.getLogger(__name__)
 
 MAX_BYTES = 8 << 20
 """Longer answers are not stored: they would push out traces."""
