@@ -271,10 +271,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     def texts(self, column: pl.Series) -> pl.Series:
         """Dictionary codes as texts; null for null and for -1."""
-        numbers = indices(column)
-        present = {code: self.trace.text(code) for code in distinct_values(numbers).tolist()}
-        texts = [present[code] for code in numbers.tolist()]
-        return pl.Series(column.name, texts, dtype=pl.String)
+        return codes.texts(self.trace, column)
 
 
 def gpu_list(numbers: list[int]) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
+from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 
@@ -65,6 +67,6 @@ def present_names_match(
 
 def texts(trace: Trace, codes: pl.Series) -> pl.Series:
     """The text behind each code, null for null."""
-    rows = codes.to_list()
-    known = {code: str(trace.strings[code]) for code in set(rows) if code is not None}
-    return pl.Series(codes.name, [known.get(code) for code in rows], dtype=pl.String)
+    distinct, row = factorize(indices(codes))
+    known = [None if code < 0 else str(trace.strings[code]) for code in distinct.tolist()]
+    return pl.Series(codes.name, known, dtype=pl.String).gather(row)

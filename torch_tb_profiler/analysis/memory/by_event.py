@@ -90,15 +90,16 @@ def memory_by_event(trace: Trace, selection: Selection) -> pl.DataFrame:
     if is_paddle(trace):
         return _summed(trace, held_rows(trace, selection))
     records = memory_records(trace)
-    chosen = np.flatnonzero(selected_records(trace, selection))
-    rows = _rows(trace).filter(pl.col("record").is_in(chosen))
+    rows = _rows(trace)
+    chosen = selected_records(trace, selection)[rows["record"].to_numpy()]
+    rows = rows.filter(pl.Series(chosen, dtype=pl.Boolean))
     record = rows["record"].to_numpy()
-    names = trace.slices["name_code"].to_numpy().astype(np.int64)
+    names = trace.slices["name_code"].to_numpy()
     labels = pl.Series([each.label for each in records.devices], dtype=pl.String)
     frame = pl.DataFrame(
         {
             "device": labels.gather(records.device[record]),
-            "type": np.full(len(record), ALLOCATED),
+            "type": pl.repeat(ALLOCATED, len(record), eager=True),
             "name_code": gather(names, rows["slice"].to_numpy()),
             "size": records.size_bytes[record],
         },

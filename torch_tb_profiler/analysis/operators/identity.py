@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.codes import map_names
@@ -159,6 +160,20 @@ def operator_identity(trace: Trace) -> OperatorIdentity:
         node_carries_path=carries,
         labels=enclosing.labels,
     )
+
+
+@per_split
+def operator_ids(trace: Trace) -> pl.Series:
+    """Per operator of :func:`operator_identity` its id; made once."""
+    identity = operator_identity(trace)
+    return pl.Series(map(identity.id_of, range(identity.count)), dtype=pl.String)
+
+
+@per_split
+def operator_paths(trace: Trace) -> pl.Series:
+    """Per operator of :func:`operator_identity` its path; made once."""
+    identity = operator_identity(trace)
+    return pl.Series(identity.paths(range(identity.count)), dtype=pl.String)
 
 
 @per_split

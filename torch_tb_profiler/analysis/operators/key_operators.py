@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
-from torch_tb_profiler.analysis.operators.identity import operator_identity
+from torch_tb_profiler.analysis.operators.identity import operator_identity, operator_paths
 from torch_tb_profiler.analysis.steps.iterations.key_node import Instances, instances, outermost
 from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.trace.columns import Int64
@@ -30,8 +30,7 @@ def _calls_of(trace: Trace, text: str) -> Int64:
     if operator is not None:
         wanted = np.array([operator])
     elif text.startswith(("/", "…")):
-        paths = identity.paths(range(identity.count))
-        wanted = np.flatnonzero([path == text for path in paths])
+        wanted = np.flatnonzero((operator_paths(split) == text).to_numpy())
     else:
         wanted = np.empty(0, np.int64)
     return np.sort(call_tree(split).slice[np.isin(identity.operator, wanted)])

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.operators.identity import (
     DIRECTIONS,
     NO_TYPE,
-    OperatorIdentity,
     operator_identity,
+    operator_ids,
     operator_parents,
+    operator_paths,
 )
 from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME, has_runtime
 from torch_tb_profiler.knowledge.operator_types import TYPES
@@ -79,9 +81,7 @@ def identity_of_groups(
 def names_of(trace: Trace, groups: pl.DataFrame) -> pl.Series:
     """Names of the rows: the path if they are grouped by path, else the name."""
     if "operator" in groups.columns:
-        return pl.Series(
-            "name", operator_identity(trace).paths(groups["operator"].to_list()), pl.String
-        )
+        return operator_paths(trace).gather(groups["operator"]).alias("name")
     return codes.texts(trace, groups["name_code"]).alias("name")
 
 
@@ -96,37 +96,30 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
     if "operator_number" not in groups.columns:
         types = {"string": pl.String, "number": pl.Float64, "integer": pl.Int64}
         return [pl.Series(c.key, [None] * groups.height, types[c.type]) for c in _ADDED]
-    identity = operator_identity(trace)
-    ids = [
-        None if number == _SEVERAL else identity.id_of(number)
-        for number in groups["operator_number"].to_list()
-    ]
+    identity, number = operator_identity(trace), groups["operator_number"].to_numpy()
+    one = number != _SEVERAL
     directions = [DIRECTIONS[max(code, 0)] for code in groups["direction"].to_list()]
     kinds = [None if code == NO_TYPE else TYPES[code] for code in groups["type"].to_list()]
     times = times_in_microseconds(groups)
     values = {
-        "operator_id": pl.Series(ids, dtype=pl.String),
+        "operator_id": _ids(trace, np.where(one, number, -1)),
         "direction": pl.Series(directions, dtype=pl.String),
         "type": pl.Series(kinds, dtype=pl.String),
         "dtype": data_types,
         **times,
         "kernel_calls": groups["kernel_calls"].cast(pl.Int64),
-        "forward_operator_id": _ids(identity, identity.forward, groups),
-        "parent_operator_id": _ids(identity, operator_parents(trace), groups),
+        "forward_operator_id": _ids(trace, np.where(one, identity.forward[number], -1)),
+        "parent_operator_id": _ids(trace, np.where(one, operator_parents(trace)[number], -1)),
     }
     if not has_runtime(trace):
         values |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
     return [values[column.key].alias(column.key) for column in _ADDED]
 
 
-def _ids(identity: OperatorIdentity, other: Int64, groups: pl.DataFrame) -> pl.Series:
-    """Per row the id of another operator: that in ``other``, by number, -1 for none."""
-    numbers = [
-        -1 if number == _SEVERAL else int(other[number])
-        for number in groups["operator_number"].to_list()
-    ]
-    ids = [None if number < 0 else identity.id_of(number) for number in numbers]
-    return pl.Series(ids, dtype=pl.String)
+def _ids(trace: Trace, numbers: Int64) -> pl.Series:
+    """The ids of operators, null for -1."""
+    rows = pl.Series(numbers).set(pl.Series(numbers < 0), None)
+    return operator_ids(trace).gather(rows)
 
 
 def added_reasons(trace: Trace) -> dict[str, str]:

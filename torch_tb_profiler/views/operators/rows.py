@@ -5,6 +5,8 @@ Definitions: ``docs/metrics.md#operators``.
 
 from __future__ import annotations
 
+import itertools
+
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
@@ -165,16 +167,12 @@ def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool)
 
 def _data_types(trace: Trace, inputs: pl.Series) -> pl.Series:
     """The element types behind the codes of each row, each once."""
-    known: dict[int, tuple[str, ...]] = {}
-    texts: list[str | None] = []
-    for codes_of_row in inputs.to_list():
-        types: dict[str, None] = {}
-        for code in codes_of_row or ():
-            if code not in known:
-                known[code] = parse_input_types(str(trace.strings[code]))
-            types |= dict.fromkeys(known[code])
-        texts.append(", ".join(types) or None)
-    return pl.Series("data_types", texts, dtype=pl.String)
+    known: dict[tuple[int, ...], str | None] = {}
+    rows = [tuple(codes_of_row or ()) for codes_of_row in inputs.to_list()]
+    for row in set(rows):
+        each = (parse_input_types(str(trace.strings[code])) for code in row)
+        known[row] = ", ".join(dict.fromkeys(itertools.chain(*each))) or None
+    return pl.Series("data_types", [known[row] for row in rows], dtype=pl.String)
 
 
 def _share(stem: str) -> pl.Expr:

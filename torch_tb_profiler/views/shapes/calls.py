@@ -9,7 +9,7 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.operators.calls import operator_calls, selected_operator_calls
-from torch_tb_profiler.analysis.operators.identity import operator_identity
+from torch_tb_profiler.analysis.operators.identity import operator_identity, operator_paths
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_steps
@@ -65,7 +65,7 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> Calls:
     """
     calls = selected_operator_calls(trace, selection)
     step = slice_steps(trace)[calls["slice"].to_numpy()]
-    identity = operator_identity(trace)
+    of_call = operator_identity(trace).operator
     time = "host_self_ns" if no_device_time(trace) is not None else "device_self_ns"
     shape = calls["input_shape_code"].to_numpy()
     chosen = (step >= 0) & (shape >= 0) & (calls["calls"].to_numpy() > 0)
@@ -73,8 +73,8 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> Calls:
     if selection.steps is None and is_complete.any():
         chosen &= is_complete[step]
     rows = np.flatnonzero(chosen)
-    operators, operator = factorize(identity.operator[calls["call"].to_numpy()[rows]])
-    paths = pl.Series(identity.paths(operators.tolist()), dtype=pl.String)
+    operators, operator = factorize(of_call[calls["call"].to_numpy()[rows]])
+    paths = operator_paths(trace).gather(operators)
     return Calls(
         Coded(step[rows], trace.steps["name"]),
         Coded(operator, paths),

@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.summaries.calls import threads
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import slice_mask
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -26,25 +27,31 @@ def with_flops(
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
+    known = _flops_of_calls(trace)
+    if known.is_empty():
+        return rows.with_columns(flops=pl.lit(None, pl.Float64))
+    chosen = slice_mask(trace, selection)[known["slice"].to_numpy()]
+    frame = known.filter(pl.Series(chosen))
+    thread = threads(trace)[frame["track"].to_numpy()] if by_thread else pl.lit(None, pl.String)
+    sums = (
+        frame.with_columns(thread=thread).group_by("name_code", "thread").agg(pl.col("flops").sum())
+    )
+    sums = sums.with_columns(name=codes.texts(trace, sums["name_code"])).drop("name_code")
+    return rows.join(
+        sums, on=["name", "thread"], how="left", nulls_equal=True, maintain_order="left"
+    )
+
+
+@per_trace
+def _flops_of_calls(trace: Trace) -> pl.DataFrame:
+    """The calls with known FLOPs in or below them: slice, name_code, track, flops."""
     tree, work = call_tree(trace), call_work(trace)
     known = work.is_counted & ~np.isnan(work.flops)
-    if not known.any():
-        return rows.with_columns(flops=pl.lit(None, pl.Float64))
     flops = np.where(known, work.flops, 0.0)
     for level in reversed(levels(tree.parent)[1:]):
         np.add.at(flops, tree.parent[level], flops[level])
     calls = with_ancestors(np.flatnonzero(known), tree.parent)
     ids = tree.slice[calls]
-    frame = trace.slices.select("name_code", "track")[ids].with_columns(
-        flops=pl.Series(flops[calls]), chosen=pl.Series(slice_mask(trace, selection)[ids])
-    )
-    thread = threads(trace)[frame["track"].to_numpy()] if by_thread else pl.lit(None, pl.String)
-    sums = (
-        frame.with_columns(name=codes.texts(trace, frame["name_code"]), thread=thread)
-        .filter("chosen")
-        .group_by("name", "thread")
-        .agg(pl.col("flops").sum())
-    )
-    return rows.join(
-        sums, on=["name", "thread"], how="left", nulls_equal=True, maintain_order="left"
+    return trace.slices.select("name_code", "track")[ids].with_columns(
+        slice=pl.Series(ids), flops=pl.Series(flops[calls])
     )

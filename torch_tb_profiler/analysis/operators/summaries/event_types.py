@@ -147,24 +147,26 @@ def _event_types(
     number = types.number
     start = trace.slices["start_ns"].to_numpy()
     duration = trace.slices["dur_ns"].to_numpy()
-    parent = indices(trace.slices["parent"])
+    known = chosen & (number >= 0)
     # What lies in one of its type adds no moment, unless that is not selected.
-    outer = chosen & (number >= 0)
-    outer &= types.is_outermost | ~np.append(chosen, False)[parent]
-    rows = np.flatnonzero(outer | (chosen & (number >= 0) & types.sticks_out))
+    inner = np.flatnonzero(known & ~types.is_outermost)
+    parent = indices(trace.slices["parent"][inner])
+    outer = known.copy()
+    outer[inner] = (parent < 0) | ~chosen[parent]
+    rows = np.flatnonzero(outer | (known & types.sticks_out))
+    rows = rows[np.lexsort((start[rows], number[rows]))]  # once for all sums
     of_rows = number[rows].astype(np.int64)
-    ends = start[rows] + duration[rows]
+    starts, ends = start[rows], start[rows] + duration[rows]
     count = len(types.names)
-    time = union_lengths(of_rows, start[rows], ends, count)
+    time = union_lengths(of_rows, starts, ends, count)
     # On the clock of the steps, which stands still outside of them, the same moments are a union.
-    in_steps = {
-        side: union_lengths(
-            of_rows, time_before(spans, start[rows]), time_before(spans, ends), count
-        )
-        for side, spans in steps.items()
-    }
-    on_device = np.array(types.on_device, np.bool_)
-    calls = np.bincount(number[chosen & (number >= 0)], minlength=len(types.names))
+    in_steps = np.zeros(count, np.int64)
+    on_device = np.array(types.on_device, np.bool_)[of_rows]
+    for side, spans in steps.items():
+        own = on_device == (side == DEVICE)
+        begun, ended = time_before(spans, starts[own]), time_before(spans, ends[own])
+        in_steps += union_lengths(of_rows[own], begun, ended, count)
+    calls = np.bincount(number[known], minlength=len(types.names))
     outer_calls = np.bincount(number[outer], minlength=len(types.names))
     is_phase = np.array([name in PHASES for name in types.names], np.bool_)
     counts = np.where(is_phase, outer_calls, calls) if len(types.names) else calls
@@ -174,7 +176,7 @@ def _event_types(
             "side": [DEVICE if device else HOST for device in types.on_device],
             "calls": counts,
             "time_ns": time,
-            "in_steps_ns": np.where(on_device, in_steps[DEVICE], in_steps[HOST]),
+            "in_steps_ns": in_steps,
         },
         schema={
             "type": pl.String,
