@@ -53,12 +53,13 @@ KNOWLEDGE = """
 DECODERS = """
     import msgspec
     from torch_tb_profiler.importers.kineto import decode, structs
-    from torch_tb_profiler.importers.kineto.event_kinds import SLICE_DECODERS
+    from torch_tb_profiler.importers.kineto.event_kinds import ARGUMENT_DECODERS
     from torch_tb_profiler.trace.quality import QualityReport
     raws = [msgspec.Raw(b'{"External id": 1, "stream": 7, "name": "x"}')]
     def decoded(number):
         quality = QualityReport()
-        return [decode.decode_args(decoder, raws, quality) for decoder in SLICE_DECODERS.values()]
+        decoders = ARGUMENT_DECODERS.values()
+        return [decode.decode_args(decoder, raws, quality) for decoder in decoders]
 """
 VIEWS = """
     from torch_tb_profiler.views.registry import VIEW_NAMES, view_named

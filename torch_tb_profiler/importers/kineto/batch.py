@@ -6,9 +6,6 @@ A batch depends only on its piece, so pieces can be read in any process and orde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import compress
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -18,16 +15,15 @@ import numpy.typing as npt
 from torch_tb_profiler.importers.kineto import structs, tables
 from torch_tb_profiler.importers.kineto.categories import category_of
 from torch_tb_profiler.importers.kineto.decode import decode_args
+from torch_tb_profiler.importers.kineto.decoded import DecodedArguments, DecodedEvents, Mask
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.event_kinds import (
     FIRST_SLICE_KIND,
-    SLICE_DECODERS,
+    SLICE_KINDS,
     EventKind,
     event_kind,
 )
 from torch_tb_profiler.importers.kineto.stated import stated_table
-from torch_tb_profiler.importers.kineto.structs import Event
-from torch_tb_profiler.importers.kineto.times import Times, to_ns
 from torch_tb_profiler.importers.kineto.values import (
     Interner,
     float_column,
@@ -84,7 +80,7 @@ class EventBatch(msgspec.Struct):
 
 
 def build_batch(
-    events: Sequence[Event], *, python_frames: bool = True, dialect: Dialect | None = None
+    events: DecodedEvents, *, python_frames: bool = True, dialect: Dialect | None = None
 ) -> EventBatch:
     """Convert events to columns.
 
@@ -99,15 +95,14 @@ def build_batch(
 class _BatchBuilder:
     """Builds one batch; its steps share the interners and the group of every event."""
 
-    def __init__(
-        self, events: Sequence[Event], python_frames: bool, dialect: Dialect | None
-    ) -> None:
+    def __init__(self, events: DecodedEvents, python_frames: bool, dialect: Dialect | None) -> None:
         self.batch = EventBatch()
         self._read_slices = None if dialect is None else dialect.read_slices
         self._read_memory = None if dialect is None else dialect.read_memory
         self.strings = Interner()
         self.tracks = Interner()
-        codes = self._group(events)
+        codes, self.group_parts = events.groups()
+        self._classify_groups()
         kind = self.group_kind[codes]
         quality = self.batch.quality
         if not python_frames:
@@ -126,17 +121,9 @@ class _BatchBuilder:
         self.batch.strings = list(self.strings)
         self.batch.tracks = list(self.tracks)
 
-    def _group(self, events: Sequence[Event]) -> Int32:
-        """The group of each event: the code of its distinct (phase, category, pid, tid)."""
-        groups = Interner()
-        try:
-            event_groups = [groups[e.ph, e.cat, e.pid, e.tid] for e in events]
-        except TypeError:  # an id that is a list or an object
-            groups.clear()
-            keys = attrgetter("ph", "cat", "pid", "tid")
-            event_groups = [groups[tuple(map(_hashable, keys(event)))] for event in events]
-        codes = np.array(event_groups, np.int32)
-        parts = list(groups)
+    def _classify_groups(self) -> None:
+        """Kind, category and phase of each distinct (phase, category, pid, tid)."""
+        parts = self.group_parts
         self.group_kind = np.array([event_kind(ph, cat) for ph, cat, _, _ in parts], np.int8)
         self.group_category = np.array(
             [category_of(cat if isinstance(cat, str) else None) for _, cat, _, _ in parts], np.int8
@@ -149,10 +136,8 @@ class _BatchBuilder:
             ],
             np.int8,
         )
-        self.group_parts = parts
         self.group_track = np.full(len(parts), -1, np.int32)
         self.group_category_code = np.full(len(parts), -1, np.int32)
-        return codes
 
     def _track_codes(self, codes: Int32) -> tuple[Int32, Int32]:
         """Track and category code of each event; unused groups get no track."""
@@ -162,37 +147,37 @@ class _BatchBuilder:
             self.group_category_code[group] = text_codes([cat], self.strings)[0]
         return self.group_track[codes], self.group_category_code[codes]
 
-    def _times(self, raws: list[msgspec.Raw]) -> Times:
-        times = to_ns(raws)
+    def _times(self, events: DecodedEvents, field: str) -> Int64:
+        times = events.times(field)
         self.batch.has_fraction |= times.has_fraction
         self.batch.quality.add("string_time", times.strings)
-        return times
+        return times.ns
 
     def _timed(
-        self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
-    ) -> tuple[list[Event], Int32, Int64]:
+        self, events: DecodedEvents, codes: Int32, chosen: Mask
+    ) -> tuple[DecodedEvents, Int32, Int64]:
         """The chosen events with a usable time, their groups and times (ns)."""
-        rows = list(compress(events, chosen))
-        codes = codes[chosen]
-        ns = self._times([event.ts for event in rows]).ns
+        rows, codes = events.select(chosen), codes[chosen]
+        ns = self._times(rows, "ts")
         usable = (ns > -USABLE_NS) & (ns < USABLE_NS)  # the absolute value of ABSENT is negative
         if not usable.all():
             self.batch.quality.add("event_without_time", int((~usable).sum()))
-            return list(compress(rows, usable)), codes[usable], ns[usable]
+            return rows.select(usable), codes[usable], ns[usable]
         return rows, codes, ns
 
-    def _names(self, events: Sequence[Event]) -> Int32:
-        codes = text_codes([event.name for event in events], self.strings, absent=UNNAMED)
+    def _names(self, events: DecodedEvents) -> Int32:
+        codes = events.text_codes("name", self.strings, absent=UNNAMED)
         unnamed = self.strings.get(UNNAMED)
         if unnamed is not None:
-            nameless = compress(events, (codes == unnamed).tolist())
-            missing = sum(event.name in (None, "") and event.ph != "E" for event in nameless)
+            nameless = events.select(codes == unnamed)
+            pairs = zip(nameless.values("name"), nameless.values("ph"), strict=True)
+            missing = sum(name in (None, "") and phase != "E" for name, phase in pairs)
             self.batch.quality.add("missing_name", missing)
         return codes
 
-    def _slices(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
+    def _slices(self, events: DecodedEvents, codes: Int32, kind: npt.NDArray[np.int8]) -> None:
         rows, codes, start = self._timed(events, codes, kind >= FIRST_SLICE_KIND)
-        if not rows:
+        if not len(rows):
             return
         quality = self.batch.quality
         track, category_code = self._track_codes(codes)
@@ -208,35 +193,33 @@ class _BatchBuilder:
             "phase": self.group_phase[codes],
         }
         kinds = self.group_kind[codes]
-        for slice_kind, decoder in SLICE_DECODERS.items():
-            at = np.flatnonzero(kinds == slice_kind)
+        for slice_kind in SLICE_KINDS:
+            is_kind = kinds == slice_kind
+            at = np.flatnonzero(is_kind)
             if not at.size:
                 continue
-            raws = [rows[row].args for row in at.tolist()]
+            chosen = rows.select(is_kind)
             if self._read_slices is not None:
+                raws = chosen.raw_arguments()
                 arguments = self._read_slices(slice_kind, raws, at, self.strings, quality)
                 slices["correlation"][at] = arguments.correlation
                 for name, table in arguments.tables.items():
                     self._add(name, table)
                 continue
-            args = decode_args(decoder, raws, quality)
+            args = chosen.arguments(slice_kind, quality)
             slices["correlation"][at], slices["external_id"][at] = tables.links(args, quality)
-            self._details(slice_kind, args, raws, at)
+            self._details(slice_kind, args, at)
         for part in self.batch.tables.get("python", []):
             modules = part["slice"][part["module_id"] != ABSENT]
             slices["category"][modules] = Category.MODULE
         self._add("slices", slices)
 
-    def _durations(self, rows: list[Event], is_complete: npt.NDArray[np.bool_]) -> Int64:
-        if is_complete.all():
-            return self._times([event.dur for event in rows]).ns
+    def _durations(self, rows: DecodedEvents, is_complete: Mask) -> Int64:
         dur = np.full(len(rows), ABSENT, np.int64)
-        dur[is_complete] = self._times([event.dur for event in compress(rows, is_complete)]).ns
+        dur[is_complete] = self._times(rows.select(is_complete), "dur")
         return dur
 
-    def _details(
-        self, kind: EventKind, args: tables.Args, raws: list[msgspec.Raw], at: Int64
-    ) -> None:
+    def _details(self, kind: EventKind, args: DecodedArguments, at: Int64) -> None:
         quality, strings = self.batch.quality, self.strings
         if kind in (EventKind.HOST_SLICE, EventKind.OTHER_SLICE):
             self._add("operator", tables.operator_table(args, at, strings, quality))
@@ -247,16 +230,14 @@ class _BatchBuilder:
         if kind == EventKind.OTHER_SLICE:
             self._add(TASKS, tables.task_table(args, at, strings))
         if kind in (EventKind.HOST_SLICE, EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE):
-            self._add("collective", tables.collective_table(args, raws, at, strings, quality))
-            self._add("stated", stated_table(args, raws, at, strings, quality))
+            self._add("collective", tables.collective_table(args, at, strings, quality))
+            self._add("stated", stated_table(args, at, strings, quality))
 
     def _add(self, name: str, table: ColumnArrays | None) -> None:
         if table is not None and next(iter(table.values())).size:
             self.batch.tables.setdefault(name, []).append(table)
 
-    def _instants(
-        self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
-    ) -> None:
+    def _instants(self, events: DecodedEvents, codes: Int32, chosen: Mask) -> None:
         if not chosen.any():
             return
         rows, codes, time = self._timed(events, codes, chosen)
@@ -264,13 +245,15 @@ class _BatchBuilder:
         name = self._names(rows)
         memory_codes = [self.strings[text] for text in MEMORY_NAMES]
         is_memory = np.isin(name, memory_codes)
-        memory_events = list(compress(rows, is_memory))
-        raws = [event.args for event in memory_events]
+        memory_events = rows.select(is_memory)
+        quality = self.batch.quality
         if self._read_memory is None:
-            memory = tables.memory_table(raws, self.batch.quality)
+            memory = tables.memory_table(
+                memory_events.arguments(EventKind.INSTANT, quality), quality
+            )
         else:
-            raw_categories = [event.cat for event in memory_events]
-            memory = self._read_memory(raws, raw_categories, self.batch.quality)
+            raws, raw_categories = memory_events.raw_arguments(), memory_events.values("cat")
+            memory = self._read_memory(raws, raw_categories, quality)
         memory["track"] = track[is_memory]
         memory["time_ns"] = time[is_memory]
         memory["is_oom"] = (name[is_memory] == memory_codes[1]).astype(np.int8)
@@ -291,7 +274,7 @@ class _BatchBuilder:
             preceding = np.cumsum(is_slice)[is_memory] - 1
         self._add(PRECEDING, {"slice": preceding})
 
-    def _flows(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
+    def _flows(self, events: DecodedEvents, codes: Int32, kind: npt.NDArray[np.int8]) -> None:
         chosen = (kind == EventKind.FLOW_START) | (kind == EventKind.FLOW_END)
         if not chosen.any():
             return
@@ -299,22 +282,20 @@ class _BatchBuilder:
         track, category_code = self._track_codes(codes)
         flows: ColumnArrays = {
             "raw_category_code": category_code,
-            "flow_id_code": text_codes([event.id for event in rows], self.strings),
+            "flow_id_code": rows.text_codes("id", self.strings),
             "is_start": (self.group_kind[codes] == EventKind.FLOW_START).astype(np.int8),
             "track": track,
             "time_ns": time,
         }
         self._add("flows", flows)
 
-    def _counters(
-        self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
-    ) -> None:
+    def _counters(self, events: DecodedEvents, codes: Int32, chosen: Mask) -> None:
         if not chosen.any():
             return
         rows, codes, time = self._timed(events, codes, chosen)
         track, _ = self._track_codes(codes)
         name = self._names(rows)
-        series = decode_args(structs.COUNTER_ARGS, [e.args for e in rows], self.batch.quality)
+        series = decode_args(structs.COUNTER_ARGS, rows.raw_arguments(), self.batch.quality)
         owner = np.array([row for row, values in enumerate(series) for _ in values], np.int64)
         keys = [key for values in series for key in values]
         values = [value for event in series for value in event.values()]
@@ -327,16 +308,14 @@ class _BatchBuilder:
         }
         self._add("counters", counters)
 
-    def _declared(self, events: Sequence[Event], chosen: npt.NDArray[np.bool_]) -> None:
+    def _declared(self, events: DecodedEvents, chosen: Mask) -> None:
         if not chosen.any():
             return
-        rows = list(compress(events, chosen))
-        args = decode_args(structs.TRACK_ARGS, [e.args for e in rows], self.batch.quality)
-        for event, arg in zip(rows, args, strict=True):
-            key = (text_of(event.name), text_of(event.pid), text_of(event.tid))
+        rows = events.select(chosen)
+        args = decode_args(structs.TRACK_ARGS, rows.raw_arguments(), self.batch.quality)
+        keys = zip(
+            *(map(text_of, rows.values(field)) for field in ("name", "pid", "tid")), strict=True
+        )
+        for key, arg in zip(keys, args, strict=True):
             given = (arg.name, arg.labels, arg.sort_index)
             self.batch.declared[key] = next((v for v in given if v is not None), None)
-
-
-def _hashable(value: Any) -> Any:
-    return str(value) if isinstance(value, (list, dict)) else value

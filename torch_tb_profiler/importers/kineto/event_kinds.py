@@ -32,12 +32,27 @@ class EventKind(IntEnum):
 
 FIRST_SLICE_KIND = EventKind.HOST_SLICE
 
-SLICE_DECODERS: dict[EventKind, msgspec.json.Decoder[Any]] = {
-    EventKind.HOST_SLICE: structs.HOST_ARGS,
-    EventKind.PYTHON_SLICE: structs.PYTHON_ARGS,
-    EventKind.LINK_SLICE: structs.LINK_ARGS,
-    EventKind.DEVICE_SLICE: structs.DEVICE_ARGS,
-    EventKind.OTHER_SLICE: structs.ANY_ARGS,
+SLICE_KINDS = (
+    EventKind.HOST_SLICE,
+    EventKind.PYTHON_SLICE,
+    EventKind.LINK_SLICE,
+    EventKind.DEVICE_SLICE,
+    EventKind.OTHER_SLICE,
+)
+
+ARGUMENT_FIELDS: dict[EventKind, structs.ArgumentFields] = {
+    EventKind.HOST_SLICE: structs.HOST_FIELDS,
+    EventKind.PYTHON_SLICE: structs.PYTHON_SLICE_FIELDS,
+    EventKind.LINK_SLICE: structs.LINK_FIELDS,
+    EventKind.DEVICE_SLICE: structs.WORK_FIELDS,
+    EventKind.OTHER_SLICE: structs.ANY_FIELDS,
+    EventKind.INSTANT: structs.MEMORY_FIELDS,
+}
+"""Kind → the arguments that are decoded; of instants those of memory events."""
+
+ARGUMENT_DECODERS: dict[EventKind, msgspec.json.Decoder[Any]] = {
+    kind: structs.decoder(f"{kind.name.title().replace('_', '')}Args", fields)
+    for kind, fields in ARGUMENT_FIELDS.items()
 }
 
 FORWARD_BACKWARD = ("fwdbwd", "forward_backward", "fwd_bwd")

@@ -7,11 +7,13 @@ exclusion: the arguments that profilers write are known, and only a few of those
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from torch_tb_profiler.importers.kineto.decoded import DecodedArguments
 from torch_tb_profiler.importers.kineto.structs import (
     COLLECTIVE_FIELDS,
     DEVICE_FIELDS,
@@ -52,22 +54,23 @@ _KNOWN = PROFILER_TEXTS | {
 }
 
 
-def node_annotations(args: Sequence[Any], raws: Sequence[msgspec.Raw]) -> Mapping[int, str]:
+def node_annotations(args: DecodedArguments) -> Mapping[int, str]:
     """Row → annotation as JSON text, of kernels in graphs.
 
     A node has the same annotation in every run, so each is decoded once.
     """
-    if not args or not hasattr(args[0], "graph_node"):
+    if not args.has_field("graph_node"):
         return {}
+    rows = np.flatnonzero(args.rows_with("graph_node")).tolist()
     by_node: dict[tuple[Any, Any], str | None] = {}
     annotations: dict[int, str] = {}
-    for row, arg in enumerate(args):
-        node = arg.graph_node
+    nodes = zip(rows, args.values("graph", rows), args.values("graph_node", rows), strict=True)
+    for row, graph, node in nodes:
         if type(node) is not int or node <= 0:
             continue
-        key = (arg.graph if type(arg.graph) is int else None, node)
+        key = (graph if type(graph) is int else None, node)
         if key not in by_node:
-            by_node[key] = _annotation(raws[row])
+            by_node[key] = _annotation(args.raws([row])[0])
         text = by_node[key]
         if text is not None:
             annotations[row] = text

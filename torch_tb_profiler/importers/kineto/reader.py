@@ -15,6 +15,7 @@ from torch_tb_profiler.importers.kineto.assemble import assemble
 from torch_tb_profiler.importers.kineto.batch import EventBatch, build_batch
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.dialect import Dialect
+from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
@@ -130,7 +131,7 @@ def _batch(
     decoded = decode_piece(piece, boundaries, quality)
     if boundaries.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
-    batch = build_batch(decoded.events, python_frames=python_frames, dialect=dialect)
+    batch = build_batch(StructEvents(decoded.events), python_frames=python_frames, dialect=dialect)
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch

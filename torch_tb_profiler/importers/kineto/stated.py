@@ -7,14 +7,13 @@ kernels; tools that count FLOPs write ``flops``.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.decode import decode_args
+from torch_tb_profiler.importers.kineto.decoded import DecodedArguments
 from torch_tb_profiler.importers.kineto.graph_annotations import node_annotations
 from torch_tb_profiler.importers.kineto.structs import DEVICE_MARKS, HOST_MARKS, STATED_FIELDS
 from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
@@ -27,19 +26,16 @@ MAX_AMOUNT = 1e19
 
 
 def stated_table(
-    args: Sequence[Any],
-    raws: Sequence[msgspec.Raw],
-    rows: Int64,
-    strings: Interner,
-    quality: QualityReport,
+    args: DecodedArguments, rows: Int64, strings: Interner, quality: QualityReport
 ) -> ColumnArrays | None:
     """The rows of ``stated``, one per slice that states anything; None if none does.
 
     Few slices do, so the fields other than the marks are decoded only for these.
     """
-    annotations = dict(node_annotations(args, raws))
-    marked = sorted({row for mark in _marks(args) for row in _rows_with(args, mark)})
-    parts = [_decoded(raws, marked, annotations, strings, quality)] if marked else []
+    annotations = dict(node_annotations(args))
+    marks = [args.rows_with(mark) for mark in _MARKS if args.has_field(mark)]
+    marked = np.flatnonzero(np.logical_or.reduce(marks)).tolist() if marks else []
+    parts = [_decoded(args, marked, annotations, strings, quality)] if marked else []
     if annotations:
         parts.append(_annotated(annotations, strings))
     if not parts:
@@ -49,15 +45,15 @@ def stated_table(
 
 
 def _decoded(
-    raws: Sequence[msgspec.Raw],
+    args: DecodedArguments,
     marked: list[int],
     annotations: dict[int, str],
     strings: Interner,
     quality: QualityReport,
 ) -> ColumnArrays:
-    """The statements of some slices, by index into ``raws``; removes their annotations from
+    """The statements of some slices, by index into ``args``; removes their annotations from
     ``annotations``."""
-    given = decode_args(structs.STATED_ARGS, [raws[row] for row in marked], quality)
+    given = decode_args(structs.STATED_ARGS, args.raws(marked), quality)
 
     def floats(name: str) -> Float64:
         return float_column([getattr(each, name) for each in given], quality, _key(name))
@@ -88,6 +84,7 @@ def _annotated(annotations: dict[int, str], strings: Interner) -> ColumnArrays:
     }
 
 
+_MARKS = tuple(dict.fromkeys((*HOST_MARKS, *DEVICE_MARKS)))
 _TEXTS = ("kernel_file", "kernel_kwargs", "annotation", "stack")
 
 
@@ -99,18 +96,6 @@ def _launch_options(given: Any) -> Any:
         if type(value) is int and not any(f"{name}=" in str(option) for option in options):
             options.append(f"{name}={value}")
     return ",".join(map(str, options)) or None
-
-
-def _marks(args: Sequence[Any]) -> tuple[str, ...]:
-    fields = (*HOST_MARKS, *DEVICE_MARKS)
-    return tuple(name for name in dict.fromkeys(fields) if args and hasattr(args[0], name))
-
-
-def _rows_with(args: Sequence[Any], mark: str) -> list[int]:
-    absent = STATED_FIELDS[mark].default
-    if absent is None:
-        return [row for row, arg in enumerate(args) if getattr(arg, mark) is not None]
-    return [row for row, arg in enumerate(args) if getattr(arg, mark) is not absent]
 
 
 def _key(name: str) -> str:

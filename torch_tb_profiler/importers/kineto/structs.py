@@ -211,24 +211,23 @@ def decoder(name: str, *groups: ArgumentFields) -> msgspec.json.Decoder[Any]:
 
 EVENTS = msgspec.json.Decoder(list[Event])
 
-LINK_ARGS = decoder("LinkArgs", LINK_FIELDS)
-HOST_ARGS = decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, HOST_MARKS)
-PYTHON_ARGS = decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
-DEVICE_ARGS = decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS, DEVICE_MARKS)
-ANY_ARGS = decoder(
-    "AnyArgs",
-    LINK_FIELDS,
-    OPERATOR_FIELDS,
-    COLLECTIVE_MARKS,
-    PYTHON_FIELDS,
-    DEVICE_FIELDS,
-    HOST_MARKS,
-    DEVICE_MARKS,
-    ASCEND_FIELDS,
+HOST_FIELDS = LINK_FIELDS | OPERATOR_FIELDS | COLLECTIVE_MARKS | HOST_MARKS
+PYTHON_SLICE_FIELDS = PYTHON_FIELDS | LINK_FIELDS
+WORK_FIELDS = LINK_FIELDS | DEVICE_FIELDS | COLLECTIVE_MARKS | DEVICE_MARKS
+ANY_FIELDS = (
+    LINK_FIELDS
+    | OPERATOR_FIELDS
+    | COLLECTIVE_MARKS
+    | PYTHON_FIELDS
+    | DEVICE_FIELDS
+    | HOST_MARKS
+    | DEVICE_MARKS
+    | ASCEND_FIELDS
 )
+"""Arguments of slices whose category says nothing."""
+
 STATED_ARGS = decoder("StatedArgs", STATED_FIELDS, TRITON_FIELDS)
 COLLECTIVE_ARGS = decoder("CollectiveArgs", COLLECTIVE_FIELDS)
-MEMORY_ARGS = decoder("MemoryArgs", MEMORY_FIELDS)
 TRACK_ARGS = decoder("TrackArgs", TRACK_FIELDS)
 COUNTER_ARGS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
 _LIST_DECODERS[COUNTER_ARGS] = msgspec.json.Decoder(list[dict[str, Any]])

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.structs import ABSENT_RAW
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
@@ -105,12 +104,33 @@ def int_column(
     if _is_absent(values, ABSENT):
         return np.full(len(values), ABSENT, np.int64)
     column = _plain_ints(values)
-    if column is None:
-        column = np.array([_as_int(value) for value in values], np.int64)
-        _count_wrong(values, column == ABSENT, key, quality)
+    if column is not None:
+        return checked_ints(column, {}, quality, key, maximum)
+    return checked_ints(
+        np.empty(len(values), np.int64), dict(enumerate(values)), quality, key, maximum
+    )
+
+
+def checked_ints(
+    column: Int64, odd: Mapping[int, Any], quality: QualityReport, key: str, maximum: int
+) -> Int64:
+    """Complete a column of plain integers, in place.
+
+    Args:
+        column: The integers.
+        odd: Row → value of those that need a conversion, in the order of rows.
+        quality: As for :func:`int_column`, like all that follow.
+        key: The argument.
+        maximum: The largest plausible absolute value.
+    """
+    if odd:
+        rows = list(odd)
+        column[rows] = [_as_int(value) for value in odd.values()]
+        _count_wrong((odd[row] for row in rows if column[row] == ABSENT), key, quality)
     if maximum < INT64_MAX:
         is_implausible = np.abs(column) > maximum  # the absolute value of ABSENT is negative
-        _count_wrong(values, is_implausible, key, quality)
+        rows = np.flatnonzero(is_implausible).tolist()
+        _count_wrong((odd.get(row, int(column[row])) for row in rows), key, quality)
         column[is_implausible] = ABSENT
     return column
 
@@ -134,17 +154,23 @@ def float_column(values: list[Any], quality: QualityReport, key: str = "") -> Fl
     if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):
             return np.array(values, np.float64)
-    column = np.array([_as_float(value) for value in values], np.float64)
-    _count_wrong(values, np.isnan(column), key, quality)
+    return checked_floats(np.empty(len(values)), dict(enumerate(values)), quality, key)
+
+
+def checked_floats(
+    column: Float64, odd: Mapping[int, Any], quality: QualityReport, key: str
+) -> Float64:
+    """Complete a column of plain numbers, in place; as :func:`checked_ints`."""
+    if odd:
+        rows = list(odd)
+        column[rows] = [_as_float(value) for value in odd.values()]
+        _count_wrong((odd[row] for row in rows if math.isnan(column[row])), key, quality)
     return column
 
 
-def _count_wrong(
-    values: list[Any], is_wrong: npt.NDArray[np.bool_], key: str, quality: QualityReport
-) -> None:
+def _count_wrong(values: Iterable[Any], key: str, quality: QualityReport) -> None:
     """Count wrong values; absent ones are not wrong."""
-    for row in np.flatnonzero(is_wrong).tolist():
-        value = values[row]
+    for value in values:
         if is_not_a_number(value):
             quality.add("not_a_number")
         elif not (value is None or value == ABSENT or _is_nan(value)):
@@ -181,6 +207,11 @@ def text_of(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def hashable(value: Any) -> Any:
+    """A decoded value as key: lists and objects as their text."""
+    return str(value) if isinstance(value, (list, dict)) else value
 
 
 def text_codes(

@@ -18,6 +18,7 @@ from torch_tb_profiler.importers.kineto.batch import PRECEDING
 from torch_tb_profiler.importers.kineto.decode import decode_args
 from torch_tb_profiler.importers.kineto.dialect import Dialect, SliceArguments
 from torch_tb_profiler.importers.kineto.event_kinds import EventKind
+from torch_tb_profiler.importers.kineto.event_structs import StructArguments
 from torch_tb_profiler.importers.kineto.structs import (
     DEVICE_FIELDS,
     ArgumentField,
@@ -148,7 +149,7 @@ def _device_table(
     )
     for arg, pct in zip(args, occupancy.tolist(), strict=True):
         arg.est_achieved_occupancy_pct = pct
-    return device_table(args, rows, strings, quality)
+    return device_table(StructArguments(args), rows, strings, quality)
 
 
 def read_memory(raws: list[msgspec.Raw], words: list[Any], quality: QualityReport) -> ColumnArrays:
