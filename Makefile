@@ -15,6 +15,8 @@ TEST_PROCESSES := $(shell test "$$(nproc 2>/dev/null || echo 2)" -gt 2 && echo 4
 PAGES := torch_tb_profiler/static/index.html
 FE_SOURCES := $(shell find fe -type f -not -path '*/node_modules/*' -not -path 'fe/e2e/*' \
 	-not -path 'fe/test-results/*' -not -path 'fe/playwright-report/*' 2>/dev/null)
+# The compiled decoder; built where cargo is, by the installation.
+NATIVE_SOURCES := native/Cargo.toml $(wildcard native/src/*.rs)
 NODE_HINT := The pages need Node 20.19 or newer with npm: https://nodejs.org
 # The shell has no windows, and takes a quarter less of the processor.
 BROWSERS := $(addprefix /usr/bin/,chromium-headless-shell chromium chromium-browser google-chrome)
@@ -76,6 +78,7 @@ schema: $(VENV)/.installed-test
 dist: $(VENV)/.installed-test $(PAGES)
 	rm -rf build dist
 	$(BIN)/python -m build
+	TORCH_TB_PROFILER_SKIP_NATIVE=1 $(BIN)/python -m build --wheel
 	$(BIN)/python tools/try_packages.py dist
 
 # The environment. Editable: what runs is what stands here, with the pages made by `make fe`.
@@ -84,11 +87,11 @@ $(BIN)/python:
 		echo "Python 3.10 or newer is needed; name one with make PYTHON=python3.12 …"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
+$(VENV)/.installed: pyproject.toml setup.py $(NATIVE_SOURCES) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml setup.py | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml setup.py $(NATIVE_SOURCES) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[test,cloud-test,dist]'
 	@touch $@ $(VENV)/.installed
 

@@ -1,9 +1,12 @@
-"""Builds the pages into the package; everything else is in ``pyproject.toml``.
+"""Builds the pages and the compiled decoder into the package; the rest is in ``pyproject.toml``.
 
 ``build_py`` runs ``npm ci`` and ``npm run build`` in ``fe/`` when the pages are missing or older
 than their sources. An sdist (it has a ``PKG-INFO``) comes with its pages, whatever its files' times
 say. ``TORCH_TB_PROFILER_SKIP_FE=1`` builds without pages: the command line, the
 Python API and the HTTP answers work, the pages say that they are missing.
+
+The decoder (``native/``, Rust without any crate) is built where ``cargo`` is; without it, or with
+``TORCH_TB_PROFILER_SKIP_NATIVE=1``, the package is complete too and reads more slowly.
 """
 
 from __future__ import annotations
@@ -17,13 +20,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
+from setuptools_rust import Binding, RustExtension, Strip
 
 ROOT = Path(__file__).resolve().parent
 PAGES = ROOT / "torch_tb_profiler" / "static"
 SOURCES = ROOT / "fe"
 SKIP_VARIABLE = "TORCH_TB_PROFILER_SKIP_FE"
+SKIP_NATIVE_VARIABLE = "TORCH_TB_PROFILER_SKIP_NATIVE"
 MIN_NODE = (20, 19)
 """What the bundler needs (``engines`` in ``fe/package.json``)."""
 
@@ -114,4 +120,25 @@ def _npm() -> str:
     return npm
 
 
-setup(cmdclass={"build_py": BuildPages, "sdist": SdistWithPages})
+class AnyPythonWheel(bdist_wheel):
+    """A wheel for every Python: the decoder is called through ``ctypes``, not the interpreter."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Only the platform matters, and only with the decoder."""
+        _, _, platform = super().get_tag()
+        return "py3", "none", platform
+
+
+DECODER = RustExtension(
+    "torch_tb_profiler.importers.kineto._native",
+    path="native/Cargo.toml",
+    binding=Binding.NoBinding,
+    strip=Strip.All,
+    debug=False,
+    optional=True,
+)
+
+setup(
+    cmdclass={"build_py": BuildPages, "sdist": SdistWithPages, "bdist_wheel": AnyPythonWheel},
+    rust_extensions=[] if os.environ.get(SKIP_NATIVE_VARIABLE) == "1" else [DECODER],
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ def source(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in NEEDED:
         shutil.copy(ROOT / name, folder)
-    ignored = shutil.ignore_patterns("static", "__pycache__")
+    ignored = shutil.ignore_patterns("static", "__pycache__", "_native*")
     shutil.copytree(ROOT / "torch_tb_profiler", folder / "torch_tb_profiler", ignore=ignored)
     (folder / "fe").mkdir()
     (folder / "fe" / "package.json").write_text("{}")
@@ -33,7 +34,7 @@ def _build(source: Path, **environment: str) -> subprocess.CompletedProcess[str]
     command = [sys.executable, "setup.py", "-q", "bdist_wheel", "-d", "out"]
     return subprocess.run(
         command, cwd=source, capture_output=True, text=True, check=False,
-        env={**os.environ, **environment},
+        env={**os.environ, "TORCH_TB_PROFILER_SKIP_NATIVE": "1", **environment},
     )  # fmt: skip
 
 
@@ -45,9 +46,9 @@ def _make_pages(source: Path, asset: str) -> None:
     (pages / "index.html").write_text("<!doctype html>")
 
 
-def _names(source: Path) -> set[str]:
+def _names(source: Path, platform: str = "any") -> set[str]:
     (wheel,) = (source / "out").iterdir()
-    assert wheel.name.endswith("-py3-none-any.whl")
+    assert re.search(f"-py3-none-{platform}.whl$", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
@@ -125,3 +126,17 @@ def test_a_source_archive_has_its_pages_whatever_the_times_of_its_files_say(sour
     done = _build(source, PATH="/nonexistent")
     assert done.returncode == 0, done.stderr
     assert "torch_tb_profiler/static/assets/built.js" in _names(source)
+
+
+def test_the_decoder_is_compiled_where_a_compiler_is_and_left_out_elsewhere(source: Path) -> None:
+    _make_pages(source, "a.js")
+    ignored = shutil.ignore_patterns("target", "fuzz")
+    shutil.copytree(ROOT / "native", source / "native", ignore=ignored)
+    has_compiler = shutil.which("cargo") is not None
+    for path, count in ((os.environ["PATH"], int(has_compiler)), ("/nonexistent", 0)):
+        for folder in ("out", "build"):
+            shutil.rmtree(source / folder, ignore_errors=True)
+        done = _build(source, PATH=path, TORCH_TB_PROFILER_SKIP_NATIVE="0")
+        assert done.returncode == 0, done.stderr
+        names = _names(source, "(?!any)[a-z0-9_]+")
+        assert sum("/kineto/_native" in name for name in names) == count

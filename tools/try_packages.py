@@ -30,6 +30,7 @@ TRACE = SAMPLES / "cpu_slowloader_nw0"
 START_S = 120.0
 """How long a server may take to answer."""
 WITHOUT_NODE = "/usr/bin:/bin"
+DECODER = "torch_tb_profiler/importers/kineto/_native"
 
 
 def main() -> int:
@@ -37,17 +38,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "dist")
     folder = parser.parse_args().folder.resolve()
-    (wheel,) = folder.glob("*.whl")
+    wheels = sorted(folder.glob("*.whl"))
     (sdist,) = folder.glob("*.tar.gz")
     try:
-        check_wheel(wheel)
+        assert len(wheels) == 2, f"one wheel with the compiled decoder and one without: {wheels}"
+        for wheel in wheels:
+            check_wheel(wheel)
         check_sdist(sdist)
-        for package in (wheel, sdist):
+        for package in (*wheels, sdist):
             try_package(package)
     except (AssertionError, subprocess.CalledProcessError) as error:
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         return 1
-    print(f"{wheel.name} and {sdist.name} install and work.")
+    print(f"{', '.join(package.name for package in (*wheels, sdist))} install and work.")
     return 0
 
 
@@ -65,7 +68,10 @@ def check_wheel(wheel: Path) -> None:
     assert not missing, f"{wheel.name} lacks {sorted(missing)}"
     pages = {name for name in names if name.startswith("torch_tb_profiler/static/")}
     assert "torch_tb_profiler/static/index.html" in pages, f"{wheel.name} has no pages"
-    others = {name for name in names - wanted - pages if ".dist-info/" not in name}
+    decoders = {name for name in names if name.startswith(DECODER)}
+    is_pure = wheel.name.endswith("-any.whl")
+    assert len(decoders) == (0 if is_pure else 1), f"{wheel.name} holds {decoders or 'no decoder'}"
+    others = {name for name in names - wanted - pages - decoders if ".dist-info/" not in name}
     assert not others, f"{wheel.name} holds {sorted(others)} too"
     licences = {Path(name).name for name in names if "/licenses/" in name}
     assert licences == {"LICENSE", "THIRD_PARTY_NOTICES.md"}, f"{wheel.name}: {licences}"
@@ -75,10 +81,13 @@ def check_sdist(sdist: Path) -> None:
     """The sdist holds the pages and what a wheel is built from, and nothing that was built."""
     with tarfile.open(sdist) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
-    for name in ("pyproject.toml", "setup.py", "CHANGELOG.md", "fe/package.json"):
+    needed = ("pyproject.toml", "setup.py", "CHANGELOG.md", "fe/package.json", "native/src/lib.rs")
+    for name in needed:
         assert name in names, f"{sdist.name} lacks {name}"
     assert "torch_tb_profiler/static/index.html" in names, f"{sdist.name} has no pages"
-    stray = [n for n in names if re.search(r"(^|/)(node_modules|__pycache__|tests|samples)/", n)]
+    stray = [
+        n for n in names if re.search(r"(^|/)(node_modules|__pycache__|tests|samples|target)/", n)
+    ]
     assert not stray, f"{sdist.name} holds {sorted(stray)[:5]} too"
 
 
@@ -103,7 +112,7 @@ def try_package(package: Path) -> None:
         python = str(binaries / "python")
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package))
         program = str(binaries / "torch-tb-profiler")
-        version = run(program, "--version").split()[-1]
+        _, version, *_ = run(program, "--version").split()
         assert f"-{version}" in package.name, f"{package.name} says it is version {version}"
         answer = json.loads(run(program, "report", str(TRACE), "--format", "json"))
         assert answer["tables"]["steps"]["row_count"] > 0, "the report has no step"

@@ -39,6 +39,19 @@ examples:
 """
 
 
+class _Version(argparse.Action):
+    """Prints the version; the decoder is looked for only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from torch_tb_profiler.importers.kineto.native import (  # noqa: PLC0415 - start-up
+            native_status,
+        )
+
+        print(f"{parser.prog} {__version__}")
+        print(native_status().description)
+        parser.exit()
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Create the parser; ``command`` in its result names the module that runs the command."""
     parser = argparse.ArgumentParser(
@@ -47,7 +60,9 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="print the version and the decoder, and exit"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_report(commands)
     _add_compare(commands)

@@ -31,20 +31,26 @@ class PieceReader(Protocol):
     """Reads the pieces of a large trace, possibly several at once."""
 
     def __call__(
-        self, pieces: Iterator[P], read_piece: Callable[[P], R], /
+        self, pieces: Iterator[P], read_piece: Callable[[P], R], /, *, in_threads: bool = False
     ) -> Iterator[tuple[P, R]]:
         """Yield every piece with its result, in order.
 
         Args:
             pieces: The pieces; they can be pickled. Some may be consumed ahead of time.
-            read_piece: A pure function that can be pickled; it may run in any process.
+            read_piece: A pure function that can be pickled; it may run in any thread and process.
+            in_threads: Whether it runs mostly without the interpreter's lock, so that threads of
+                this process read as fast as processes.
         """
 
 
 def read_sequentially(
-    pieces: Iterator[P], read_piece: Callable[[P], R], /
+    pieces: Iterator[P],
+    read_piece: Callable[[P], R],
+    /,
+    *,
+    in_threads: bool = False,  # noqa: ARG001 - the protocol's
 ) -> Iterator[tuple[P, R]]:
-    """Read the pieces one after the other, in this process."""
+    """Read the pieces one after the other, in this thread."""
     return ((piece, read_piece(piece)) for piece in pieces)
 
 

@@ -17,8 +17,13 @@ class ErrorAnswer(Answer, kw_only=True):
 
 
 class AboutAnswer(Answer, kw_only=True):
-    """``/about``: who is speaking."""
+    """``/about``: who is speaking.
+
+    Attributes:
+        decoder: Which decoder reads Kineto JSON here, in a sentence.
+    """
 
     version: str
+    decoder: str
     logdir: str
     face: Face

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
 from torch_tb_profiler.loading.queries.runs import open_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
@@ -37,7 +38,13 @@ CSV_TYPE = "text/csv; charset=utf-8"
 def about(site: Site, request: Request, _rest: str) -> Response:
     """Version and logdir of this server."""
     logdir = ", ".join(root.shown_url for root in site.catalog.roots)
-    return json_response(request, AboutAnswer(version=__version__, logdir=logdir, face=site.face))
+    answer = AboutAnswer(
+        version=__version__,
+        decoder=native_status().description,
+        logdir=logdir,
+        face=site.face,
+    )
+    return json_response(request, answer)
 
 
 def runs(site: Site, request: Request, _rest: str) -> Response:

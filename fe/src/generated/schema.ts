@@ -51,6 +51,7 @@ export interface ErrorAnswer {
 export interface AboutAnswer {
   schema_version: number;
   version: string;
+  decoder: string;
   logdir: string;
   face: Face;
 }

@@ -32,7 +32,9 @@ def read_file(reading: Reading) -> EventColumns:
     return import_trace([FILE.read_bytes()], name="cpu.pftrace.gz", reading=reading)
 
 
-def elsewhere(pieces: Iterator[Any], work: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
+def elsewhere(
+    pieces: Iterator[Any], work: Callable[[Any], Any], *, in_threads: bool = False
+) -> Iterator[tuple[Any, Any]]:
     """As another process reads them."""
     for piece in pieces:
         sent, how = pickle.loads(pickle.dumps((piece, work)))

@@ -109,7 +109,7 @@ def test_large_tables_are_read_in_pieces_and_once(
     progress: list[int] = []
 
     def elsewhere(
-        pieces: Iterator[Any], read_piece: Callable[[Any], Any]
+        pieces: Iterator[Any], read_piece: Callable[[Any], Any], *, in_threads: bool = False
     ) -> Iterator[tuple[Any, Any]]:
         for piece in pieces:
             tables.append(piece.table)

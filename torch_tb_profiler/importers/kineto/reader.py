@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 
@@ -15,10 +15,12 @@ from torch_tb_profiler.importers.kineto.assemble import assemble
 from torch_tb_profiler.importers.kineto.batch import EventBatch, build_batch
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.dialect import Dialect
+from torch_tb_profiler.importers.kineto.event_arrays import OddPieceError, decode_arrays
 from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
+from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.importers.kineto.piece_decoder import decode_piece
 from torch_tb_profiler.importers.kineto.pieces import (
     MAX_HEADER_BYTES,
@@ -127,6 +129,11 @@ def read_piece(
 def _batch(
     piece: EventPiece, boundaries: EventBoundaries, python_frames: bool, dialect: Dialect | None
 ) -> EventBatch:
+    native = None if boundaries.has_unpadded_times else native_status().decoder
+    if native is not None and not piece.is_last:
+        with suppress(OddPieceError):
+            events = decode_arrays(native, piece.text)
+            return build_batch(events, python_frames=python_frames, dialect=dialect)
     quality = QualityReport()
     decoded = decode_piece(piece, boundaries, quality)
     if boundaries.has_unpadded_times:
@@ -177,7 +184,8 @@ def _merge(
     frames = reading.options.python_frames
     pieces = _StoppablePieces(iter(source))
     work = partial(read_piece, boundaries=source.boundaries, python_frames=frames, dialect=dialect)
-    stream = iter(reading.read_pieces(pieces, work))
+    is_native = native_status().decoder is not None and not source.boundaries.has_unpadded_times
+    stream = iter(reading.read_pieces(pieces, work, in_threads=is_native))
     for piece, batch in stream:
         merger.add(batch)
         reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))

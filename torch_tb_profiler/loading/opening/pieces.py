@@ -1,10 +1,11 @@
-"""Read one large file in several pieces at once: some in worker processes, some in this thread."""
+"""Read one large file in several pieces at once: some in worker processes or threads, some in this
+thread."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Generic, TypeVar
 
@@ -31,14 +32,25 @@ def shared_reader(executor: Executor, workers: int) -> PieceReader:
     Nothing is lost with a worker: its pieces are read here.
 
     Args:
-        executor: Reads pieces.
-        workers: Number of tasks it runs at once.
+        executor: Reads pieces that hold the interpreter's lock; others are read by threads.
+        workers: Number of tasks that run at once.
     """
 
-    def read_pieces(pieces: Iterator[P], read_piece: Callable[[P], R], /) -> Iterator[tuple[P, R]]:
+    def read_pieces(
+        pieces: Iterator[P], read_piece: Callable[[P], R], /, *, in_threads: bool = False
+    ) -> Iterator[tuple[P, R]]:
+        if in_threads:
+            return _read_in_threads(workers, pieces, read_piece)
         return _SharedReading(executor, workers, read_piece).read(pieces)
 
     return read_pieces
+
+
+def _read_in_threads(
+    workers: int, pieces: Iterator[P], read_piece: Callable[[P], R]
+) -> Iterator[tuple[P, R]]:
+    with ThreadPoolExecutor(workers, "pieces") as threads:
+        yield from _SharedReading(threads, workers, read_piece).read(pieces)
 
 
 class _SharedReading(Generic[P, R]):
