@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -68,7 +67,7 @@ class Output:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / name
-        unfinished = self.folder / f".{secrets.token_hex(8)}.tmp"
+        unfinished = self.folder / f".{os.urandom(8).hex()}.tmp"
         try:
             unfinished.write_bytes(data)
             if self._may_replace:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.source import HEAD_BYTES
-from torch_tb_profiler.importers.sqlite.opening import not_a_database_error
 from torch_tb_profiler.importers.text import text_head
 
 LFS_POINTER = b"version https://git-lfs"
@@ -62,6 +61,10 @@ def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFor
         )
     is_page = text.lower().startswith(HTML_STARTS)
     if name.lower().endswith(DATABASE_ENDINGS) and not (is_page and head.isascii()):
+        from torch_tb_profiler.importers.sqlite.opening import (  # noqa: PLC0415 - start-up
+            not_a_database_error,
+        )
+
         return not_a_database_error(head, name)
     if is_page:
         return TraceFormatError(

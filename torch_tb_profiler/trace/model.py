@@ -15,10 +15,10 @@ import numpy.typing as npt
 import polars as pl
 from msgspec import Struct, field
 
-from torch_tb_profiler.trace.columns import empty_table
+from torch_tb_profiler.trace.columns import TABLE_COLUMNS
 from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.trace.info import TraceInfo
-from torch_tb_profiler.trace.nulls import table_to_frame
+from torch_tb_profiler.trace.nulls import POLARS_TYPES
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
 
@@ -170,8 +170,9 @@ def schema_of(table: str) -> pl.Schema:
     """
     if table in TABLES:
         return pl.Schema(TABLES[table])
-    columns = table_to_frame(empty_table(_FROM_IMPORTER[table])).schema
-    return pl.Schema({**columns, **_ADDED.get(table, {})})
+    columns = TABLE_COLUMNS[_FROM_IMPORTER[table]].items()
+    types = {name: POLARS_TYPES[dtype] for name, dtype in columns}
+    return pl.Schema({**types, **_ADDED.get(table, {})})
 
 
 class TraceMeta(Struct, frozen=True):

@@ -16,6 +16,16 @@ NO_LINK = -1
 """Marks an absent id, row number, depth or dictionary code in the builder's own columns."""
 
 
+POLARS_TYPES: dict[type[np.generic], Any] = {
+    np.bool_: pl.Boolean,
+    np.int8: pl.Int8,
+    np.int32: pl.Int32,
+    np.int64: pl.Int64,
+    np.float64: pl.Float64,
+}
+"""Types of the columns of :data:`~torch_tb_profiler.trace.columns.TABLE_COLUMNS`."""
+
+
 def nullable(name: str, links: Int64) -> pl.Series:
     """A column of ids or row numbers with :data:`NO_LINK` as null."""
     return _series(name, links, pl.Int64, NO_LINK)
