@@ -6,7 +6,13 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT
-from torch_tb_profiler.trace.constant_columns import concatenate, constant, is_constant, rows_at
+from torch_tb_profiler.trace.constant_columns import (
+    concatenate,
+    constant,
+    is_constant,
+    neighbours,
+    rows_at,
+)
 from torch_tb_profiler.trace.nulls import to_frame
 
 
@@ -42,3 +48,21 @@ def test_constants_and_absent_columns_of_frames() -> None:
     assert frame.schema == pl.Schema(schema)
     assert frame.rows() == [(None, 3, None, None)] * 2
     assert frame["all"].null_count() == 2
+
+
+def test_neighbouring_rows_share_the_memory_of_their_column() -> None:
+    column = np.arange(10) * 3
+    shared = rows_at(column, neighbours(np.array([4, 5, 6])))
+    assert shared.tolist() == [12, 15, 18]
+    assert np.shares_memory(shared, column)
+    assert rows_at(constant(7, 9, np.int64), neighbours(np.array([4, 5]))).tolist() == [7, 7]
+    for rows in ([], [4, 6, 5], [4, 4, 6], [-1, 0], [2, 4]):
+        others = np.array(rows, np.int64)
+        assert neighbours(others) is others
+
+
+def test_masked_rows_are_null_whatever_they_hold() -> None:
+    columns = {"masked": np.array([5, 6, 7]), "all": np.zeros(3, np.int64)}
+    absent = {"masked": np.array([False, True, False]), "all": np.ones(3, np.bool_)}
+    frame = to_frame(columns, {"masked": pl.Int64, "all": pl.Int64}, absent)
+    assert frame.rows() == [(5, None), (None, None), (7, None)]

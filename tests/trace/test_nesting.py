@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.traces import columns, op
+from torch_tb_profiler.trace.blocks import BLOCK_ROWS
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns, Track, empty_table
 from torch_tb_profiler.trace.nesting import Forest, nest
@@ -177,6 +178,18 @@ def test_half_a_million_frames_forty_deep() -> None:
     slices = order_slices(events)
     forest = nest(slices, np.arange(len(start)), 1)
     assert forest.depth.tolist() == level.tolist()
+
+
+def test_more_lookups_than_a_block_has_rows() -> None:
+    _, forest = forest_of([(0, 0, 100), (0, 10, 20), (1, 5, 50)])
+    count = BLOCK_ROWS + 7
+    track, time_ns = np.arange(count) % 2, np.arange(count) % 110
+    expected = np.where(
+        track == 1,
+        np.where((time_ns >= 5) & (time_ns < 55), 2, -1),
+        np.where(time_ns >= 100, -1, np.where((time_ns >= 10) & (time_ns < 30), 1, 0)),
+    )
+    assert np.array_equal(forest.innermost(track.astype(np.int32), time_ns), expected)
 
 
 def test_one_crossing_slice_among_many_keeps_all_others_nested() -> None:

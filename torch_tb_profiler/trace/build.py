@@ -16,8 +16,8 @@ from torch_tb_profiler.trace.categories import (
     PYTHON_CATEGORIES,
     Category,
 )
-from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
-from torch_tb_profiler.trace.constant_columns import constant
+from torch_tb_profiler.trace.columns import ABSENT, Bools, EventColumns, Int32, Int64
+from torch_tb_profiler.trace.constant_columns import constant, is_constant, neighbours
 from torch_tb_profiler.trace.detail_tables import (
     build_device_work,
     build_memory,
@@ -45,8 +45,9 @@ from torch_tb_profiler.trace.sums import (
     resolve,
 )
 
-_LINK_COLUMNS = ("raw_category_code", "parent", "depth", "frame", "absorbed_into", "step")
-_VALUE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns", "correlation", "external_id")
+_LINK_COLUMNS = ("raw_category_code", "frame", "absorbed_into", "step")
+_NODE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns")
+_ID_COLUMNS = ("correlation", "external_id")
 
 
 class _Structure(Struct, frozen=True):
@@ -82,7 +83,7 @@ def build_trace(events: EventColumns) -> Trace:
     tables = events.tables
     operators = build_operators(events, slices)
     memory, declared = _memory(events, structure, device_work, quality)
-    used = device_work["device"].drop_nulls().unique().to_list()
+    used = device_work["device"].unique().drop_nulls().to_list()
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
     stated = table_to_frame(by_slice(tables.pop("stated"), slices.new_id))
@@ -90,12 +91,13 @@ def build_trace(events: EventColumns) -> Trace:
     held["slice"] = np.append(slices.new_id, ABSENT)[np.maximum(held["slice"], -1)]
     slices.forget_file()
     meta = _meta(events, slices)
-    columns = _slice_columns(structure, step, events.time_unit_ns, quality)
+    structure = replace(structure, nodes=structure.nodes.without_lookup())
+    columns, absent = _slice_columns(structure, step, events.time_unit_ns, quality)
     del structure, work, slices, step  # freed before the frame is built
     return Trace(
         meta=meta,
         strings=np.array(events.strings, dtype=object),
-        slices=_slice_frame(columns),
+        slices=_slice_frame(columns, absent),
         device_work=device_work,
         operators=operators,
         python=python,
@@ -137,12 +139,15 @@ def _structure(
         slices, nodes, events.strings, device_index, tolerance_ns=tolerance, quality=quality
     )
     absorber = absorb(slices, nodes)
+    owner = resolve(absorber, links.work.owner)
     links = Links(
         calls=replace(links.calls, owner=resolve(absorber, links.calls.owner)),
         work=replace(
             links.work,
-            owner=resolve(absorber, links.work.owner),
-            node=resolve(absorber, links.work.node),
+            owner=owner,
+            node=owner
+            if links.work.node is links.work.owner
+            else resolve(absorber, links.work.node),
         ),
     )
     return _Structure(slices, nodes, frames, links, absorber)
@@ -150,12 +155,14 @@ def _structure(
 
 def _slice_columns(
     structure: _Structure, step: Int64, tolerance_ns: int, quality: QualityReport
-) -> dict[str, npt.NDArray[Any]]:
-    """All columns of the ``slices`` table except ``id``."""
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Bools]]:
+    """All columns of the ``slices`` table except ``id``, and the rows in which some have no
+    value: the pages of those rows are never written, and so take no memory."""
     slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
+    tree, absent = _tree_columns(structure, tolerance_ns, quality)
     columns: dict[str, npt.NDArray[Any]] = {
         "self_ns": host_self(slices, nodes, calls, structure.absorber),
-        **_tree_columns(structure, tolerance_ns, quality),
+        **tree,
         "frame": _frame_column(structure),
         "absorbed_into": structure.absorber,
         "step": step,
@@ -163,19 +170,18 @@ def _slice_columns(
     work = structure.links.work
     own_ns, total_ns = device_sums(slices, nodes, work.ids, work.owner)
     columns["device_self_ns"] = own_ns
-    columns["device_total_ns"] = total_ns + device_of_inner_ranges(slices, nodes, work)
-    no_node = ~slices.mask_of(NODE_CATEGORIES)
-    for name in ("self_ns", "device_self_ns", "device_total_ns"):
-        columns[name][no_node] = ABSENT
+    of_inner_ns = device_of_inner_ranges(slices, nodes, work)
+    columns["device_total_ns"] = total_ns if is_constant(of_inner_ns) else total_ns + of_inner_ns
+    absent |= dict.fromkeys(_NODE_COLUMNS, ~slices.mask_of(NODE_CATEGORIES))
     given = {name: getattr(slices, name) for name in SLICES if name not in (*columns, "id")}
-    return columns | given
+    return columns | given, absent
 
 
-def _slice_frame(columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+def _slice_frame(columns: dict[str, npt.NDArray[Any]], absent: dict[str, Bools]) -> pl.DataFrame:
     """The ``slices`` table from its columns, which are taken out of the argument."""
     columns["id"] = np.arange(len(columns["start_ns"]))
-    absent = dict.fromkeys(_LINK_COLUMNS, NO_LINK) | dict.fromkeys(_VALUE_COLUMNS, int(ABSENT))
-    return to_frame(columns, SLICES, absent)
+    markers = dict.fromkeys(_LINK_COLUMNS, NO_LINK) | dict.fromkeys(_ID_COLUMNS, int(ABSENT))
+    return to_frame(columns, SLICES, {**markers, **absent})
 
 
 def _frame_column(structure: _Structure) -> Int64:
@@ -192,27 +198,39 @@ def _frame_column(structure: _Structure) -> Int64:
 
 def _tree_columns(
     structure: _Structure, tolerance_ns: int, quality: QualityReport
-) -> dict[str, npt.NDArray[Any]]:
-    """Parent, depth and lane of every slice; overlaps are counted."""
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Bools]]:
+    """Parent, depth and lane of every slice, and the rows without a parent and without a depth;
+    overlaps are counted."""
     slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
     size = len(slices.start_ns)
-    parent = np.full(size, NO_LINK)
-    depth = np.full(size, NO_LINK, np.int32)
-    lane = np.zeros(size, np.int32)
+    parent, depth, lane = (
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int32),
+        np.zeros(size, np.int32),
+    )
+    no_parent, no_depth = np.ones(size, np.bool_), np.ones(size, np.bool_)
     ranges = nest(slices, slices.ids_of((Category.DEVICE_ANNOTATION,)), tolerance_ns)
     for forest in (nodes, structure.frames, calls.within, ranges):
         parent[forest.ids], depth[forest.ids] = forest.parent, forest.depth
-        lane[forest.ids] = forest.lane
+        no_parent[forest.ids], no_depth[forest.ids] = forest.parent < 0, False
+        _add_lanes(lane, forest.ids, forest.lane)
         quality.add("overlapping_slices", forest.crossing_count)
-    parent[calls.ids] = calls.owner
+    parent[calls.ids], no_parent[calls.ids] = calls.owner, calls.owner < 0
     depth[calls.ids] += np.where(calls.enclosing >= 0, depth[calls.enclosing] + 1, 0)
-    lane[calls.ids] += np.where(calls.enclosing >= 0, lane[calls.enclosing], 0)
+    _add_lanes(lane, calls.ids, np.where(calls.enclosing >= 0, lane[calls.enclosing], 0))
     work = structure.links.work.ids
-    lane[work] = flat_lanes(
-        slices.track[work], slices.start_ns[work], slices.end_ns[work], tolerance_ns
-    )
-    quality.add("overlapping_slices", int((lane[work] > 0).sum()))
-    return {"parent": parent, "depth": depth, "lane": lane}
+    at = neighbours(work)
+    of_work = flat_lanes(slices.track[at], slices.start_ns[at], slices.end_ns[at], tolerance_ns)
+    _add_lanes(lane, work, of_work)
+    quality.add("overlapping_slices", int((of_work > 0).sum()))
+    columns: dict[str, npt.NDArray[Any]] = {"parent": parent, "depth": depth, "lane": lane}
+    return columns, {"parent": no_parent, "depth": no_depth}
+
+
+def _add_lanes(lane: Int32, ids: Int64, added: Int32) -> None:
+    """Add lanes in place; memory of slices in lane 0 is not written."""
+    rows = np.flatnonzero(added)
+    lane[ids[rows]] += added[rows]
 
 
 def _meta(events: EventColumns, slices: OrderedSlices) -> TraceMeta:

@@ -241,8 +241,8 @@ class EventColumns(Struct):
     time_unit_ns: int
     info: TraceInfo = field(default_factory=TraceInfo)
     quality: QualityReport = field(default_factory=QualityReport)
-    launch: Int64 | None = None
-    owner: Int64 | None = None
+    launch: Int64 | Int32 | None = None
+    owner: Int64 | Int32 | None = None
     side: tuple[SideTable, ...] = ()
 
 

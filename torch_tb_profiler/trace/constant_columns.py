@@ -26,11 +26,21 @@ def is_constant(column: Column) -> bool:
     return column.strides == (0,) and len(column) > 0
 
 
-def rows_at(column: Column, rows: Int64) -> Column:
-    """The given rows of a column; of a constant column again a constant."""
-    return (
-        constant(column[0], len(rows), column.dtype.type) if is_constant(column) else column[rows]
-    )
+def rows_at(column: Column, rows: Int64 | slice) -> Column:
+    """The given rows of a column; of a constant column again a constant. With a slice from
+    :func:`neighbours` the rows share the memory of the column."""
+    if is_constant(column):
+        size = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        return constant(column[0], size, column.dtype.type)
+    return column[rows]
+
+
+def neighbours(rows: Int64) -> Int64 | slice:
+    """The rows as a slice if they count up by one, else the rows themselves."""
+    if not len(rows) or rows[0] < 0 or rows[-1] - rows[0] != len(rows) - 1:
+        return rows
+    counts_up = bool((rows[1:] > rows[:-1]).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if counts_up else rows
 
 
 def concatenate(parts: Sequence[Column], dtype: type[np.generic]) -> Column:

@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.columns import (
     Int8,
     Int64,
 )
-from torch_tb_profiler.trace.constant_columns import constant, rows_at
+from torch_tb_profiler.trace.constant_columns import constant, neighbours, rows_at
 from torch_tb_profiler.trace.devices import WorkLocations
 from torch_tb_profiler.trace.forward_operators import match_forward_operators
 from torch_tb_profiler.trace.links import DeviceWork
@@ -63,15 +63,17 @@ def build_device_work(
     events: EventColumns, slices: OrderedSlices, work: DeviceWork, locations: WorkLocations
 ) -> pl.DataFrame:
     """The ``device_work`` table."""
-    details, ids, launch = events.tables.pop("device"), work.ids, work.launch
-    delay = np.maximum(slices.start_ns[ids] - slices.start_ns[launch], 0)
+    details, launch = events.tables.pop("device"), work.launch
+    ids, row = neighbours(work.ids), locations.row
+    delay = rows_at(slices.start_ns, ids) - slices.start_ns[launch]
+    np.maximum(delay, 0, out=delay)
     delay[launch < 0] = ABSENT
     columns: dict[str, npt.NDArray[Any]] = {
-        "slice": ids,
-        "category": slices.category[ids],
-        "name_code": slices.name_code[ids],
-        "start_ns": slices.start_ns[ids],
-        "dur_ns": slices.dur_ns[ids],
+        "slice": work.ids,
+        "category": rows_at(slices.category, ids),
+        "name_code": rows_at(slices.name_code, ids),
+        "start_ns": rows_at(slices.start_ns, ids),
+        "dur_ns": rows_at(slices.dur_ns, ids),
         "device": locations.device,
         "stream": locations.stream,
         "launch": launch,
@@ -83,9 +85,7 @@ def build_device_work(
     del delay
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
     absent |= {"launch": NO_LINK, "owner": NO_LINK, "node": NO_LINK}
-    row = locations.row
-    is_missing = row < 0
-    is_in_order = _counts_up(row)
+    is_missing = None if isinstance(row, slice) or (row >= 0).all() else row < 0
     for name, dtype in DEVICE_COLUMNS.items():
         if name in columns:
             continue
@@ -93,8 +93,8 @@ def build_device_work(
         values, missing = details.pop(name), np.nan if marker is None else marker
         if not len(values):
             values = constant(missing, 1, dtype)
-        columns[name] = values[: len(row)] if is_in_order else rows_at(values, row)
-        if is_missing.any():
+        columns[name] = rows_at(values, row)
+        if is_missing is not None:
             columns[name] = np.where(is_missing, missing, columns[name]).astype(dtype, copy=False)
         if marker is not None:
             absent[name] = marker
@@ -107,17 +107,12 @@ def build_device_work(
     return frame.with_columns(reasons.gather(reason).alias("orphan_reason"))
 
 
-def _counts_up(rows: Int64) -> bool:
-    """Whether rows are 0, 1, 2 … without gaps."""
-    if not len(rows) or rows[0] != 0 or rows[-1] != len(rows) - 1:
-        return False
-    return bool((rows[1:] > rows[:-1]).all())
-
-
 def drop_impossible_measures(work: pl.DataFrame, quality: QualityReport) -> pl.DataFrame:
     """``device_work`` with null for impossible blocks per multiprocessor and occupancies: not
     finite, negative, beyond the maximum, or occupancy 0 of a kernel whose warps alone exceed what
     rounding can hide (``docs/metrics.md#gpus``). ``quality`` counts the kernels."""
+    if all(work[key].null_count() == work.height for key in LAUNCH_MEASURES):
+        return work
     blocks, occupancy, warps = (pl.col(key) for key in (*LAUNCH_MEASURES, "warps_per_sm"))
     filled = warps.is_finite() & (warps / MAX_WARPS_PER_SM * 100 >= ROUNDED_AWAY_PCT)
     possible = {

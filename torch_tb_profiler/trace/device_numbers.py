@@ -52,20 +52,24 @@ def unify_device_numbers(
             "owner": memory["owner"],
         }
     ).filter(pl.col("type") != _CPU_TYPE, pl.col("device") >= 0)
-    is_kernel = (device_work["category"] == Category.KERNEL).to_numpy()
-    kernel_work = device_work.select(
-        "device", "owner", process=pl.Series(processes[1].astype(np.int64))
-    )
-    kernel_work = kernel_work.filter(is_kernel | ~is_kernel.any()).drop_nulls("device")
     is_rocm = _is_rocm(info, allocated)
     matches: dict[tuple[int, int], int] = {}
-    for process, memory_events, kernel_rows in _processes_to_match(
-        allocated, kernel_work, info, is_rocm
-    ):
-        matches |= _match(process, memory_events, kernel_rows, quality)
-    used = device_work["device"].drop_nulls().unique().to_list()
+    if allocated.height:
+        kernel_work = _kernel_work(device_work, processes[1])
+        for process, memory_events, kernel_rows in _processes_to_match(
+            allocated, kernel_work, info, is_rocm
+        ):
+            matches |= _match(process, memory_events, kernel_rows, quality)
+    used = device_work["device"].unique().drop_nulls().to_list()
     declared = _declared(info.devices, matches, used if is_rocm else [], quality)
     return _renumbered(memory, processes[0], matches), declared
+
+
+def _kernel_work(device_work: pl.DataFrame, process: Int32) -> pl.DataFrame:
+    """Device, owner and process of the kernels; of all work if there are none."""
+    is_kernel = (device_work["category"] == Category.KERNEL).to_numpy()
+    work = device_work.select("device", "owner", process=pl.Series(process.astype(np.int64)))
+    return work.filter(is_kernel | ~is_kernel.any()).drop_nulls("device")
 
 
 def _is_rocm(info: TraceInfo, allocated: pl.DataFrame) -> bool:

@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     Track,
 )
+from torch_tb_profiler.trace.constant_columns import neighbours
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.limits import MAX_DEVICES
 from torch_tb_profiler.trace.lookup import dense_pair_ids
@@ -116,28 +117,34 @@ class WorkLocations(Struct, frozen=True):
         stream: Number of the stream likewise.
         device_index: Indices 0 … of the devices, distinguished by number and by pid of their rows:
             two processes may each have a device 0. All 0 in a file of one process.
-        row: Rows in the importer's detail table, -1 for none.
+        row: Rows in the importer's detail table, -1 for none; a slice if they are neighbours.
     """
 
     device: Int64
     stream: Int64
     device_index: Int64
-    row: Int64
+    row: Int64 | slice
 
 
 def locate_work(
     slices: OrderedSlices, details: ColumnArrays, tracks: pl.DataFrame, work: Int64
 ) -> WorkLocations:
     """Device and stream of device work (ids): its own arguments, else those of its track."""
-    row_of = np.full(len(slices.start_ns), -1)
-    row_of[slices.new_id[details["slice"]]] = np.arange(len(details["slice"]))
-    row, track = row_of[work], slices.track[work]
+    row_of = np.full(len(slices.start_ns), -1, np.int32)
+    row_of[slices.new_id[details["slice"]]] = np.arange(len(details["slice"]), dtype=np.int32)
+    row, track = neighbours(row_of[work].astype(np.int64)), slices.track[neighbours(work)]
     del row_of
     columns = []
     for column in ("device", "stream"):
-        explicit = np.append(details[column], ABSENT)[row]
-        track_values = tracks[column].fill_null(int(ABSENT)).to_numpy()
-        columns.append(np.where(explicit != ABSENT, explicit, track_values[track]))
+        explicit = (
+            details[column][row]
+            if isinstance(row, slice)
+            else (np.append(details[column], ABSENT)[row])
+        )
+        if not (explicit != ABSENT).all():
+            track_values = tracks[column].fill_null(int(ABSENT)).to_numpy()
+            explicit = np.where(explicit != ABSENT, explicit, track_values[track])
+        columns.append(explicit)
     device_index = np.zeros(len(work), np.int64)
     if slices.has_several_processes:
         pid = tracks["pid"].rank("dense").to_numpy()

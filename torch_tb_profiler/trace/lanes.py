@@ -40,7 +40,9 @@ def flat_lanes(track: Int32, start_ns: Int64, end_ns: Int64, tolerance_ns: int) 
     runs of slices that overlap are processed one by one.
     """
     lanes = np.zeros(len(start_ns), np.int32)
-    if len(start_ns) < 2:
+    overlaps_next = end_ns[:-1] - tolerance_ns > start_ns[1:]
+    overlaps_next &= track[1:] == track[:-1]
+    if not overlaps_next.any():
         return lanes
     end = np.maximum(end_ns - tolerance_ns, start_ns)
     clock = TrackClock((start_ns, end), int(track.max()) + 1)

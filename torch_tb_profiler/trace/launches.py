@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.constant_columns import constant, is_constant, neighbours
 from torch_tb_profiler.trace.launch_candidates import Launchable, Launchers, infer_launches
 from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.ordering import OrderedSlices
@@ -68,16 +69,22 @@ def match_launches(
     explicit = (
         np.full(len(work), -1) if slices.launch is None else slices.launch[work].astype(np.int64)
     )
-    correlation_id = np.where(explicit < 0, slices.correlation[work], 0)
+    correlation_id = np.where(explicit < 0, slices.correlation[neighbours(work)], 0)
     known, process = slices.correlation[first], slices.process_of(first)
-    row, is_ambiguous = positions_in(known, correlation_id), np.zeros(len(work), np.bool_)
+    row, is_ambiguous = constant(-1, len(work), np.int64), np.zeros(len(work), np.bool_)
+    if correlation_id.any():
+        row = positions_in(known, correlation_id)
     if len(first) and process.min() < process.max() and correlation_id.any():
         rows = slices.rows_in_file
         launchers = _launchers(slices, first, rows, strings)
         launchable = _launchable(slices, work, rows, correlation_id, device_index)
         row, is_ambiguous = infer_launches(launchers, launchable, tolerance_ns)
-    launch = np.where(row >= 0, np.append(first, -1)[row], explicit)
-    without_work = is_launch & ~np.isin(known, correlation_id[is_ambiguous])
+    launch = explicit
+    if not is_constant(row):
+        launch = np.where(row >= 0, np.append(first, -1)[row], explicit)
+    without_work = is_launch.copy()
+    if is_ambiguous.any():
+        without_work &= ~np.isin(known, correlation_id[is_ambiguous])
     without_work[row[row >= 0]] = False
     if slices.launch is not None:
         without_work &= ~_membership_mask(slices, explicit)[first]
@@ -122,14 +129,18 @@ def _first_calls(
     """The call to use for each (correlation id, process), in that order, and whether it puts work
     on a device."""
     valid = slices.correlation[calls] > 0
-    calls, launching = calls[valid], launching[valid]
+    if not valid.all():
+        calls, launching = calls[valid], launching[valid]
     correlation, process = slices.correlation[calls], slices.process_of(calls)
     keys = [slices.start_ns[calls], ~launching, process, correlation]
     if len(calls) and process.min() == process.max():
         del keys[2]  # one sort key less in the usual file, of one process
     order = np.lexsort(keys)
+    del keys
     is_first = np.ones(len(order), np.bool_)
-    is_first[1:] = (np.diff(correlation[order]) != 0) | (np.diff(process[order]) != 0)
+    is_first[1:] = False
+    for column in (correlation[order], process[order]):
+        is_first[1:] |= column[1:] != column[:-1]
     first = order[is_first]
     quality.add("duplicate_correlation", len(order) - len(first))
     return calls[first], launching[first]

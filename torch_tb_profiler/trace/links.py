@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
-from torch_tb_profiler.trace.constant_columns import is_constant
+from torch_tb_profiler.trace.constant_columns import is_constant, neighbours
 from torch_tb_profiler.trace.launches import launching_mask, match_launches
 from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.nesting import Forest, nest
@@ -85,6 +85,11 @@ class OperatorIds:
             self._keys, first, count = np.unique(key, return_index=True, return_counts=True)
             self._node_of_key = np.where(count == 1, nodes[first], -1)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no node has an external id."""
+        return not len(self._ids)
+
     def lookup(self, external_id: Int64, process: Int32) -> Int64:
         """Per (external id, process) its node, or -1."""
         number = positions_in(self._ids, external_id)
@@ -147,11 +152,17 @@ def build_links(
     )
     process = _process_of_work(slices, launch, device_index)
     node, owner = _nodes_of_launches(slices, nodes, calls, launch)
-    own_owner = operator_ids.lookup(slices.external_id[work], process)
-    own_owner[slices.start_ns[own_owner] > slices.start_ns[work]] = -1
-    owner = _apply_explicit_owners(slices, nodes, work, np.where(owner >= 0, owner, own_owner))
+    if not operator_ids.is_empty:
+        own_owner = operator_ids.lookup(slices.external_id[work], process)
+        own_owner[slices.start_ns[own_owner] > slices.start_ns[work]] = -1
+        owner = np.where(owner >= 0, owner, own_owner)
+    owner = _apply_explicit_owners(slices, nodes, work, owner)
     _count_link_issues(slices, calls, work, launch, quality)
-    node = np.where((node >= 0) & (_enclosing_operator(slices, nodes, node) == owner), node, owner)
+    if (node == owner).all():
+        node = owner  # shared, as in most traces
+    else:
+        is_inside = (node >= 0) & (_enclosing_operator(slices, nodes, node) == owner)
+        node = np.where(is_inside, node, owner)
     return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, node, process))
 
 
@@ -195,6 +206,8 @@ def _call_owner(
     slices: OrderedSlices, nodes: Forest, calls: Int64, enclosing: Int64, operator_ids: OperatorIds
 ) -> Int64:
     owner = _enclosing_operator(slices, nodes, enclosing)
+    if operator_ids.is_empty:
+        return owner
     node = operator_ids.lookup(slices.external_id[calls], slices.process_of(calls))
     start = slices.start_ns[calls]
     is_around = (
@@ -245,8 +258,10 @@ def _nodes_of_launches(
 ) -> tuple[Int64, Int64]:
     """Per launch the innermost node around it (itself if the format states a node as launch), and
     its owner: that of the call, or the operator that such a node is or lies in."""
-    position = np.searchsorted(calls.ids, launch)
-    is_call = (launch >= 0) & (np.append(calls.ids, -1)[position] == launch)
+    position = positions_in(calls.ids, launch)
+    is_call = position >= 0
+    if is_call.all():
+        return calls.enclosing[position], calls.owner[position]
     is_node = (launch >= 0) & ~is_call & slices.mask_of(NODE_CATEGORIES)[launch]
     node = np.where(is_node, launch, -1)
     node[is_call] = calls.enclosing[position[is_call]]
@@ -277,7 +292,7 @@ def _process_of_work(slices: OrderedSlices, launch: Int64, device_index: Int64) 
 def _count_link_issues(
     slices: OrderedSlices, calls: HostCalls, work: Int64, launch: Int64, quality: QualityReport
 ) -> None:
-    linked = launch >= 0
-    early = slices.start_ns[work[linked]] < slices.start_ns[launch[linked]]
+    early = slices.start_ns[neighbours(work)] < slices.start_ns[launch]
+    early &= launch >= 0
     quality.add("kernel_before_launch", int(early.sum()))
     quality.add("launch_without_operator", int((calls.launching & (calls.owner < 0)).sum()))

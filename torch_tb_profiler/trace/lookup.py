@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.trace.blocks import blocks
 from torch_tb_profiler.trace.columns import Int64
 
 _Integers = npt.NDArray[np.integer]
 
+
+MAX_SEARCHED = 1 << 14
+"""Up to this number of values a search is as fast as a table."""
+
+SPARSE_TABLE = 4
+"""A table of positions has at most this number of entries per value."""
 
 MAX_NARROW_KEYS = 1 << 20
 """Pairs of values within this range get their ids from a table instead of by sorting."""
@@ -18,8 +25,23 @@ def positions_in(sorted_values: Int64, values: Int64) -> Int64:
     """Per value its position in ``sorted_values``, ascending and distinct; -1 if it is missing."""
     if len(sorted_values) == 0:
         return np.full(len(values), -1, np.int64)
+    low, high = int(sorted_values[0]), int(sorted_values[-1])
+    if len(values) > MAX_SEARCHED and high - low < SPARSE_TABLE * len(sorted_values):
+        return _positions_by_table(sorted_values, values)
     position = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
     return np.where(sorted_values[position] == values, position, -1)
+
+
+def _positions_by_table(sorted_values: Int64, values: Int64) -> Int64:
+    low, high = sorted_values[0], sorted_values[-1]
+    table = np.full(int(high - low) + 2, -1, np.int32)
+    table[sorted_values - low] = np.arange(len(sorted_values), dtype=np.int32)
+    positions = np.empty(len(values), np.int64)
+    for rows in blocks(len(values)):
+        offset = values[rows] - low
+        offset[(values[rows] < low) | (values[rows] > high)] = len(table) - 1
+        positions[rows] = table[offset]
+    return positions
 
 
 def dense_pair_ids(left: _Integers, right: _Integers) -> tuple[Int64, Int64]:

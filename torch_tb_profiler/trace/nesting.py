@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from torch_tb_profiler.trace.blocks import blocks
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.constant_columns import constant, is_constant, neighbours
 from torch_tb_profiler.trace.lanes import FreeLanes
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
@@ -41,6 +44,10 @@ class Forest(Struct, frozen=True):
     crossing_count: int
     _extents: _Extents | None
 
+    def without_lookup(self) -> Forest:
+        """The same trees without the memory that only :meth:`innermost` needs."""
+        return replace(self, _extents=None)
+
     def innermost(self, track: Int32, time_ns: Int64) -> Int64:
         """Per (track, time) the id of the innermost slice with start ≤ time < end, or -1.
 
@@ -66,10 +73,11 @@ class _Extents:
         here = np.arange(count)
         self.depth: Int64 = np.searchsorted(self._closes, self._starts, "right")
         np.subtract(here, self.depth, out=self.depth)
-        self.parent = np.full(count, -1)
         if not self.depth.any():  # nothing lies in another
-            self._by_level, self.parent_id = here, self.parent
+            self._by_level = here
+            self.parent = self.parent_id = constant(-1, count, np.int64)
             return
+        self.parent = np.full(count, -1)
         self._by_level = np.sort(self.depth * count + here)
         self.parent[self._by_level % max(count, 1)] = self._last_at(self._by_level - count)
         self.parent_id = self._ids[self.parent]
@@ -86,13 +94,14 @@ class _Extents:
         count = len(self._starts)
         if count == 0:
             return np.full(len(track), -1, np.int64), np.zeros(len(track), np.int64)
-        keys = self._clock.keys(track, time_ns)
-        started = np.searchsorted(self._starts, keys, "right")
-        depth: Int64 = started - np.searchsorted(self._closes, keys, "right")
-        wanted = (depth - 1) * count + started - 1
-        order = np.argsort(wanted)
-        innermost = np.empty(len(track), np.int64)
-        innermost[order] = self._ids[self._last_at(wanted[order])]
+        innermost, depth = np.empty(len(track), np.int64), np.empty(len(track), np.int64)
+        for rows in blocks(len(track)):
+            keys = self._clock.keys(track[rows], time_ns[rows])
+            started = np.searchsorted(self._starts, keys, "right")
+            depth[rows] = started - np.searchsorted(self._closes, keys, "right")
+            wanted = (depth[rows] - 1) * count + started - 1
+            order = np.argsort(wanted)
+            innermost[rows][order] = self._ids[self._last_at(wanted[order])]
         return innermost, depth
 
 
@@ -108,28 +117,36 @@ def nest(
     Slices of length 0 lie in the innermost slice with start ≤ their time < end and contain nothing.
     A forest that is not searchable by time takes less memory.
     """
-    track, start, end = slices.track[ids], slices.start_ns[ids], slices.end_ns[ids]
-    rows = np.flatnonzero(end > start)
+    chosen = neighbours(ids)
+    track, start, end = slices.track[chosen], slices.start_ns[chosen], slices.end_ns[chosen]
     points = np.flatnonzero(end <= start)
-    track_x, start_x, close = track, start, end
+    rows: Int64 | slice = slice(None)  # all, as in most recordings
     if len(points):
-        track_x, start_x, close = track[rows], start[rows], end[rows]
+        rows = np.flatnonzero(end > start)
+    track_x, start_x, close = track[rows], start[rows], end[rows]
     lane = np.zeros(len(ids), np.int32)
     crossing_count = 0
     extents = _Extents(ids[rows], track_x, start_x, close)
-    broken = (extents.parent >= 0) & (close[extents.parent] < close)
+    broken = np.zeros(0, np.bool_)
+    if not is_constant(extents.parent):
+        broken = (extents.parent >= 0) & (close[extents.parent] < close)
     if broken.any():
         close = close.copy()
         for crossing_track in np.unique(track_x[broken]):
             low, high = np.searchsorted(track_x, (crossing_track, crossing_track + 1))
             walked = _walk(start_x[low:high], close[low:high], tolerance_ns)
-            close[low:high], lane[rows[low:high]] = walked.close, walked.lane
+            close[low:high] = walked.close
+            of_track = slice(low, high) if isinstance(rows, slice) else rows[low:high]
+            lane[of_track] = walked.lane
             crossing_count += walked.crossing_count
         extents = _Extents(ids[rows], track_x, start_x, close)
-    parent = np.empty(len(ids), np.int64)
-    depth = np.empty(len(ids), np.int32)
-    parent[rows], depth[rows] = extents.parent_id, extents.depth
-    parent[points], depth[points] = extents.around(track[points], start[points])
+    parent, depth = extents.parent_id, extents.depth.astype(np.int32)
+    if is_constant(parent) and parent[0] < 0:
+        depth = constant(0, len(parent), np.int32)
+    if len(points):
+        parent, depth = np.empty(len(ids), np.int64), np.empty(len(ids), np.int32)
+        parent[rows], depth[rows] = extents.parent_id, extents.depth
+        parent[points], depth[points] = extents.around(track[points], start[points])
     if crossing_count:
         inside_lane = points[parent[points] >= 0]
         lane[inside_lane] = lane[np.searchsorted(ids, parent[inside_lane])]

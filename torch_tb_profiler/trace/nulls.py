@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int64
 from torch_tb_profiler.trace.constant_columns import is_constant
 
 NO_LINK = -1
@@ -32,10 +32,12 @@ def nullable(name: str, links: Int64) -> pl.Series:
 
 
 def to_frame(
-    columns: dict[str, npt.NDArray[Any]], schema: Mapping[str, Any], absent: Mapping[str, int]
+    columns: dict[str, npt.NDArray[Any]],
+    schema: Mapping[str, Any],
+    absent: Mapping[str, int | Bools],
 ) -> pl.DataFrame:
-    """A frame of ``schema``; in the columns of ``absent`` that value becomes null, in float columns
-    NaN does.
+    """A frame of ``schema``; in the columns of ``absent`` that value becomes null, or the rows of
+    that mask, in float columns NaN does.
 
     The arrays are taken out of ``columns`` one by one: if types agree and nothing is absent the
     frame uses their memory, else the converted array is freed at once.
@@ -48,13 +50,17 @@ def to_frame(
     )
 
 
-def _series(name: str, values: npt.NDArray[Any], dtype: Any, marker: int | None) -> pl.Series:
-    if is_constant(values):
+def _series(
+    name: str, values: npt.NDArray[Any], dtype: Any, marker: int | Bools | None
+) -> pl.Series:
+    if is_constant(values) and not isinstance(marker, np.ndarray):
         value = None if _is_marker(values[0], marker) else values[0].item()
         return pl.repeat(value, len(values), dtype=dtype, eager=True).alias(name)
     series = pl.Series(name, values, dtype)
     if np.issubdtype(values.dtype, np.floating):
         missing = np.isnan(values)
+    elif isinstance(marker, np.ndarray):
+        missing = marker
     elif marker is not None:
         missing = values == marker
     else:

@@ -94,7 +94,7 @@ def order_slices(events: EventColumns) -> OrderedSlices:
     )
 
 
-def _ids_of_rows(row: Int64 | None, order: Int64, new_id: Int64) -> Int32 | None:
+def _ids_of_rows(row: Int64 | Int32 | None, order: Int64, new_id: Int64) -> Int32 | None:
     """Per slice the id of the slice in the row that the format states, -1 for none."""
     if row is None:
         return None

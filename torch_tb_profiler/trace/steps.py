@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.trace.blocks import blocks
 from torch_tb_profiler.trace.categories import (
     DEVICE_CATEGORIES,
     DEVICE_WORK_CATEGORIES,
@@ -176,20 +177,19 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
     """
     count = len(steps.name)
     is_synthetic = bool((steps.slice < 0).all())
-    source = np.where((work.launch >= 0) | is_synthetic, work.launch, work.owner)
-    known = source >= 0
-    caller = source[known]
-    row_of_caller = steps.row_at(slices.track[caller], slices.start_ns[caller])
-    if count:
-        row_of_caller[slices.end_ns[caller] > steps.end[row_of_caller]] = -1
-    row = np.full(len(work.ids), -1, np.int64)
-    row[known] = row_of_caller
-    inside = row >= 0
-    device_events = np.bincount(row[inside], minlength=count).astype(np.int64)
-    if not inside.any():
-        return steps.start.copy(), steps.end.copy(), device_events
+    row = np.full(len(work.ids), -1, np.int32)
+    device_events = np.zeros(count, np.int64)
     device_end = np.full(count, np.iinfo(np.int64).min)
-    np.maximum.at(device_end, row[inside], slices.end_ns[work.ids[inside]])
+    for some in blocks(len(row)):
+        source = work.launch[some]
+        if not is_synthetic:
+            source = np.where(source >= 0, source, work.owner[some])
+        row[some] = at = _row_of_callers(steps, slices, source)
+        inside = at >= 0
+        device_events += np.bincount(at[inside], minlength=count)
+        np.maximum.at(device_end, at[inside], slices.end_ns[work.ids[some][inside]])
+    if not device_events.any():
+        return steps.start.copy(), steps.end.copy(), device_events
     # The synthetic step covers the whole recording, also work that was launched before.
     boundaries = steps.start if is_synthetic else _ends_of_earlier_work(steps, slices, work, row)
     start, end = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -202,8 +202,20 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
     return start, end, device_events
 
 
+def _row_of_callers(steps: _Steps, slices: OrderedSlices, source: Int64) -> Int64:
+    """Per launching slice (-1 for none) the step that contains it whole, or -1."""
+    known = source >= 0
+    caller = source[known]
+    row_of_caller = steps.row_at(slices.track[caller], slices.start_ns[caller])
+    if len(steps.name):
+        row_of_caller[slices.end_ns[caller] > steps.end[row_of_caller]] = -1
+    row = np.full(len(source), -1, np.int64)
+    row[known] = row_of_caller
+    return row
+
+
 def _ends_of_earlier_work(
-    steps: _Steps, slices: OrderedSlices, work: DeviceWork, row: Int64
+    steps: _Steps, slices: OrderedSlices, work: DeviceWork, row: Int32
 ) -> Int64:
     """Per sequence the earliest start of its first step: the last end of device work that belongs
     to no step and ends before the first step's own device work starts, else the step's start.

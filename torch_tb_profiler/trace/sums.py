@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from torch_tb_profiler.trace.blocks import blocks
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.constant_columns import constant
+from torch_tb_profiler.trace.constant_columns import constant, is_constant
 from torch_tb_profiler.trace.links import DeviceWork, HostCalls
 from torch_tb_profiler.trace.nesting import Forest
 from torch_tb_profiler.trace.ordering import OrderedSlices
@@ -45,7 +46,7 @@ def absorb(slices: OrderedSlices, nodes: Forest) -> Int64:
 
 def resolve(absorber: Int64, owner: Int64) -> Int64:
     """``owner`` with absorbed operators replaced by their absorbers; -1 stays."""
-    if len(absorber) == 0:
+    if len(absorber) == 0 or is_constant(absorber):  # nothing is absorbed
         return owner
     absorber_of = np.where(owner >= 0, absorber[owner], -1)
     return np.where(absorber_of >= 0, absorber_of, owner)
@@ -60,12 +61,15 @@ def host_self(slices: OrderedSlices, nodes: Forest, calls: HostCalls, absorber: 
     elsewhere.
     """
     used = np.zeros(len(slices.start_ns), np.int64)
-    outermost = np.where(calls.within.parent < 0, calls.enclosing, -1)
+    outermost = calls.enclosing
+    if not is_constant(calls.within.parent):
+        outermost = np.where(calls.within.parent < 0, outermost, -1)
     for parts, wholes in ((nodes.ids, nodes.parent), (calls.ids, outermost)):
-        part, whole = parts[wholes >= 0], wholes[wholes >= 0]
-        inside = np.minimum(slices.end_ns[part], slices.end_ns[whole]) - slices.start_ns[part]
-        np.add.at(used, whole, inside)
-        del part, whole, inside  # before the next ones, which may be as long
+        for some in blocks(len(parts)):
+            is_inside = wholes[some] >= 0
+            part, whole = parts[some][is_inside], wholes[some][is_inside]
+            inside = np.minimum(slices.end_ns[part], slices.end_ns[whole]) - slices.start_ns[part]
+            np.add.at(used, whole, inside)
     own_ns = used  # nonzero for nodes only: nothing else contains slices
     own_ns[nodes.ids] = np.maximum(slices.dur_ns[nodes.ids] - used[nodes.ids], 0)
     duplicates = np.flatnonzero(absorber >= 0)
@@ -83,9 +87,11 @@ def device_sums(
     adds the totals of the children, level by level from the deepest.
     """
     own_ns = np.zeros(len(slices.start_ns), np.int64)
-    owned = owner >= 0
-    np.add.at(own_ns, owner[owned], slices.dur_ns[work[owned]])
-    total = own_ns.copy()
+    for some in blocks(len(work)):
+        owned = owner[some] >= 0
+        np.add.at(own_ns, owner[some][owned], slices.dur_ns[work[some][owned]])
+    total = np.zeros(len(own_ns), np.int64)
+    total[nodes.ids] = own_ns[nodes.ids]
     for level in _levels_from_the_deepest(nodes):
         np.add.at(total, nodes.parent[level], total[nodes.ids[level]])
     return own_ns, total
@@ -94,10 +100,10 @@ def device_sums(
 def device_of_inner_ranges(slices: OrderedSlices, nodes: Forest, work: DeviceWork) -> Int64:
     """Per slice the device work of ranges that an operator around them owns: work launched inside a
     range belongs to its total, too. It is no part of anybody's self time."""
-    total = np.zeros(len(slices.start_ns), np.int64)
     inner = np.flatnonzero(work.node != work.owner)
     if not len(inner):
-        return total
+        return constant(0, len(slices.start_ns), np.int64)
+    total = np.zeros(len(slices.start_ns), np.int64)
     np.add.at(total, work.node[inner], slices.dur_ns[work.ids[inner]])
     is_operator = slices.mask_of((Category.OPERATOR, Category.PYTHON_OPERATOR))
     for level in _levels_from_the_deepest(nodes):
