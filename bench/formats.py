@@ -97,7 +97,7 @@ def measure(
         Figure(f"{name}: events", told[0]["slices"] / wall_s, "per s", subject.events_per_s, True),
         Figure(f"{name}: bytes", size_mb / wall_s, "MB/s", subject.mb_per_s, True),
         Figure(f"{name}: CPU time of an event", cpu_us, "µs", slowest_us),
-        Figure(f"{name}: peak memory, all processes", peak_mb, "MB", 2000 if is_whole else None),
+        Figure(f"{name}: peak memory, all processes", peak_mb, "MB", 1200 if is_whole else None),
     ], cpu_us  # fmt: skip
 
 

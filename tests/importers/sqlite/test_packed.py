@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.importers.sqlite.packed import PackedInts, pack, unpack
 from torch_tb_profiler.trace.columns import ABSENT
+from torch_tb_profiler.trace.constant_columns import is_constant
 
 INTEGERS = st.one_of(
     st.just(int(ABSENT)), st.integers(0, 3), st.integers(10**9, 10**9 + 300),
@@ -39,3 +40,19 @@ def test_values_take_as_few_bytes_as_needed(values: list[int], bytes_each: int) 
     assert isinstance(packed, PackedInts)
     assert (0 if packed.offsets is None else packed.offsets.itemsize) == bytes_each
     assert unpack([packed]).tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("parts", "constant"),
+    [
+        ([[7, 7], [], [7]], True),
+        ([[7, 7], [8]], False),
+        ([[7, 7], [7, 8]], False),
+        ([[int(ABSENT)], [int(ABSENT)]], True),
+        ([[]], False),
+    ],
+)
+def test_one_value_in_all_parts_takes_no_memory(parts: list[list[int]], constant: bool) -> None:
+    joined = unpack([pack(np.array(part, np.int64)) for part in parts])
+    assert is_constant(joined) == constant
+    assert joined.tolist() == [value for part in parts for value in part]

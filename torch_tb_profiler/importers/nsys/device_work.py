@@ -17,6 +17,7 @@ from torch_tb_profiler.importers.nsys.text import UNNAMED
 from torch_tb_profiler.importers.nsys.tracks import NO_STREAM
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int32, Int64
+from torch_tb_profiler.trace.constant_columns import is_constant
 from torch_tb_profiler.trace.limits import MAX_BYTES
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -49,10 +50,16 @@ def read_kernels(export: Export) -> DeviceWorkPart:
         export, rows, Category.KERNEL, _kernel_names(export, rows)
     )
     launched = rows.columns("registersPerThread", "staticSharedMemory", "dynamicSharedMemory")
-    shared = [within(launched.pop(f"{kind}SharedMemory"), MAX_BYTES) for kind in _SHARED]
+    shared = _sum_of_present(
+        *(within(launched.pop(f"{kind}SharedMemory"), MAX_BYTES) for kind in _SHARED)
+    )
     grid_code, blocks = _dimensions(export.names, rows, "grid")
     block_code, threads = _dimensions(export.names, rows, "block")
-    per_sm = blocks / export.devices.sm_counts(location.device)
+    per_sm = warps_per_sm = export.devices.sm_counts(location.device)
+    if not is_constant(per_sm):
+        per_sm = blocks / per_sm
+        warps_per_sm = per_sm * threads / WARP_THREADS
+    del blocks, threads
     details = build_table(
         "device",
         len(rows),
@@ -62,11 +69,9 @@ def read_kernels(export: Export) -> DeviceWorkPart:
         grid_code=grid_code,
         block_code=block_code,
         registers_per_thread=within(launched["registersPerThread"], MAX_BYTES),
-        shared_memory_bytes=np.where(
-            (shared[0] == ABSENT) | (shared[1] == ABSENT), ABSENT, shared[0] + shared[1]
-        ),
+        shared_memory_bytes=shared,
         blocks_per_sm=per_sm,
-        warps_per_sm=per_sm * threads / WARP_THREADS,
+        warps_per_sm=warps_per_sm,
         graph_node=location.graph_node,
     )
     return DeviceWorkPart(
@@ -75,6 +80,14 @@ def read_kernels(export: Export) -> DeviceWorkPart:
 
 
 _SHARED = ("static", "dynamic")
+
+
+def _sum_of_present(left: Int64, right: Int64) -> Int64:
+    """The sum of both columns, absent where one of them is."""
+    total = left + right
+    for each in (left, right):
+        total[each == ABSENT] = ABSENT
+    return total
 
 
 def read_copies(export: Export) -> DeviceWorkPart:
@@ -164,8 +177,9 @@ def _slices_on_streams(
     location = rows.columns("deviceId", "contextId", "streamId", "globalPid")
     export.devices.add_contexts(location["globalPid"], location["contextId"], location["deviceId"])
     device = export.devices.device_numbers(location["globalPid"], location.pop("deviceId"))
-    stream = location["streamId"]
-    stream = np.where(stream == NO_STREAM, ABSENT, stream)
+    stream = location.pop("streamId")
+    if (stream == NO_STREAM).any():
+        stream = np.where(stream == NO_STREAM, ABSENT, stream)
     track = export.tracks.stream_tracks(
         location["globalPid"], device, location.pop("contextId"), stream
     )
@@ -201,13 +215,12 @@ def _memory_operations(
 
 
 def _kernel_names(export: Export, rows: TimedRows) -> Int32:
-    codes = np.full(len(rows), -1, np.int32)
-    for column in ("demangledName", "shortName", "mangledName"):
-        is_unnamed = codes < 0
-        if not is_unnamed.any():
-            break
-        codes[is_unnamed] = export.names.codes_of(rows[column][is_unnamed])
+    codes = export.names.codes_of(rows["demangledName"])
     is_unnamed = codes < 0
+    for column in ("shortName", "mangledName"):
+        if is_unnamed.any():
+            codes[is_unnamed] = export.names.codes_of(rows[column][is_unnamed])
+            is_unnamed = codes < 0
     if is_unnamed.any():
         export.quality.add("missing_name", int(is_unnamed.sum()))
         codes[is_unnamed] = export.names.code(UNNAMED)

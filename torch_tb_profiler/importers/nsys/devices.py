@@ -16,6 +16,7 @@ from torch_tb_profiler.importers.nsys.identifiers import host_of, pid_of
 from torch_tb_profiler.importers.nsys.text import until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
+from torch_tb_profiler.trace.constant_columns import constant
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES
 
@@ -99,6 +100,8 @@ class DeviceNumbers(Struct):
     def sm_counts(self, numbers: Int64) -> Float64:
         """The number of multiprocessors of each GPU number, NaN if unknown."""
         counts = {number: info.sm_count for number, info in self._infos.items() if info.sm_count}
+        if not counts:
+            return constant(np.nan, len(numbers), np.float64)
         table = np.full(MAX_DEVICES + 1, np.nan)
         for number, count in counts.items():
             table[number] = count

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.identifiers import global_pid
 from torch_tb_profiler.importers.nsys.open_ranges import innermost_open
 from torch_tb_profiler.importers.nsys.parts import SlicePart
@@ -68,21 +69,22 @@ def find_owners(
         graph_nodes: ``graphNodeId`` of each, or :data:`ABSENT`.
         quality: Gets the number of unknown nodes and of kernels with an owner.
     """
-    owner = np.full(len(graph_nodes), ABSENT)
-    work = np.flatnonzero((graph_nodes != ABSENT) & (graph_nodes != 0))
-    nodes = _read_nodes(database) if len(work) else None
+    is_of_node = (graph_nodes != ABSENT) & (graph_nodes != 0)
+    nodes = _read_nodes(database) if is_of_node.any() else None
     if nodes is None:
-        return owner
-    creation = find_creations(nodes, global_pids[work], graph_nodes[work])
-    quality.add("graph_node_unknown", int((creation < 0).sum()))
+        return np.full(len(graph_nodes), ABSENT)
+    # There are far fewer nodes than kernels: owners are found per node.
+    (pids, numbers), number = distinct_rows(global_pids, graph_nodes)
+    kernels = np.bincount(number, minlength=len(numbers))
+    kernels[(numbers == ABSENT) | (numbers == 0)] = 0
+    creation = np.where(kernels > 0, find_creations(nodes, pids, numbers), ABSENT)
+    quality.add("graph_node_unknown", int(kernels[creation < 0].sum()))
     known = creation >= 0
-    is_used = np.zeros(len(nodes), np.bool_)  # there are far fewer nodes than kernels
-    is_used[creation[known]] = True
-    track = tracks.thread_tracks(nodes.global_tid[is_used])
-    row = _open_at(ranges, track.astype(np.int64), nodes.start_ns[is_used])
-    row = row[(np.cumsum(is_used) - 1)[creation[known]]]
-    owner[work[known]] = np.where(row >= 0, row, ABSENT)
-    quality.add("graph_kernels_at_creation", int((row >= 0).sum()))
+    track = tracks.thread_tracks(nodes.global_tid[creation[known]])
+    row = np.full(len(numbers), -1, np.int64)
+    row[known] = _open_at(ranges, track.astype(np.int64), nodes.start_ns[creation[known]])
+    quality.add("graph_kernels_at_creation", int(kernels[row >= 0].sum()))
+    owner: Int64 = np.where(row >= 0, row, ABSENT)[number]
     return owner
 
 
@@ -139,7 +141,10 @@ def _open_at(ranges: SlicePart, track: Int64, time_ns: Int64) -> Int64:
 
 
 def _innermost(ranges: SlicePart, chosen: Bools, track: Int64, time_ns: Int64) -> Int64:
-    rows = np.flatnonzero(chosen)
+    if not len(time_ns):
+        return np.full(0, -1, np.int64)
+    # Nodes are created before the training: later ranges need not be nested.
+    rows = np.flatnonzero(chosen & (ranges.slices.start_ns <= time_ns.max()))
     start_ns = ranges.slices.start_ns[rows]
     position = innermost_open(
         ranges.slices.track[rows].astype(np.int64),

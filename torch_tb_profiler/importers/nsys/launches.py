@@ -12,6 +12,9 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.lookup import positions_in
 
+FEW_PROCESSES = 8
+"""Up to this number the rows of each process are looked up one by one, without sorting."""
+
 
 class CallsByCorrelation:
     """The calls of a recording by process and correlation id (unique within a process). Among
@@ -22,8 +25,10 @@ class CallsByCorrelation:
         self._rows: dict[int, tuple[Int64, Int64]] = {}
         counts = (slices.category == Category.RUNTIME) & (slices.correlation > 0)
         for pid, rows in _by_process(calls.global_pid, np.flatnonzero(counts)):
-            ordered = rows[np.lexsort((slices.start_ns[rows], slices.correlation[rows]))]
-            correlation = slices.correlation[ordered]
+            ordered, correlation = rows, slices.correlation[rows]
+            if (correlation[1:] <= correlation[:-1]).any():
+                ordered = rows[np.lexsort((slices.start_ns[rows], correlation))]
+                correlation = slices.correlation[ordered]
             first = np.ones(len(ordered), np.bool_)
             first[1:] = correlation[1:] != correlation[:-1]
             self._rows[pid] = correlation[first], ordered[first]
@@ -50,6 +55,10 @@ def _by_process(global_pid: Int64, rows: Int64) -> Iterator[tuple[int, Int64]]:
     known, inverse = distinct(global_pid[rows])
     if len(known) == 1:
         yield int(known[0]), rows
+        return
+    if len(known) <= FEW_PROCESSES:
+        for number, pid in enumerate(known.tolist()):
+            yield pid, rows[np.flatnonzero(inverse == number)]
         return
     order = np.argsort(inverse, kind="stable")
     bounds = np.searchsorted(inverse[order], np.arange(len(known) + 1))

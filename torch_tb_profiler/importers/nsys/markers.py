@@ -91,7 +91,7 @@ class ParsedMarkers(Struct, frozen=True, eq=False):
     call_stack: pl.Series
 
 
-def parse_markers(texts: Sequence[str]) -> ParsedMarkers:
+def parse_markers(texts: Sequence[str] | pl.Series) -> ParsedMarkers:
     """Parse texts; callers pass distinct texts, for speed."""
     tails = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}).select(
         name=pl.when(pl.col("text").str.contains(_KEY))

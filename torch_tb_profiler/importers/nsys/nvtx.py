@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -53,7 +54,9 @@ class NvtxEvents(Struct, frozen=True, eq=False):
         return len(self.kind)
 
     def select(self, rows: Int64) -> NvtxEvents:
-        """The events of these rows."""
+        """The events of these rows, which ascend."""
+        if len(rows) == len(self):
+            return self
         return NvtxEvents(
             self.kind[rows],
             self.start_ns[rows],
@@ -131,7 +134,8 @@ def _close_ranges(database: Database, events: NvtxEvents, quality: QualityReport
         capture_ns = database.ints(DETAILS, ["duration"])["duration"]
         last = max(int(column.max()) for column in (events.end_ns, events.start_ns))
         last = max([last, *capture_ns.tolist()])
-        events.end_ns[is_open] = np.maximum(last, events.start_ns[is_open])
+        end_ns = np.where(is_open, np.maximum(last, events.start_ns), events.end_ns)
+        events = replace(events, end_ns=end_ns)
     return events
 
 

@@ -51,21 +51,24 @@ class SliceColumns(Struct):
         duration is absent where the end is."""
         size = len(start_ns)
         absent = constant(ABSENT, size, np.int64)
+        dur_ns = end_ns - start_ns
+        dur_ns[end_ns == ABSENT] = ABSENT
         return cls(
             category=_column(category, size, np.int8),
             raw_category_code=_column(raw_category_code, size, np.int32),
             name_code=name_code,
             track=track,
             start_ns=start_ns,
-            dur_ns=np.where(end_ns == ABSENT, ABSENT, end_ns - start_ns),
+            dur_ns=dur_ns,
             correlation=absent if correlation is None else correlation,
             external_id=absent,
         )
 
 
 def _column(value: Any, size: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    column: npt.NDArray[Any] = np.full(size, value, dtype)
-    return column
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype, copy=False)
+    return constant(value, size, dtype)
 
 
 class SlicePart(Struct):
@@ -95,7 +98,7 @@ def build_table(table: str, size: int, **columns: npt.NDArray[Any]) -> ColumnArr
     rows: ColumnArrays = {}
     for name, dtype in TABLE_COLUMNS[table].items():
         if name in columns:
-            rows[name] = np.ascontiguousarray(columns[name], dtype)
+            rows[name] = columns[name].astype(dtype, copy=False)
         else:
             rows[name] = constant(_absent(dtype), size, dtype)
     return rows

@@ -83,7 +83,7 @@ def _classify(
     names: TraceStrings, ranges: NvtxEvents, is_nested: Bools, quality: QualityReport
 ) -> _RangeKinds:
     texts, position = factorize(ranges.text)
-    markers = parse_markers(texts.fill_null("").to_list())
+    markers = parse_markers(texts.fill_null(""))
     kind = markers.kind[position].astype(np.int32)
     known, number = factorize(markers.name)
     labels = [name or UNNAMED for name in known.to_list()]

@@ -9,8 +9,10 @@ import numpy as np
 
 from torch_tb_profiler.importers.durations import sanitize_durations
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.nsys.api_calls import ApiCalls, read_calls, read_overhead
+from torch_tb_profiler.importers.nsys.api_calls import CALLS, ApiCalls, read_calls, read_overhead
 from torch_tb_profiler.importers.nsys.device_work import (
+    COPY_TABLE,
+    KERNELS,
     DeviceWorkPart,
     read_copies,
     read_graphs,
@@ -28,6 +30,7 @@ from torch_tb_profiler.importers.nsys.launches import CallsByCorrelation
 from torch_tb_profiler.importers.nsys.memory_usage import read_memory
 from torch_tb_profiler.importers.nsys.missing_data import set_missing_reasons
 from torch_tb_profiler.importers.nsys.names import TraceStrings
+from torch_tb_profiler.importers.nsys.nvtx import EVENTS as RANGES
 from torch_tb_profiler.importers.nsys.parts import SlicePart, join_parts
 from torch_tb_profiler.importers.nsys.processes import read_processes
 from torch_tb_profiler.importers.nsys.ranges import read_ranges
@@ -38,7 +41,7 @@ from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Folder, Source
 from torch_tb_profiler.importers.sqlite.database import Database
-from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
+from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 NSYS_TABLES = (
@@ -53,6 +56,9 @@ NSYS_TABLES = (
 """An export has one of these tables, or a table of CUPTI activities."""
 
 ACTIVITIES = "CUPTI_ACTIVITY_KIND_"
+
+NO_ROW = -1
+"""Marks a slice without a launch or an owner."""
 
 EVENTS = (("slices", "start_ns"), ("samples", "time_ns"), ("instants", "time_ns"))
 """Tables and columns that show whether an export has any events."""
@@ -109,8 +115,12 @@ def _export(database: Database) -> Export:
 def _columns(export: Export) -> EventColumns:
     """Read all tables of an export to event columns."""
     calls = read_calls(export)
+    export.database.release(CALLS)
     work = [each(export) for each in (read_kernels, read_copies, read_sets, read_graphs)]
+    for table in (KERNELS, COPY_TABLE):
+        export.database.release(table)
     ranges = read_ranges(export.database, export.names, export.tracks, export.quality)
+    export.database.release(RANGES)
     by_correlation = CallsByCorrelation(calls)
     launch = _launches(work, by_correlation)
     owner = _graph_owners(export, calls, work, ranges)
@@ -151,7 +161,7 @@ def _read_other_parts(
     yield read_scheduling(export)
 
 
-def _launches(work: list[DeviceWorkPart], by_correlation: CallsByCorrelation) -> list[Int64] | None:
+def _launches(work: list[DeviceWorkPart], by_correlation: CallsByCorrelation) -> list[Int32] | None:
     """Per piece of work the row of the call that launched it, if there are several processes: for a
     single one the builder finds the same. The correlation id of work whose call is not in the
     export is removed: it could match a call of another process."""
@@ -163,14 +173,15 @@ def _launches(work: list[DeviceWorkPart], by_correlation: CallsByCorrelation) ->
     launches = []
     for each in work:
         slices = each.part.slices
-        launches.append(by_correlation.find(each.global_pid, slices.correlation))
-        slices.correlation = np.where(launches[-1] == ABSENT, ABSENT, slices.correlation)
+        rows = by_correlation.find(each.global_pid, slices.correlation)
+        slices.correlation = np.where(rows == ABSENT, ABSENT, slices.correlation)
+        launches.append(_row_numbers(rows))
     return launches
 
 
 def _graph_owners(
     export: Export, calls: ApiCalls, work: list[DeviceWorkPart], ranges: SlicePart
-) -> list[Int64] | None:
+) -> list[Int32] | None:
     """Per piece of work of a replayed graph the row of the range that created its node."""
     if all((each.graph_node == ABSENT).all() for each in work):
         return None
@@ -185,15 +196,23 @@ def _graph_owners(
             each.graph_node,
             quality=export.quality,
         )
-        owners.append(np.where(rows == ABSENT, ABSENT, rows + first))
+        owners.append(_row_numbers(rows, first))
     return owners
 
 
-def _for_all_slices(work_values: list[Int64] | None, before: int, size: int) -> Int64 | None:
-    """A column per piece of work as a column of all slices; the calls come before the work."""
+def _row_numbers(rows: Int64, first: int = 0) -> Int32:
+    """Rows counted from ``first`` on, absent ones as :data:`NO_ROW`; half the memory."""
+    numbers = np.maximum(rows, NO_ROW).astype(np.int32)
+    numbers[numbers != NO_ROW] += np.int32(first)
+    return numbers
+
+
+def _for_all_slices(work_values: list[Int32] | None, before: int, size: int) -> Int32 | None:
+    """Rows per piece of work as a column of all slices; the calls come before the work."""
     if work_values is None:
         return None
-    column = np.full(size, ABSENT)
-    column_values = np.concatenate(work_values)
-    column[before : before + len(column_values)] = column_values
+    column = np.full(size, NO_ROW, np.int32)
+    for values in work_values:
+        column[before : before + len(values)] = values
+        before += len(values)
     return column

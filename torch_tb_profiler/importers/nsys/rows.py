@@ -72,4 +72,6 @@ class TimedRows:
 
 def within(values: Int64, limit: int) -> Int64:
     """The values, absent where they are negative or larger than ``limit``."""
+    if len(values) and values.min() >= 0 and values.max() <= limit:
+        return values
     return np.where((values >= 0) & (values <= limit), values, ABSENT)

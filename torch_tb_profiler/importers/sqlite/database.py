@@ -179,9 +179,11 @@ class Database:
 
     def series(self, table: str, column: str) -> pl.Series:
         """A column of a table as a series of texts; like :meth:`codes`, with null for -1."""
-        codes, texts = self.codes(table, column)
-        known = pl.Series(column, [*texts, None], pl.String)
-        return known.gather(np.where(codes < 0, len(texts), codes))
+        joined = [pl.Series(column, [], pl.String)]
+        for codes, texts in self._read(table, (column,), "codes")[column]:
+            known = pl.Series(texts, dtype=pl.String).extend_constant(None, 1)
+            joined.append(known.gather(np.where(codes < 0, len(texts), codes)))
+        return pl.concat(joined).alias(column)
 
     def texts(self, table: str, column: str) -> list[str | None]:
         """A column of a small table as texts; like :meth:`codes`, with None for -1."""
@@ -237,7 +239,8 @@ class Database:
             rows[name] += part.rows
             damaged[name] += part.damaged
             for each, cells, count in zip(tables[name], part.columns, part.mistyped, strict=True):
-                self._columns[name][each].append(cells)
+                is_text = each.cell_type == "codes"
+                self._columns[name][each].append(_compact(*cells) if is_text else cells)
                 mistyped[name, each.name] += count
         for name in tables:
             self._rows[name] = rows[name]
@@ -282,3 +285,8 @@ class Database:
         step = max(1, PIECE_BYTES // self._file.page_bytes)
         for first in range(0, len(pages), step):
             yield TablePiece(self._file, name, pages[first : first + step], stored)
+
+
+def _compact(codes: Int32, texts: Sequence[str]) -> tuple[Int32, pl.Series]:
+    """Codes and their texts, which take twice the memory as objects of Python."""
+    return codes, pl.Series(texts, dtype=pl.String)

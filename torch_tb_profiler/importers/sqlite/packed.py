@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.trace.columns import ABSENT, Int64
-from torch_tb_profiler.trace.constant_columns import is_constant
+from torch_tb_profiler.trace.constant_columns import constant, is_constant
 
 NARROW: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 
@@ -65,7 +65,10 @@ def pack(values: Int64) -> PackedInts:
 
 
 def unpack(parts: Sequence[PackedInts]) -> Int64:
-    """The integers of all parts, concatenated."""
+    """The integers of all parts, concatenated; a constant column if all are equal."""
+    filled = [part for part in parts if part.size]
+    if filled and all(part.offsets is None and part.base == filled[0].base for part in filled):
+        return constant(filled[0].base, sum(part.size for part in filled), np.int64)
     values = np.empty(sum(part.size for part in parts), np.int64)
     first = 0
     for part in parts:
