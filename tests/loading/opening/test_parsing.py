@@ -18,6 +18,7 @@ import pytest
 
 from tests.helpers.discovered import discover
 from tests.helpers.opening import open_file
+from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.loading.ingest.job import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.memory_budget import WORKER_BYTES, MemoryBudget
@@ -196,6 +197,7 @@ def test_large_and_alone_is_read_in_pieces(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parsing, "LARGE_BYTES", 1000)
+    monkeypatch.setattr(native_status(), "decoder", None)  # the compiled one reads in threads
     (file,) = files_of(tmp_path, write_trace, 1, events=50)
     used = threading.Event()
     submit = LocalExecutor.submit

@@ -1,6 +1,6 @@
-"""Cases: pieces read in workers give the same columns as sequential reading, for complete,
-truncated and damaged files, and for data after the events; a worker killed on the way costs
-nothing."""
+"""Cases: pieces read in workers or threads give the same columns as sequential reading, for
+complete, truncated and damaged files, and for data after the events; a worker killed on the way
+costs nothing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 from tests.helpers import tasks
 from tests.importers.kineto.reference import assert_same_columns
 from torch_tb_profiler.importers import PieceReader, Reading, read_sequentially
+from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.loading.opening import pieces
 from torch_tb_profiler.loading.opening.pieces import shared_reader
@@ -25,6 +26,13 @@ from torch_tb_profiler.loading.processes.executors import LocalExecutor
 from torch_tb_profiler.trace.columns import EventColumns
 
 PIECE_BYTES = 1 << 16
+
+
+@pytest.fixture(autouse=True, params=["compiled", "python"])
+def _decoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiled decoder reads pieces in threads, the other one in processes."""
+    if request.param == "python":
+        monkeypatch.setattr(native_status(), "decoder", None)
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +94,8 @@ class KilledOnTheWay(Executor):
         return self.inner.submit(fn, *args, **kwargs)
 
 
-def test_a_killed_worker_loses_no_event(text: bytes) -> None:
+def test_a_killed_worker_loses_no_event(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_status(), "decoder", None)
     inner = LocalExecutor(1, ahead=2)
     killing = KilledOnTheWay(inner)
     assert_same_columns(columns(text), columns(text, read_pieces=shared_reader(killing, 1)))
