@@ -97,7 +97,7 @@ def taken_bytes():
         return int(file.read().split()[1]) * 4096
 
 def ask_everything(path):
-    store = TraceStore(cache=None, memory_limit_bytes=1 << 40)
+    store = TraceStore(cache=None, memory_limit_bytes=1 << 30)
     catalog = Catalog([TraceRoot(path)], cache=None, store=store)
     file = catalog.file(None, None, None)
     store.wait([file], None)
