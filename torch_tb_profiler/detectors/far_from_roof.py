@@ -44,6 +44,7 @@ EVIDENCE = TableSpec(
 NO_SHAPES = "the recording has no shapes of these calls"
 
 _GROUPING = "operator+input_shape"
+_SUMS = ("calls", "time_ns", "kernels", "roof_ns", "roof_time_ns")
 
 WORK = ("matrix", "convolution", "attention", "normalization", "elementwise", "copy")
 """Kinds of work that libraries run near the roofline. Sorting, lookups and losses are not among
@@ -59,7 +60,7 @@ def detect(context: Context) -> Finding | None:
     """
     known = entry(CODE)
     mask = _in_steps(context)
-    groups = grouped(context.trace, _GROUPING, mask)
+    groups = grouped(context.trace, _GROUPING, mask, sums=_SUMS)
     longer = pl.col("time_ns") >= efficiency_file().latency_kernel_us * NS_PER_US * pl.col(
         "kernels"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
@@ -61,8 +62,9 @@ def detect(context: Context) -> Finding | None:
     known = entry(CODE)
     if per_step <= known.threshold:
         return None
-    gaps = _gaps(context, single)
-    late = _launched_late(single, gaps)
+    spans = _spans(single)
+    gaps = _gaps(context, spans)
+    late = _launched_late(spans, gaps)
     queued = single.filter(~pl.col("optimizer").is_in(late["optimizer"].implode()))
     saved_share = known.parameters["assumed_saved_share"]
     kernel_gain = estimate_gain(context, CODE, queued, queued["dur_ns"].to_numpy() * saved_share)
@@ -87,7 +89,7 @@ def detect(context: Context) -> Finding | None:
         },
         architecture=context.architecture_name,
         time=context.within_steps(union_all(gaps, kernel_intervals(context, single))),
-        spot=_longest_step(context, single),
+        spot=_longest_step(context, spans),
         at_stake_us=kernel_gain.at_stake_us,
     )
 
@@ -122,16 +124,14 @@ def _spans(kernels: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _gaps(context: Context, kernels: pl.DataFrame) -> Intervals:
+def _gaps(context: Context, spans: pl.DataFrame) -> Intervals:
     """The time between the first and the last kernel of an optimizer step without device work."""
-    spans = _spans(kernels)
     covered = union(spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy())
     return subtract(covered, device_busy(context.trace))
 
 
-def _launched_late(kernels: pl.DataFrame, gaps: Intervals) -> pl.DataFrame:
+def _launched_late(spans: pl.DataFrame, gaps: Intervals) -> pl.DataFrame:
     """The intervals of the optimizer steps in which the device waits for many of the launches."""
-    spans = _spans(kernels)
     start, end = spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy()
     return spans.filter(pl.Series(total_within(gaps, start, end) >= LATE_SHARE * (end - start)))
 
@@ -139,10 +139,9 @@ def _launched_late(kernels: pl.DataFrame, gaps: Intervals) -> pl.DataFrame:
 def _gain_ns(context: Context, kernels: pl.DataFrame, gaps: Intervals, late: pl.DataFrame) -> float:
     """What a step gains without the gaps, and without a part of the time of kernels launched late
     that nothing overlaps; at most what its host spends elsewhere is left."""
-    own = kernels["slice"].implode()
-    others = context.work.filter(~pl.col("slice").is_in(own))
-    start = others["start_ns"].to_numpy()
-    overlapped = union(start, start + others["dur_ns"].to_numpy())
+    is_other = ~np.isin(context.work["row"].to_numpy(), kernels["row"].to_numpy())
+    start = context.work["start_ns"].to_numpy()[is_other]
+    overlapped = union(start, start + context.work["dur_ns"].to_numpy()[is_other])
     in_late = intersect(
         kernel_intervals(context, kernels),
         union(late["start_ns"].to_numpy(), late["end_ns"].to_numpy()),
@@ -156,8 +155,7 @@ def _gain_ns(context: Context, kernels: pl.DataFrame, gaps: Intervals, late: pl.
     return max(min(context.per_step_ns(gaps) + saved_ns, context.step_ns - elsewhere), 0.0)
 
 
-def _longest_step(context: Context, kernels: pl.DataFrame) -> Spot:
-    spans = _spans(kernels)
+def _longest_step(context: Context, spans: pl.DataFrame) -> Spot:
     row = int((spans["end_ns"] - spans["start_ns"]).to_numpy().argmax())
     optimizer, start_ns, end_ns = spans.row(row)
     return context.spot(start_ns, end_ns, optimizer)

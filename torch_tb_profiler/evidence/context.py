@@ -27,7 +27,7 @@ from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.knowledge.vendors import AMD, Vendor, device_vendor, vendors
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
-from torch_tb_profiler.trace.derived import per_split
+from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -62,6 +62,28 @@ def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
         category: trace.slices.filter(pl.col("category") == category)
         for category in RANGE_CATEGORIES
     }
+
+
+@per_trace
+def _described_work(trace: Trace) -> pl.DataFrame:
+    """The rows of ``device_work`` with their number (``row``), ``is_kernel``,
+    ``is_communication``, ``may_communicate`` (it is unknown), ``computes`` (a kernel that surely
+    does not), ``is_of_operator`` (a kernel that an operator launched directly) and ``tensor_core``
+    (a verdict of ``analysis.algebra.codes``)."""
+    kinds, category = kernel_kinds(trace), trace.slices["category"].to_numpy()
+    owner = indices(trace.device_work["owner"])
+    by_operator = gather(category, owner) == Category.OPERATOR
+    computes = kinds.is_kernel & ~kinds.is_communication & ~may_communicate(trace)
+    return trace.device_work.select(
+        *WORK_COLUMNS,
+        row=pl.int_range(pl.len()),
+        is_kernel=pl.Series(kinds.is_kernel),
+        is_communication=pl.Series(kinds.is_communication),
+        may_communicate=pl.Series(may_communicate(trace)),
+        computes=pl.Series(computes),
+        is_of_operator=pl.Series(kinds.is_kernel & by_operator),
+        tensor_core=pl.Series(kinds.tensor_core),
+    )
 
 
 class Context(Struct, frozen=True, eq=False, dict=True):
@@ -118,7 +140,15 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     def ranges_of(self, category: Category) -> pl.DataFrame:
         """The ranges of a category of :data:`RANGE_CATEGORIES` that start in the steps, or reach
         into one."""
-        slices = _profiler_ranges(self.trace)[category]
+        return self._ranges[category]
+
+    @cached_property
+    def _ranges(self) -> dict[Category, pl.DataFrame]:
+        ranges = _profiler_ranges(self.trace)
+        return {category: self._reaching(slices) for category, slices in ranges.items()}
+
+    def _reaching(self, slices: pl.DataFrame) -> pl.DataFrame:
+        """The slices that start in the steps, or reach into one."""
         start = slices["start_ns"].to_numpy()
         row = np.searchsorted(self.windows.end_ns, start, "right")
         begin = np.append(self.windows.start_ns, np.iinfo(np.int64).max)[row]
@@ -127,23 +157,14 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def work(self) -> pl.DataFrame:
-        """The rows of ``device_work`` that start in the steps, with ``is_kernel``,
-        ``is_communication``, ``may_communicate`` (it is unknown) and ``tensor_core`` (a verdict of
-        ``analysis.algebra.codes``)."""
-        work, kinds = self.trace.device_work, kernel_kinds(self.trace)
-        return work.select(
-            *WORK_COLUMNS,
-            is_kernel=pl.Series(kinds.is_kernel),
-            is_communication=pl.Series(kinds.is_communication),
-            may_communicate=pl.Series(may_communicate(self.trace)),
-            tensor_core=pl.Series(kinds.tensor_core),
-        ).filter(pl.Series(self.inside(work["start_ns"].to_numpy())))
+        """The rows of :func:`_described_work` that start in the steps."""
+        work = _described_work(self.trace)
+        return work.filter(pl.Series(self.inside(work["start_ns"].to_numpy())))
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
         """The kernels of :attr:`work` that surely do not communicate."""
-        computes = ~pl.col("is_communication") & ~pl.col("may_communicate")
-        return self.work.filter(pl.col("is_kernel") & computes)
+        return self.work.filter("computes")
 
     @cached_property
     def compute_intervals(self) -> dict[int, Intervals]:
@@ -162,10 +183,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def operator_kernels(self) -> pl.DataFrame:
         """The kernels of :attr:`work` that operators launched directly."""
-        category = self.trace.slices["category"].to_numpy()
-        owner = indices(self.work["owner"])
-        kernels_by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
-        return self.work.filter(pl.Series(kernels_by_operator) & pl.col("is_kernel"))
+        return self.work.filter("is_of_operator")
 
     @property
     def has_launches(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices_at
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, empty, subtract, union_all
 from torch_tb_profiler.analysis.idle.attribution import idle_causes
 from torch_tb_profiler.analysis.idle.causes import IdleCause
@@ -142,14 +142,12 @@ def gap_table(context: Context, time: Intervals, spec: TableSpec) -> Table:
     """Idle time by the work that ended its gaps (``spec`` as of :func:`idle_table`)."""
     gap, idle_ns = _per_gap(context, time)
     launch = gaps(context.trace).launch[gap]
-    slices = context.trace.slices.select("parent", "name_code", "category")
-    parent = gather(indices(slices["parent"]), launch)
-    is_range = np.isin(
-        gather(indices(slices["category"]), parent), (Category.STEP, Category.ANNOTATION)
-    )
+    slices = context.trace.slices
+    parent = indices_at(slices["parent"], launch)
+    is_range = np.isin(indices_at(slices["category"], parent), (Category.STEP, Category.ANNOTATION))
     named = np.where((parent >= 0) & ~is_range, parent, launch)
     rows = (
-        pl.DataFrame({"code": gather(indices(slices["name_code"]), named), "idle_ns": idle_ns})
+        pl.DataFrame({"code": indices_at(slices["name_code"], named), "idle_ns": idle_ns})
         .group_by("code")
         .agg(
             pl.len().alias("gaps"),

@@ -134,16 +134,14 @@ def optimizer_steps(context: Context) -> pl.DataFrame:
 
 
 def optimizer_kernels(context: Context) -> pl.DataFrame:
-    """The kernels of ``context.kernels`` launched in these ranges, with ``optimizer``, the id of
-    the range."""
+    """The kernels of ``context.kernels`` launched in these ranges (row, slice, name_code, owner,
+    start_ns, dur_ns), with ``optimizer``, the id of the range."""
     around = _optimizer_of_work(context.trace)
-    row = np.searchsorted(
-        context.trace.device_work["slice"].to_numpy(), context.kernels["slice"].to_numpy()
-    )
-    inside = around[row]
+    inside = around[context.kernels["row"].to_numpy()]
     steps = optimizer_steps(context)["id"].to_numpy()
     chosen = np.flatnonzero(np.isin(inside, steps))
-    return context.kernels[chosen].with_columns(optimizer=pl.Series(inside[chosen]))
+    kernels = context.kernels.select("row", "slice", "name_code", "owner", "start_ns", "dur_ns")
+    return kernels[chosen].with_columns(optimizer=pl.Series(inside[chosen]))
 
 
 @per_trace

@@ -149,8 +149,7 @@ def kernels_by_operator(
 
 def select_kernels(context: Context, rows: Bools) -> pl.DataFrame:
     """The kernels of ``context.kernels`` in the chosen rows (a mask) of ``trace.device_work``."""
-    slices = context.trace.device_work["slice"].filter(pl.Series(rows))
-    return context.kernels.filter(pl.col("slice").is_in(slices.implode()))
+    return context.kernels.filter(pl.Series(rows[context.kernels["row"].to_numpy()]))
 
 
 def kernel_finding(

@@ -238,7 +238,13 @@ def compute_bound_kernels(
 def _with_inputs(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
     """Kernels with the name code of their operator, -1 for none, and the codes of the shapes and
     types of its inputs."""
-    owner = indices(kernels["owner"])
+    return kernels.hstack(_inputs_of_work(trace)[kernels["row"]])
+
+
+@per_trace
+def _inputs_of_work(trace: Trace) -> pl.DataFrame:
+    """The columns of :func:`_with_inputs` per row of ``trace.device_work``."""
+    owner = indices(trace.device_work["owner"])
     described = trace.operators["slice"].to_numpy()  # ascending
     row = np.searchsorted(described, owner)
     is_described = pl.Series(np.append(described, -1)[row] == owner) & pl.Series(owner >= 0)
@@ -247,7 +253,7 @@ def _with_inputs(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
         pl.col("input_shape_code", "input_type_code").gather(row_or_null)
     )
     names = gather(indices(trace.slices["name_code"]), owner)
-    return kernels.with_columns(*inputs.get_columns(), operator_code=pl.Series(names))
+    return inputs.with_columns(operator_code=pl.Series(names))
 
 
 def matrix_unit_name(context: Context) -> str:

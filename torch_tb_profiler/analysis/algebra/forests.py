@@ -22,6 +22,13 @@ def indices(column: pl.Series) -> Int64:
     return values
 
 
+def indices_at(column: pl.Series, at: Int64) -> Int64:
+    """``gather(indices(column), at)`` without a copy of the whole column."""
+    if not len(column):
+        return np.full(len(at), -1, np.int64)
+    return np.where(at >= 0, indices(column.gather(np.maximum(at, 0))), -1)
+
+
 def gather(values: Int64, at: Int64) -> Int64:
     """``values[at]``, with -1 where ``at`` is -1."""
     if not len(values):

@@ -125,8 +125,10 @@ def total_within(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> Int64:
     first = np.searchsorted(intervals.end_ns, start_ns.min(), side="right")
     last = np.searchsorted(intervals.start_ns, end_ns.max(), side="left")
     near = Intervals(intervals.start_ns[first:last], intervals.end_ns[first:last])
-    lengths = _covered_before(near, end_ns) - _covered_before(near, start_ns)
-    within: Int64 = np.maximum(lengths, 0)
+    until_start, until_end = np.split(
+        _covered_before(near, np.concatenate((start_ns, end_ns))), [len(start_ns)]
+    )
+    within: Int64 = np.maximum(until_end - until_start, 0)
     return within
 
 

@@ -85,7 +85,13 @@ def selected_calls(trace: Trace, selection: Selection) -> Bools:
     return ran & in_selection(trace, selection, steps, starts, pl.Series(calls.slice))
 
 
-def grouped(trace: Trace, group_by: str, mask: Bools, peak: str | None = None) -> pl.DataFrame:
+def grouped(
+    trace: Trace,
+    group_by: str,
+    mask: Bools,
+    peak: str | None = None,
+    sums: Sequence[str] = _SUMS,
+) -> pl.DataFrame:
     """The calls of ``mask`` summed by a key of :data:`KEYS`, in order of first call.
 
     Columns: those of the key; ``calls``, ``time_ns`` and so on (:data:`_SUMS`), of which
@@ -95,34 +101,39 @@ def grouped(trace: Trace, group_by: str, mask: Bools, peak: str | None = None) -
     ``stated_beside_flops`` the FLOPs that formulas tell of calls the recording states FLOPs of,
     ``tiled_flops`` those of products with full tiles and ``beside_tiled_flops`` their own; and the
     lists ``kinds`` and ``peak_types`` of those that took most time first. Roofs are at ``peak``
-    where it is given.
+    where it is given. ``sums`` names the sums that are asked for, ``time_ns`` among them.
 
     Raises:
         SelectionError: ``peak`` cannot be understood.
     """
     keys = KEYS[group_by]
-    frame = _columns(trace, peak).with_columns(pl.Series(key, _key(trace, key)) for key in keys)
+    columns = _columns(trace, peak).select("kind", "peak_type", *sums)
+    frame = columns.with_columns(pl.Series(key, _key(trace, key)) for key in keys)
     if not mask.all():
         frame = frame.filter(pl.Series(mask))
     parts = [*keys, "kind", "peak_type"]
     fine = frame.group_by(parts, maintain_order=True).agg(
-        *(pl.col(name).sum() for name in _SUMS),
-        *(pl.col(name).is_not_null().any().alias(f"has_{name}") for name in _KNOWN),
+        *(pl.col(name).sum() for name in sums),
+        *(pl.col(name).is_not_null().any().alias(f"has_{name}") for name in _known(sums)),
     )
-    return _joined(fine, keys)
+    return _joined(fine, keys, sums)
 
 
-def _joined(fine: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _known(sums: Sequence[str]) -> list[str]:
+    return [name for name in sums if name in _KNOWN]
+
+
+def _joined(fine: pl.DataFrame, keys: Sequence[str], sums: Sequence[str]) -> pl.DataFrame:
     """Sums by keys, kind and type as sums by keys, with kinds and types as lists."""
     by_time = pl.col("time_ns")
     joined: pl.DataFrame = fine.group_by(keys, maintain_order=True).agg(
-        *(pl.col(name).sum() for name in _SUMS),
-        *(pl.col(f"has_{name}").any() for name in _KNOWN),
+        *(pl.col(name).sum() for name in sums),
+        *(pl.col(f"has_{name}").any() for name in _known(sums)),
         pl.col("kind").sort_by(by_time, descending=True).unique(maintain_order=True),
         pl.col("peak_type").sort_by(by_time, descending=True).unique(maintain_order=True),
     )
     return joined.with_columns(
-        pl.when(pl.col(f"has_{name}")).then(pl.col(name)).alias(name) for name in _KNOWN
+        pl.when(pl.col(f"has_{name}")).then(pl.col(name)).alias(name) for name in _known(sums)
     )
 
 

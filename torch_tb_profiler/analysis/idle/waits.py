@@ -115,8 +115,9 @@ def long_calls(trace: Trace) -> pl.DataFrame:
     return calls.filter(pl.Series(_outermost(calls["track"], ends_ns)))
 
 
+@per_trace
 def launches_graphs(trace: Trace) -> Bools:
-    """Per row of ``trace.slices`` whether it launches a graph."""
+    """Per row of ``trace.slices`` whether it launches a graph; made once."""
     category = trace.slices["category"].to_numpy()
     mask = np.zeros(len(category), np.bool_)
     calls = np.flatnonzero(category == Category.RUNTIME)

@@ -11,6 +11,7 @@ import re
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.selection import SHOWN_CHARACTERS, Selection, SelectionError
@@ -172,22 +173,54 @@ def device_work_steps(trace: Trace) -> Int32:
     return steps
 
 
+class _LastMasks(Struct, eq=False):
+    """The masks of the selection asked for last, which the parts of a view ask for many times; an
+    attribute each, as several threads read and write them."""
+
+    slices: tuple[Selection, Bools] | None = None
+    device_work: tuple[Selection, Bools] | None = None
+
+
+@per_split
+def _last_masks(_trace: Trace) -> _LastMasks:
+    return _LastMasks()
+
+
 def slice_mask(trace: Trace, selection: Selection) -> Bools:
-    """Mask over ``trace.slices`` of what is in the selection.
+    """Mask over ``trace.slices`` of what is in the selection; not to be written to.
 
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
+    last, known = _last_masks(trace), _last_masks(trace).slices
+    if known is None or known[0] != selection:
+        known = last.slices = (selection, _read_only(_slice_mask(trace, selection)))
+    return known[1]
+
+
+def device_work_mask(trace: Trace, selection: Selection) -> Bools:
+    """Mask over ``trace.device_work`` of what is in the selection; not to be written to.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    last, known = _last_masks(trace), _last_masks(trace).device_work
+    if known is None or known[0] != selection:
+        known = last.device_work = (selection, _read_only(_device_work_mask(trace, selection)))
+    return known[1]
+
+
+def _read_only(mask: Bools) -> Bools:
+    mask.setflags(write=False)
+    return mask
+
+
+def _slice_mask(trace: Trace, selection: Selection) -> Bools:
     mask = _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
     return mask if selection.phase is None else mask & in_phase(trace, selection)
 
 
-def device_work_mask(trace: Trace, selection: Selection) -> Bools:
-    """Mask over ``trace.device_work`` of what is in the selection.
-
-    Raises:
-        SelectionError: as :func:`selected_steps`.
-    """
+def _device_work_mask(trace: Trace, selection: Selection) -> Bools:
     starts_ns = trace.device_work["start_ns"].to_numpy()
     mask = _mask(trace, selection, device_work_steps(trace), starts_ns)
     if selection.phase is not None:

@@ -82,19 +82,21 @@ def _wall_clock(
     window = np.append(windows.of_step, -1)[slice_steps(trace)]
     category = trace.slices["category"].to_numpy()
     inside = slice_mask(trace, selection)
+    in_first, in_last = (np.flatnonzero(inside & (window == each)) for each in (first, last))
     start = trace.slices["start_ns"].to_numpy()
     for on_host in (_ON_HOST, PYTHON_CATEGORIES, tuple(Category)):
-        begins = inside & (window == first) & _of(category, on_host)
-        if begins.any():
+        begins = in_first[_of(category[in_first], on_host)]
+        if len(begins):
             break
-    ends = inside & (window == last) & _of(category, (*on_host, *DEVICE_WORK_CATEGORIES))
+    ends = in_last[_of(category[in_last], (*on_host, *DEVICE_WORK_CATEGORIES))]
     since, until = time_range(trace, selection)
     first_ns = max(int(windows.start_ns[first]), since or 0)
-    if begins.any():
+    if len(begins):
         first_ns = int(start[begins].min())
     last_ns = int(windows.end_ns[last])
-    if ends.any():
-        last_ns = min(last_ns, int((start + trace.slices["dur_ns"].to_numpy())[ends].max()))
+    if len(ends):
+        end_ns = start[ends] + trace.slices["dur_ns"].to_numpy()[ends]
+        last_ns = min(last_ns, int(end_ns.max()))
     last_ns = last_ns if until is None else min(last_ns, until)
     return max(last_ns - first_ns, 0)
 
