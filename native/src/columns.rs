@@ -107,6 +107,8 @@ pub struct KindColumns<'p> {
     kind: &'p Kind,
     pub columns: Vec<Column>,
     pub rows: usize,
+    /// Rows with a text under a key that the plan does not know.
+    pub other_texts: Vec<u32>,
     /// The field that followed each field last time; texts of traces repeat their order.
     following: Vec<usize>,
 }
@@ -119,6 +121,7 @@ impl<'p> KindColumns<'p> {
             kind,
             columns,
             rows: 0,
+            other_texts: Vec::new(),
             following: vec![0; count + 1],
         }
     }
@@ -154,10 +157,17 @@ impl<'p> KindColumns<'p> {
                     seen |= 1 << index;
                     self.following[previous] = index;
                     previous = index;
-                    let field_type = self.kind.fields[index].field_type;
+                    let field = &self.kind.fields[index];
+                    let field_type = field.field_type;
+                    if field.may_be_other_text && scanner.peek() == b'"' {
+                        self.add_other_text();
+                    }
                     self.columns[index].read(scanner, self.rows, field_type)?;
                 }
                 None => {
+                    if scanner.peek() == b'"' && !self.kind.is_known(key) {
+                        self.add_other_text();
+                    }
                     scanner.value()?;
                 }
             }
@@ -167,6 +177,13 @@ impl<'p> KindColumns<'p> {
             }
             scanner.at += 1;
             scanner.blanks();
+        }
+    }
+
+    fn add_other_text(&mut self) {
+        let row = self.rows as u32;
+        if self.other_texts.last() != Some(&row) {
+            self.other_texts.push(row);
         }
     }
 

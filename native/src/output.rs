@@ -79,6 +79,7 @@ impl Arrays {
         self.add(events.rows.iter().map(|row| row.to_le_bytes()));
         for kind in &events.kinds {
             self.add(std::iter::once((kind.rows as u64).to_le_bytes()));
+            self.add(kind.other_texts.iter().map(|row| row.to_le_bytes()));
             for column in &kind.columns {
                 self.column(column);
             }

@@ -16,20 +16,26 @@ pub enum FieldType {
 pub struct Field {
     pub key: Vec<u8>,
     pub field_type: FieldType,
+    /// Whether a text here may be an annotation of a user.
+    pub may_be_other_text: bool,
 }
 
 /// The arguments of one kind of event, found by a table of their keys.
 pub struct Kind {
     pub number: u32,
     pub fields: Vec<Field>,
+    /// Keys that are not decoded, and whose texts are no annotation of a user.
+    known: Vec<Vec<u8>>,
     slots: Vec<u16>,
 }
 
+/// Added to the type of a field where a text may be an annotation of a user.
+const OTHER_TEXT: u32 = 4;
 const NO_FIELD: u16 = u16::MAX;
 const MAX_FIELDS: usize = 64;
 
 impl Kind {
-    fn new(number: u32, fields: Vec<Field>) -> Result<Self, Odd> {
+    fn new(number: u32, fields: Vec<Field>, known: Vec<Vec<u8>>) -> Result<Self, Odd> {
         if fields.len() > MAX_FIELDS {
             return Err(Odd);
         }
@@ -44,8 +50,14 @@ impl Kind {
         Ok(Kind {
             number,
             fields,
+            known,
             slots,
         })
+    }
+
+    /// Whether profilers write this key, decoded here or not.
+    pub fn is_known(&self, key: &[u8]) -> bool {
+        self.known.iter().any(|known| known == key)
     }
 
     /// The field with this key.
@@ -102,8 +114,8 @@ impl<'a> Reader<'a> {
 impl Plan {
     /// Reads a plan: numbers are 32 bit little-endian, texts follow their length.
     ///
-    /// Count of kinds; of each its number, count of fields, and of each field type and key. Then
-    /// count of pairs; of each phase, category (empty where absent) and number of the kind.
+    /// Count of kinds; of each its number, count of fields, of each field type and key, count of other
+    /// known keys, and these. Then count of pairs; of each phase, category (empty where absent) and number of the kind.
     pub fn read(bytes: &[u8]) -> Result<Plan, Odd> {
         let mut reader = Reader(bytes);
         let mut kinds = Vec::new();
@@ -111,7 +123,8 @@ impl Plan {
             let number = reader.number()?;
             let mut fields = Vec::new();
             for _ in 0..reader.number()? {
-                let field_type = match reader.number()? {
+                let description = reader.number()?;
+                let field_type = match description & !OTHER_TEXT {
                     0 => FieldType::Integer,
                     1 => FieldType::Float,
                     2 => FieldType::Token,
@@ -120,9 +133,14 @@ impl Plan {
                 fields.push(Field {
                     key: reader.text()?,
                     field_type,
+                    may_be_other_text: description & OTHER_TEXT != 0,
                 });
             }
-            kinds.push(Kind::new(number, fields)?);
+            let mut known = Vec::new();
+            for _ in 0..reader.number()? {
+                known.push(reader.text()?);
+            }
+            kinds.push(Kind::new(number, fields, known)?);
         }
         let mut pairs = Vec::new();
         for _ in 0..reader.number()? {

@@ -38,6 +38,10 @@ class DecodedArguments(Protocol):
     def rows_with(self, field: str) -> Mask:
         """Which events have the argument; a null counts only for numbers."""
 
+    def rows_with_other_texts(self) -> Mask:
+        """Which may have a text under a key that is not among
+        :data:`~torch_tb_profiler.importers.kineto.structs.PROFILER_KEYS`."""
+
     def integers(
         self, field: str, quality: QualityReport, key: str, maximum: int = INT64_MAX
     ) -> Int64:

@@ -23,6 +23,7 @@ from torch_tb_profiler.importers.kineto.event_kinds import ARGUMENT_FIELDS, Even
 from torch_tb_profiler.importers.kineto.native import NativeDecoder
 from torch_tb_profiler.importers.kineto.structs import (
     NO_ARGS,
+    PROFILER_KEYS,
     ArgumentField,
 )
 from torch_tb_profiler.importers.kineto.times import Times, to_ns
@@ -44,6 +45,9 @@ EVENTS, UNKNOWN_PAIRS = 1, 2
 
 INTEGER, FLOAT, TOKEN = range(3)
 """How an argument is decoded."""
+
+OTHER_TEXT = 4
+"""Added where a text may be an annotation of a user."""
 
 MAX_KNOWN_PAIRS = 256
 """Phases and categories that are remembered: recordings have a few dozen."""
@@ -75,10 +79,15 @@ def _packed_kinds() -> bytes:
     parts = [struct.pack("<I", len(ARGUMENT_FIELDS))]
     for kind, fields in ARGUMENT_FIELDS.items():
         parts.append(struct.pack("<II", kind, len(fields)))
-        parts += [
-            struct.pack("<I", _field_type(field)) + _packed(field.key.encode())
-            for field in fields.values()
-        ]
+        for field in fields.values():
+            other_text = 0 if field.key in PROFILER_KEYS else OTHER_TEXT
+            parts += [
+                struct.pack("<I", _field_type(field) + other_text),
+                _packed(field.key.encode()),
+            ]
+        others = sorted(PROFILER_KEYS - {field.key for field in fields.values()})
+        parts.append(struct.pack("<I", len(others)))
+        parts += [_packed(key.encode()) for key in others]
     return b"".join(parts)
 
 
@@ -264,10 +273,11 @@ class _KindColumns:
     def __init__(self, text: bytes, answer: _Answer, first: int, kind: EventKind) -> None:
         self._text = text
         self._answer = answer
-        self._first = first + 1
+        self._first = first + 2
         self._fields = _FIELD_TYPES[kind]
         self.rows = int(answer.array(first, U8)[0])
-        self.arrays = 1 + self.ARRAYS * len(self._fields)
+        self.other_texts = answer.array(first + 1, U4)
+        self.arrays = 2 + self.ARRAYS * len(self._fields)
 
     def has(self, field: str) -> bool:
         """Whether the kind has this field."""
@@ -362,6 +372,12 @@ class ArrayArguments:
         present: Mask = ~np.isnan(column) if column.dtype == np.float64 else column != ABSENT
         present[list(odd)] = True
         return present
+
+    def rows_with_other_texts(self) -> Mask:
+        """Which may have a text that no profiler writes."""
+        present = np.zeros(self._columns.rows, np.bool_)
+        present[self._columns.other_texts] = True
+        return present if self._rows is None else present[self._rows]
 
     def integers(
         self, field: str, quality: QualityReport, key: str, maximum: int = INT64_MAX

@@ -72,6 +72,10 @@ class StructArguments(msgspec.Struct):
             return np.array([value != ABSENT for value in values], np.bool_)
         return np.array([value is not default for value in values], np.bool_)
 
+    def rows_with_other_texts(self) -> Mask:
+        """Which may have a text that no profiler writes: any."""
+        return np.ones(len(self.structs), np.bool_)
+
     def integers(
         self, field: str, quality: QualityReport, key: str, maximum: int = INT64_MAX
     ) -> Int64:

@@ -14,44 +14,12 @@ import msgspec
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.decoded import DecodedArguments
-from torch_tb_profiler.importers.kineto.structs import (
-    COLLECTIVE_FIELDS,
-    DEVICE_FIELDS,
-    LINK_FIELDS,
-    STATED_FIELDS,
-)
+from torch_tb_profiler.importers.kineto.structs import PROFILER_KEYS, STATED_FIELDS
 
 MAX_KEYS = 32
 """Further keys of an annotation are dropped."""
 
 ANNOTATION = STATED_FIELDS["annotation"].key
-
-PROFILER_TEXTS = frozenset(
-    {
-        "kind",
-        "kernel",
-        "hsa_queue",
-        "Comms Id",
-        "Pg Config",
-        "In split size",
-        "Out split size",
-        "Input Tensors start",
-        "Output Tensors start",
-        "Global rank start",
-        "Global rank stride",
-        "limiting factors",
-        "stream",
-        "original_stream",
-        "annotated_stream",
-    }
-)
-"""Text arguments of device work that profilers write."""
-
-_KNOWN = PROFILER_TEXTS | {
-    field.key
-    for fields in (LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_FIELDS, STATED_FIELDS)
-    for field in fields.values()
-}
 
 
 def node_annotations(args: DecodedArguments) -> Mapping[int, str]:
@@ -61,7 +29,8 @@ def node_annotations(args: DecodedArguments) -> Mapping[int, str]:
     """
     if not args.has_field("graph_node"):
         return {}
-    rows = np.flatnonzero(args.rows_with("graph_node")).tolist()
+    may_be_annotated = args.rows_with("graph_node") & args.rows_with_other_texts()
+    rows = np.flatnonzero(may_be_annotated).tolist()
     by_node: dict[tuple[Any, Any], str | None] = {}
     annotations: dict[int, str] = {}
     nodes = zip(rows, args.values("graph", rows), args.values("graph_node", rows), strict=True)
@@ -85,7 +54,9 @@ def _annotation(raw: msgspec.Raw) -> str | None:
     if not isinstance(given, dict):
         return None
     annotation = {
-        key: value for key, value in given.items() if isinstance(value, str) and key not in _KNOWN
+        key: value
+        for key, value in given.items()
+        if isinstance(value, str) and key not in PROFILER_KEYS
     }
     whole = given.get(ANNOTATION)
     if not annotation:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from torch_tb_profiler.once import once
 
-VERSION = 1
+VERSION = 2
 """Of the interface: ``VERSION`` in ``native/src/edge.rs``."""
 
 SWITCH = "TORCH_TB_PROFILER_NATIVE"

@@ -184,6 +184,35 @@ TRACK_FIELDS: ArgumentFields = {
 }
 
 
+PROFILER_TEXTS = frozenset(
+    {
+        "kind",
+        "kernel",
+        "hsa_queue",
+        "Comms Id",
+        "Pg Config",
+        "In split size",
+        "Out split size",
+        "Input Tensors start",
+        "Output Tensors start",
+        "Global rank start",
+        "Global rank stride",
+        "limiting factors",
+        "stream",
+        "original_stream",
+        "annotated_stream",
+    }
+)
+"""Text arguments of device work that profilers write."""
+
+PROFILER_KEYS = PROFILER_TEXTS | {
+    field.key
+    for fields in (LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_FIELDS, STATED_FIELDS)
+    for field in fields.values()
+}
+"""Arguments of device work that profilers write; any other text is a user's annotation."""
+
+
 _LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]] = {}
 
 
