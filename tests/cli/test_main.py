@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 from tests.cli.conftest import Done
 from torch_tb_profiler import __version__
 from torch_tb_profiler.cli import main, report_command, with_descending_sort
+from torch_tb_profiler.cli.arguments import make_parser
 
 Run = Callable[..., Done]
 
@@ -60,3 +62,17 @@ def test_an_interrupt_is_130_without_a_traceback(
     monkeypatch.setattr(report_command, "run", interrupted)
     assert main(["report", "x"]) == 130
     assert capsys.readouterr().err == ""
+
+
+def test_the_parser_of_one_command_is_that_of_all() -> None:
+    def help_of(command: str, parser: argparse.ArgumentParser) -> str:
+        (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+        text: str = commands.choices[command].format_help()
+        return text
+
+    (commands,) = (a for a in make_parser()._actions if isinstance(a, argparse._SubParsersAction))
+    assert len(commands.choices) > 10
+    for command in commands.choices:
+        assert help_of(command, make_parser(command)) == help_of(command, make_parser())
+        assert make_parser(command).prog == make_parser().prog
+    assert make_parser("no_command").format_help() == make_parser().format_help()

@@ -40,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_to_exit_code(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
     """Run one command and return its exit code, however it ends."""
-    parser = make_parser()
+    words = with_descending_sort(sys.argv[1:] if argv is None else argv)
     try:
-        arguments = parser.parse_args(with_descending_sort(sys.argv[1:] if argv is None else argv))
+        arguments = make_parser(words[0] if words else None).parse_args(words)
         code = _run(arguments.command, arguments, interrupts)
         sys.stdout.flush()
     except SystemExit as error:  # argparse: --help, --version, bad usage

@@ -52,8 +52,13 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Create the parser; ``command`` in its result names the module that runs the command."""
+def make_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Create the parser; ``command`` in its result names the module that runs the command.
+
+    Args:
+        command: The command that it will parse, so that it need not know the others; anything else
+            for all.
+    """
     parser = argparse.ArgumentParser(
         prog="torch-tb-profiler",
         description="Where the time, the memory and the GPUs went in a PyTorch profiler trace.",
@@ -64,17 +69,21 @@ def make_parser() -> argparse.ArgumentParser:
         "--version", action=_Version, nargs=0, help="print the version and the decoder, and exit"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_report(commands)
-    _add_compare(commands)
-    _add_open(commands)
-    _add_serve(commands)
-    _add_ingest(commands)
-    _add_cache_command(commands)
-    _add_views(commands)
-    _add_completion(commands)
-    add_record(commands)
-    add_dlprof(commands)
-    _add_scalars(commands)
+    adders = {
+        "report": _add_report,
+        "compare": _add_compare,
+        "open": _add_open,
+        "serve": _add_serve,
+        "ingest": _add_ingest,
+        "cache": _add_cache_command,
+        "views": _add_views,
+        "completion": _add_completion,
+        "record": add_record,
+        "dlprof": add_dlprof,
+        "scalars": _add_scalars,
+    }
+    for add in [adders[command]] if command in adders else adders.values():
+        add(commands)
     return parser
 
 
