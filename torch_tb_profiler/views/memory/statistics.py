@@ -149,7 +149,7 @@ def _operators(trace: Trace) -> _Operators:
 
 def _overlapping(trace: Trace, selection: Selection) -> Bools:
     """Slices of the selected steps that lie at least partly in the time range."""
-    mask = slice_mask(trace, Selection(steps=selection.steps))
+    mask: Bools = slice_mask(trace, Selection(steps=selection.steps)).copy()
     start = trace.slices["start_ns"].to_numpy()
     first_ns, last_ns = time_range(trace, selection)
     if first_ns is not None:
