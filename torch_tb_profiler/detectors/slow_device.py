@@ -179,31 +179,29 @@ def _shared_kernels(
 ) -> SharedKernels | None:
     """The kernels that all workers launch equally often, within ``most_off_pct`` for the ends of
     recordings; None if they are less than ``least_pct`` of the kernel time of a worker."""
-    joined = kernel_durations(workers[0]).select(*KEY, "calls")
-    for number, worker in enumerate(workers):
-        own = kernel_durations(worker).select(
-            *KEY,
-            pl.col("calls").alias("own"),
-            *(pl.col(key).alias(f"{key}_{number}") for key in WORKER_COLUMNS),
+    first = kernel_durations(workers[0]).select(*KEY, "calls").with_row_index("row")
+    # One long table: one that gets columns for each worker takes time by the square of the workers.
+    every = pl.concat(
+        kernel_durations(worker).select(
+            *KEY, *WORKER_COLUMNS, pl.col("calls").alias("own"), pl.lit(number).alias("worker")
         )
-        off = (pl.col("own") - pl.col("calls")).abs() * 100
-        joined = (
-            joined.join(own, on=KEY, nulls_equal=True, maintain_order="left")
-            .filter(off <= pl.col("calls") * most_off_pct)
-            .drop("own")
-        )
+        for number, worker in enumerate(workers)
+    )
+    off = (pl.col("own") - pl.col("calls")).abs() * 100
+    alike = every.join(first, on=KEY, nulls_equal=True).filter(
+        off <= pl.col("calls") * most_off_pct
+    )
+    joined = alike.filter(pl.len().over("row") == len(workers)).sort("row", "worker")
     if joined.is_empty():
         return None
     median, total, of_all = (
-        np.column_stack([joined[f"{key}_{n}"].to_numpy() for n in range(len(workers))])
-        for key in WORKER_COLUMNS
+        joined[key].to_numpy().reshape(-1, len(workers)) for key in WORKER_COLUMNS
     )
     if of_all.sum(axis=0).min() < least_pct:
         return None
-    computes = [kernel_kind(workers[0], name).kind in COMPUTE for name in joined["kernel"]]
-    return SharedKernels(
-        joined.select("kernel", "calls"), median, total.astype(np.float64), np.array(computes)
-    )
+    kernels = joined.filter(pl.col("worker") == 0).select("kernel", "calls")
+    computes = [kernel_kind(workers[0], name).kind in COMPUTE for name in kernels["kernel"]]
+    return SharedKernels(kernels, median, total.astype(np.float64), np.array(computes))
 
 
 def _clocks_text(traces: Mapping[str, Trace], worker: str) -> str:
