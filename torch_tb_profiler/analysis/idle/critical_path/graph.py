@@ -5,11 +5,16 @@ Independent of traces. Definitions: ``docs/views-critical-path.md#the-graph``.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+
+SHORT_RUN = 16
+"""Fewer edges are gone through one by one."""
 
 SOURCE = -1
 """In ``edge_from``: the start of the step."""
@@ -142,6 +147,8 @@ class EdgeOrder(Struct, frozen=True, eq=False):
         target: Per edge of ``order`` the index of its target.
         source: Per edge of ``order`` the last target in the chain of its first node up to that
             node, -1 for none.
+        runs: Stretches of ``order``, first and behind last, without an edge that comes from a
+            target of the same stretch.
     """
 
     targets: Int64
@@ -149,6 +156,7 @@ class EdgeOrder(Struct, frozen=True, eq=False):
     order: Int64
     target: Int64
     source: Int64
+    runs: list[tuple[int, int]]
 
 
 def order_edges(graph: PathGraph) -> EdgeOrder:
@@ -158,9 +166,20 @@ def order_edges(graph: PathGraph) -> EdgeOrder:
     before = np.where(same, np.arange(len(targets)) - 1, -1)
     order = np.argsort(graph.start_ns[graph.edge_to], kind="stable")
     target = np.searchsorted(targets, graph.edge_to[order])
-    return EdgeOrder(
-        targets, before, order, target, last_target(graph, targets, graph.edge_from[order])
-    )
+    source = last_target(graph, targets, graph.edge_from[order])
+    return EdgeOrder(targets, before, order, target, source, _runs(target, source, len(targets)))
+
+
+def _runs(target: Int64, source: Int64, targets: int) -> list[tuple[int, int]]:
+    last_edge = np.zeros(targets + 1, np.int64)
+    last_edge[target] = np.arange(len(target))
+    last_edge[-1] = -1
+    runs, first = [], 0
+    for edge, awaited in enumerate(last_edge[source].tolist()):
+        if awaited >= first:
+            runs.append((first, edge))
+            first = edge
+    return [*runs, (first, len(target))]
 
 
 def last_target(graph: PathGraph, targets: Int64, node: Int64) -> Int64:
@@ -232,18 +251,56 @@ def longest_paths(
         sums.append(summed)
         arrived = np.where(origin >= 0, summed[origin], 0)
         cost[:, weighting] = arrived + edge_lag[edge_order.order] - (summed[to] - weight[to])
-    late = np.zeros((len(edge_order.targets) + 1, len(weightings)), np.int64)
-    rows = list(late)  # views, made once
-    opened = [False] * len(rows)
-    before = edge_order.before.tolist()
-    for target, source, row in zip(
-        edge_order.target.tolist(), edge_order.source.tolist(), cost, strict=True
-    ):
-        if not opened[target]:
-            opened[target] = True
-            rows[target][:] = rows[before[target]]
-        np.maximum(rows[target], rows[source] + row, out=rows[target])
-    return FinishTimes(graph, edge_order, late), sums
+    lateness = _Lateness(graph, edge_order, cost)
+    for first_edge, behind in edge_order.runs:
+        if behind - first_edge < SHORT_RUN:
+            lateness.raise_one_by_one(range(first_edge, behind))
+        else:
+            lateness.raise_at_once(slice(first_edge, behind))
+    return FinishTimes(graph, edge_order, lateness.late), sums
+
+
+class _Lateness:
+    """How much later each target is than its chain alone, raised by edges in their order.
+
+    Attributes:
+        late: As in :class:`FinishTimes`.
+    """
+
+    def __init__(self, graph: PathGraph, edge_order: EdgeOrder, cost: Int64) -> None:
+        self.late = np.zeros((len(edge_order.targets) + 1, cost.shape[1]), np.int64)
+        self._order, self._cost = edge_order, cost
+        self._chain = graph.chain[edge_order.targets]
+        self._opened = np.zeros(len(self.late), np.bool_)
+
+    def _before(self, target: int) -> Int64:
+        """What is known of a target without the next edges."""
+        known = target if self._opened[target] else self._order.before[target]
+        late: Int64 = self.late[known]
+        return late
+
+    def raise_one_by_one(self, edges: range) -> None:
+        """Raise the targets of a run, edge by edge."""
+        late, order = self.late, self._order
+        for edge in edges:
+            target = int(order.target[edge])
+            ready = late[order.source[edge]] + self._cost[edge]
+            late[target] = np.maximum(self._before(target), ready)
+            self._opened[target] = True
+
+    def raise_at_once(self, run: slice) -> None:
+        """The same at once: an edge waits for nothing of its run but what is before it in its
+        chain."""
+        order = self._order
+        edges = run.start + np.argsort(order.target[run], kind="stable")
+        target = order.target[edges]
+        ready = self.late[order.source[edges]] + self._cost[edges]
+        heads = np.flatnonzero(np.append(True, self._chain[target[1:]] != self._chain[target[:-1]]))
+        for begin, end in itertools.pairwise([*heads.tolist(), len(target)]):
+            part = ready[begin:end]
+            np.maximum(part[0], self._before(int(target[begin])), out=part[0])
+            self.late[target[begin:end]] = np.maximum.accumulate(part, axis=0)
+        self._opened[target] = True
 
 
 def slack_at_end(graph: PathGraph) -> Float64:
