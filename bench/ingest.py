@@ -30,6 +30,7 @@ STAGES_OF = Path(__file__).resolve().parent / "stages.py"
 INSIDE = Path(__file__).resolve().parent / "inside.py"
 EVENT_MARK = re.compile(rb'"ph"\s*:\s*"')
 CACHE = OUT / "cache"
+SMALL = Path(__file__).resolve().parent.parent / "samples" / "h100_bert_small"
 
 
 def main() -> None:
@@ -56,6 +57,7 @@ def main() -> None:
         *cold(path, views, size_mb, events, arguments.rounds),
         *columns(path, size_mb, events, arguments.rounds),
         *cached(path, views, arguments.rounds),
+        *starts(arguments.rounds),
         *answers(path, arguments.draws),
     ]
     tell("ingest", subject, figures, arguments)
@@ -141,6 +143,26 @@ def cached(path: Path, views: str, rounds: int) -> list[Figure]:
                max(run.peak_rss_mb for run in parts), "MB"),
         Figure("size of the cache entry", stored_mb, "MB"),
     ]  # fmt: skip
+
+
+def starts(rounds: int) -> list[Figure]:
+    """Small reports against what importing their libraries alone takes."""
+    libraries = [sys.executable, "-c", "import numpy, polars, msgspec"]
+    kinds = {"from the cache": ("--cache-dir", str(CACHE)), "without a cache": ("--no-cache",)}
+    for options in kinds.values():
+        report(SMALL, *options)  # the cache is filled, what Python keeps of modules is there
+    bare_s = min(measured(libraries).cpu_s for _ in range(3 * rounds))
+    reports = {
+        kind: min(report(SMALL, *options).cpu_s for _ in range(3 * rounds))
+        for kind, options in kinds.items()
+    }
+    return [
+        Figure("start: importing numpy, polars and msgspec, CPU", 1000 * bare_s, "ms"),
+        *(
+            Figure(f"start: small report {kind}, CPU against that", seconds / bare_s, "times", 1.6)
+            for kind, seconds in reports.items()
+        ),
+    ]
 
 
 def answers(path: Path, draws: int) -> list[Figure]:

@@ -27,18 +27,21 @@ NAMES = sorted({name for both in EXAMPLES for names in both for name in names})
 
 
 @pytest.mark.parametrize(
-    ("pattern", "texts"),
+    ("pattern", "needs"),
     [
-        ("ab+c", ("ab",)),
-        ("ab?c", ("a",)),
-        ("ab{2}", ("a",)),
-        ("(ab|cd)?xy", ("xy",)),
-        ("(ab|cd)+x", ("ab", "cd")),
-        ("(ab|)z", ("z",)),
-        ("(?:abc)d|^[ab]efg$", ("abc", "efg")),
-        (r"\[CUDA \w+\]x\.y", ("[CUDA ",)),
-        (r"(?<!Warp)(AllReduce|Red)x", ("AllReduce", "Red")),
-        ("[)|(]ab", ("ab",)),
+        ("ab+c", [[("ab",), ("c",)]]),
+        ("xab?c", [[("xa",), ("c",)]]),
+        ("ab{2}", [[("a",)]]),
+        ("(ab|cd)?xy", [[("xy",)]]),
+        ("(ab|cd)+x", [[("ab", "cd"), ("x",)]]),
+        ("(ab|)z", [[("z",)]]),
+        ("(a(bc|d)|efg)*h", [[("h",)]]),
+        ("(?:abc)d|^[ab]efg$", [[("abc",), ("d",)], [("aefg", "befg")]]),
+        ("[sS]oft_?[mM]ax", [[("soft", "Soft"), ("max", "Max")]]),
+        ("x[aA]?y[a-c]zz", [[("zz",), ("x",), ("y",)]]),
+        (r"\[CUDA \w+\]x\.y", [[("[CUDA ",), ("]x.y",)]]),
+        (r"(?<!Warp)(AllReduce|Red)x", [[("AllReduce", "Red"), ("x",)]]),
+        ("[)|(]ab|c", [[("ab",)], [("c",)]]),
         ("a|", None),
         (r"\w+", None),
         ("(?i)abc", None),
@@ -46,18 +49,23 @@ NAMES = sorted({name for both in EXAMPLES for names in both for name in names})
         ("", None),
     ],
 )
-def test_texts_that_every_match_contains(pattern: str, texts: tuple[str, ...] | None) -> None:
-    assert needed_texts(pattern) == texts
+def test_texts_that_every_match_contains(
+    pattern: str, needs: list[list[tuple[str, ...]]] | None
+) -> None:
+    assert needed_texts(pattern) == (None if needs is None else tuple(map(tuple, needs)))
     re.compile(pattern)
 
 
 @given(st.data())
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-def test_whatever_matches_contains_one_of_them(data: st.DataObject) -> None:
+def test_whatever_matches_contains_them(data: st.DataObject) -> None:
     pattern = data.draw(st.sampled_from(sorted(PATTERNS)))
     text = data.draw(st.from_regex(pattern))
-    texts = needed_texts(pattern)
-    assert texts is None or any(each in text for each in texts)
+    needs = needed_texts(pattern)
+    assert needs is None or any(
+        all(any(each in text for each in texts) for texts in alternative) for alternative in needs
+    )
+    assert PATTERNS[pattern].search(text) is not None
 
 
 def test_names_match_as_without_the_shortcut() -> None:

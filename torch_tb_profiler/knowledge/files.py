@@ -16,9 +16,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from torch_tb_profiler.knowledge import patterns
-from torch_tb_profiler.knowledge.patterns import RulePattern
+from torch_tb_profiler.knowledge.patterns import Needs, RulePattern
 
 T = TypeVar("T")
+
+_Contents = tuple[dict[str, Any], dict[str, Needs | None]]
+"""The values of a file, and what the patterns of its rules need."""
 
 
 class KnowledgeError(ValueError):
@@ -48,18 +51,15 @@ def load_file(path: Path, schema: type[T]) -> T:
 def load_patterns(file_name: str) -> dict[str, RulePattern]:
     """The regular expressions of the ``rules`` of one file of this package."""
     _, needed = _compiled(Path(__file__).with_name(file_name))
-    return {
-        text: RulePattern(text, None if texts is None else tuple(texts))
-        for text, texts in needed.items()
-    }
+    return {text: RulePattern(text, needs) for text, needs in needed.items()}
 
 
-def _compiled(path: Path) -> tuple[dict[str, Any], dict[str, list[str] | None]]:
+def _compiled(path: Path) -> _Contents:
     """The values of a file, and the texts that the patterns of its rules need."""
     code = _TomlLoader(path.stem, str(path)).get_code(path.stem)
     assert code is not None
-    values, needed = msgspec.msgpack.decode(code.co_consts[0])
-    return values, needed
+    contents: _Contents = msgspec.msgpack.decode(code.co_consts[0], type=_Contents)
+    return contents
 
 
 class _TomlLoader(SourceFileLoader):

@@ -1,9 +1,9 @@
 """Regular expressions of rules that are compiled only for texts that they may match.
 
 Compiling the hundred and fifty expressions of kernels and operators took a tenth of the time of a
-small report, whose names match a dozen of them. Most state texts of which every match contains one
-(``_ffma_``; ``RadixSort`` or ``merge_sort``): a text without any of them needs no expression. Which
-these are is kept with the rules (``files.py``).
+small report, whose names match a dozen of them. Most state texts that every match contains
+(``_ffma_``; ``RadixSort`` or ``merge_sort``): a text without them needs no expression. Which these
+are is kept with the rules (``files.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 Texts = tuple[str, ...]
+"""A match contains at least one of them."""
+
+Needs = tuple[tuple[Texts, ...], ...]
+"""For each alternative of an expression all that its matches contain, the longest texts first."""
 
 _TOKEN = re.compile(
     r"(?:[^\\()\[\]{}|*+?.^$]|\\\W)+"  # text
@@ -23,7 +27,13 @@ _TOKEN = re.compile(
 )
 """The syntax of the rules: no flags, named groups or references."""
 
+_SYNTAX = "*+?{[.^$(|)"
+
+MAX_RUNS = 16
+"""Texts that are followed on where one of several characters may stand."""
+
 _WORD = re.compile(r"\w")
+_CHOICE = re.compile(r"\[([A-Za-z0-9_]{1,3})\]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -32,12 +42,13 @@ class RulePattern:
 
     Args:
         pattern: The expression.
-        needed: Its :func:`needed_texts`.
+        needs: Its :func:`needed_texts`.
     """
 
-    def __init__(self, pattern: str, needed: Texts | None) -> None:
+    def __init__(self, pattern: str, needs: Needs | None) -> None:
         self.pattern = pattern
-        self._needed = needed
+        self._needs = needs
+        self._texts = [text for alternative in needs or () for text in alternative[0]]
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -53,46 +64,60 @@ class RulePattern:
         return self.compiled.fullmatch(text) if self._may_match(text) else None
 
     def _may_match(self, text: str) -> bool:
-        return self._needed is None or any(map(text.__contains__, self._needed))
+        if self._needs is None:
+            return True
+        contains = text.__contains__
+        return any(map(contains, self._texts)) and any(
+            all(any(map(contains, texts)) for texts in alternative) for alternative in self._needs
+        )
 
 
-def needed_texts(pattern: str) -> Texts | None:
-    """Texts of which every match of a regular expression contains at least one; None if there are
-    none, or if it uses more of the syntax than the rules do."""
+def needed_texts(pattern: str) -> Needs | None:
+    """Texts that every match of a regular expression contains; None if there is an alternative
+    without any, or if it uses more of the syntax than the rules do."""
     tokens = _TOKEN.findall(pattern)
-    return _of_alternatives(iter([*tokens, ")"])) if "".join(tokens) == pattern else None
+    if "".join(tokens) != pattern:
+        return None
+    alternatives = _alternatives(iter([*tokens, ")"]))
+    return tuple(map(tuple, alternatives)) if all(alternatives) else None
 
 
-def _of_alternatives(tokens: Iterator[str]) -> Texts | None:
-    """Of the alternatives up to the end of their group: the texts of all, if each has some."""
-    texts: list[str] = []
-    is_in_all = True
-    best: Texts | None = None  # of this alternative
+def _alternatives(tokens: Iterator[str]) -> list[list[Texts]]:
+    """Of each of the alternatives up to the end of their group what a match contains of it, the
+    longest texts first; of groups in them one."""
+    alternatives: list[list[Texts]] = [[]]
     group: Texts | None = None  # of the group before the token
-    run = ""  # the text before it
+    runs: Texts = ("",)  # the texts that may be before it
+    shorter: Texts = ("",)  # without their last character
     for token in tokens:
         first = token[0]
-        if first in "*?{":  # what is before it may be missing
-            group, run = None, run[:-1]
-        best = _longer(_longer(best, group), (run,) if run else None)
-        group, run = None, ""
-        if first == "(":
-            group = _of_alternatives(tokens)
-            if token[-1] in "=!":  # not part of the match
+        choice = _CHOICE.fullmatch(token)
+        if choice and len(runs) * len(choice[1]) > MAX_RUNS:
+            choice = None
+        if choice or (first not in _SYNTAX and not (first == "\\" and _WORD.match(token, 1))):
+            if group:
+                alternatives[-1].append(group)
                 group = None
+            before = runs
+            if choice:
+                shorter = before
+                runs = tuple(run + character for run in before for character in choice[1])
+            else:
+                text = _ESCAPED.sub(r"\1", token)
+                shorter = tuple(run + text[:-1] for run in before)
+                runs = tuple(run + text for run in before)
+            continue
+        if first in "*?{":  # what is before it may be missing
+            group, runs = None, shorter
+        alternatives[-1] += [texts for texts in (group, runs) if texts and all(texts)]
+        group, runs, shorter = None, ("",), ("",)
+        if first == "(":
+            inside = _alternatives(tokens)
+            if token[-1] not in "=!" and all(inside):  # what is around is no part of the match
+                group = tuple(dict.fromkeys(text for each in inside for text in each[0]))
         elif first in "|)":
-            texts += best or ()
-            is_in_all = is_in_all and best is not None
-            best = None
+            alternatives[-1].sort(key=lambda texts: -min(map(len, texts)))
             if first == ")":
                 break
-        elif first not in "*+?{[.^$" and not (first == "\\" and _WORD.match(token, 1)):
-            run = _ESCAPED.sub(r"\1", token)
-    return tuple(dict.fromkeys(texts)) if is_in_all else None
-
-
-def _longer(one: Texts | None, other: Texts | None) -> Texts | None:
-    """The texts whose shortest is longer; those that there are."""
-    if one is None or other is None:
-        return one or other
-    return max(one, other, key=lambda texts: min(map(len, texts)))
+            alternatives.append([])
+    return alternatives
