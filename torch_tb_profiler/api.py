@@ -19,7 +19,7 @@ import msgspec
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.importers import ReadOptions
+from torch_tb_profiler.importers import ReadOptions, RecordingPart
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
@@ -35,7 +35,7 @@ from torch_tb_profiler.requests.errors import (
     UnknownError,
     unknown,
 )
-from torch_tb_profiler.requests.parameters import MAX_TIME_US
+from torch_tb_profiler.requests.parameters import MAX_TIME_US, recording_part
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.errors import StorageError
@@ -76,6 +76,8 @@ def open_trace(
     cache: bool = True,
     cache_dir: str | os.PathLike[str] | None = None,
     python_frames: bool = True,
+    only_us: str | None = None,
+    only_steps: int | range | str | None = None,
     follow_links: bool = False,
     rules: str | os.PathLike[str] | None = None,
 ) -> OpenedTrace:
@@ -90,21 +92,35 @@ def open_trace(
         cache_dir: Where, a folder or a URL; None for the user's cache folder.
         python_frames: Whether python frames and modules are read. Without them a trace takes less
             time and memory, and has no modules and no stacks of frames.
+        only_us: Read only a part of the recording, ``"START:END"`` in µs since its first event.
+        only_steps: Read only these steps of it: ``5``, ``range(5, 9)`` or ``"5:8"``.
         follow_links: Whether links that lead out of a folder are followed.
         rules: TOML file that says what your own kernels are (``docs/settings.md``).
 
     Raises:
         OpenError: it does not exist, cannot be read or holds no trace; or the rules have mistakes.
         UnknownError: there is no run, worker or span of that name.
+        RequestError: the part is malformed.
     """
+    options = ReadOptions(python_frames, _part(only_us, only_steps))
     try:
         folder = open_cache(cache_dir) if cache else None
     except StorageError as error:
         raise OpenError.of(error) from error
-    root = TraceRoot(os.fspath(path), None, ReadOptions(python_frames), follow_links)
+    root = TraceRoot(os.fspath(path), None, options, follow_links)
     store = TraceStore(cache=folder, rules=checked_rules(rules))
     catalog = Catalog([root], cache=folder, store=store, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
+
+
+def _part(only_us: str | None, only_steps: int | range | str | None) -> RecordingPart | None:
+    """The part of a recording to read; None for all of it.
+
+    Raises:
+        RequestError: it is malformed, or both are given.
+    """
+    given = {"only_us": only_us, "only_steps": _steps_text(only_steps)}
+    return recording_part({name: text for name, text in given.items() if text is not None})
 
 
 class OpenedTrace:

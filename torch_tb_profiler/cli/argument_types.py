@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch_tb_profiler.importers.parts import RecordingPart, Unit
 
 HOST_NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 MOST_WORKERS = 1024
@@ -45,3 +49,22 @@ def port_number(text: str) -> int:
     if not 0 <= number <= 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port (0 to 65535)")
     return number
+
+
+def part_by_time(text: str) -> RecordingPart:
+    """A part of a recording in microseconds."""
+    return _part("us", text)
+
+
+def part_by_steps(text: str) -> RecordingPart:
+    """Some steps of a recording."""
+    return _part("steps", text)
+
+
+def _part(unit: Unit, text: str) -> RecordingPart:
+    from torch_tb_profiler.importers.parts import RecordingPart  # noqa: PLC0415 - start-up
+
+    try:
+        return RecordingPart.parse(unit, text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

@@ -7,6 +7,8 @@ import argparse
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.cli.argument_types import (
     host_name,
+    part_by_steps,
+    part_by_time,
     port_number,
     positive_number,
     size_gb,
@@ -222,7 +224,7 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "and the cache",
     )
     ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
-    _add_reading(ingest)
+    _add_reading(ingest, parts=False)
     _add_links(ingest)
     _add_workers(ingest)
 
@@ -363,7 +365,23 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
+def _add_reading(parser: argparse.ArgumentParser, *, parts: bool = True) -> None:
+    if parts:
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument(
+            "--only-us",
+            dest="part",
+            type=part_by_time,
+            metavar="START:END",
+            help="read only this part of each recording: microseconds since its first event",
+        )
+        group.add_argument(
+            "--only-steps",
+            dest="part",
+            type=part_by_steps,
+            metavar="N[:M]",
+            help="read only these steps of each recording (numbers of ProfilerStep#N)",
+        )
     parser.add_argument(
         "--no-python-frames",
         dest="python_frames",

@@ -83,7 +83,7 @@ def chosen_views(names: str) -> list[ViewSpec]:
 
 def read_options(arguments: Namespace) -> ReadOptions:
     """How traces are read."""
-    return ReadOptions(python_frames=arguments.python_frames)
+    return ReadOptions(arguments.python_frames, getattr(arguments, "part", None))
 
 
 def cache_of(arguments: Namespace) -> CacheFolder | None:

@@ -7,7 +7,9 @@ format needs stays in its package.
 """
 
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.parts import RecordingPart
 from torch_tb_profiler.importers.protocol import (
+    PieceIndexStore,
     PieceReader,
     Reading,
     ReadOptions,
@@ -22,9 +24,11 @@ from torch_tb_profiler.importers.registry import (
 from torch_tb_profiler.importers.source import source_of
 
 __all__ = [
+    "PieceIndexStore",
     "PieceReader",
     "ReadOptions",
     "Reading",
+    "RecordingPart",
     "TraceFormatError",
     "detect_format",
     "import_source",

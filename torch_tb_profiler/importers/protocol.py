@@ -8,11 +8,15 @@ the format are imported when the first such trace is read.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.parts import RecordingPart
 from torch_tb_profiler.storage.format_detection import DetectFormat
 from torch_tb_profiler.storage.names import NamePattern
 
@@ -59,23 +63,36 @@ class ReadOptions(Struct, frozen=True):
 
     Attributes:
         python_frames: Whether Python frames and modules are read.
+        part: The part of the recording to read; None for all of it.
     """
 
     python_frames: bool = True
+    part: RecordingPart | None = None
 
     @property
     def variant(self) -> str:
         """The options as text, for cache keys; empty for the default options."""
-        return "" if self.python_frames else NO_PYTHON_FRAMES
+        frames = "" if self.python_frames else NO_PYTHON_FRAMES
+        return frames + ("" if self.part is None else self.part.variant)
 
     @classmethod
     def from_variant(cls, variant: str) -> ReadOptions:
         """The options that :attr:`variant` describes."""
-        return cls(python_frames=variant != NO_PYTHON_FRAMES)
+        return cls(NO_PYTHON_FRAMES not in variant, RecordingPart.from_variant(variant))
 
 
 def _ignore_progress(_: int) -> None:
     """The default progress callback."""
+
+
+class PieceIndexStore(Protocol):
+    """Where a format keeps what it learned about the pieces of a file, from reading to reading."""
+
+    def load(self) -> bytes | None:
+        """What was stored for the file in its current state, or None."""
+
+    def save(self, index: bytes) -> None:
+        """Store it; failures are not reported."""
 
 
 class Reading(Struct, frozen=True):
@@ -86,11 +103,15 @@ class Reading(Struct, frozen=True):
         progress: Called with the number of bytes of the stored file that are consumed so far. It
             runs on the reading thread and may raise to cancel the reading.
         read_pieces: Reads the pieces of a trace, for formats that can be split.
+        index: Keeps what was learned about its pieces; None keeps nothing.
+        max_part_bytes: More text than this is not decoded for a part of a recording.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
     progress: Callable[[int], None] = _ignore_progress
     read_pieces: PieceReader = read_sequentially
+    index: PieceIndexStore | None = None
+    max_part_bytes: float = math.inf
 
 
 class Importer(Struct, frozen=True):
@@ -112,6 +133,9 @@ class Importer(Struct, frozen=True):
         members: Name patterns of files in one folder that form one trace per ``worker``.
         finder: The module whose ``find(source, query, limits)`` searches a file for one event; None
             where arguments outside the columns cannot be read.
+        part_module: The module whose ``read(source, reading)`` reads a part of a recording.
+        cuts_parts: Whether a part can be cut out of what is read whole. Formats with tables of
+            their own beside the events cannot be cut.
     """
 
     name: str
@@ -126,6 +150,8 @@ class Importer(Struct, frozen=True):
     replaces: tuple[tuple[str, str], ...] = ()
     members: tuple[NamePattern, ...] = ()
     finder: str | None = None
+    part_module: str | None = None
+    cuts_parts: bool = False
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
         """Read the trace in ``source``.
@@ -134,7 +160,21 @@ class Importer(Struct, frozen=True):
             TraceFormatError: the source is not a readable trace.
             StorageError, OSError: the source cannot be read.
         """
-        columns: EventColumns = importlib.import_module(self.module).read(source, reading)
+        part = reading.options.part
+        module = self.module if part is None else self.part_module or self.module
+        if part is not None and self.part_module is None:
+            if not self.cuts_parts:
+                raise TraceFormatError(
+                    "no_parts",
+                    f"{source.name}: a part cannot be read of this format ({self.label}).",
+                    "Open the whole recording, and choose iterations or a time there.",
+                )
+            from torch_tb_profiler.importers.cutting import cut_to_part  # noqa: PLC0415 - start-up
+
+            whole = replace(reading, options=replace(reading.options, part=None))
+            events: EventColumns = importlib.import_module(module).read(source, whole)
+            return cut_to_part(events, part, source.name)
+        columns: EventColumns = importlib.import_module(module).read(source, reading)
         return columns
 
     def find(

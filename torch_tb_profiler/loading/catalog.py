@@ -15,6 +15,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from torch_tb_profiler.importers import ReadOptions, RecordingPart
 from torch_tb_profiler.loading.roots import RESCAN_S, Outage, TraceRoot, WatchedRoot
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.loading.store.trace_store import TraceStore
@@ -77,6 +78,7 @@ class Catalog:
         self.store = store if store is not None else TraceStore(cache=cache)
         self._contents = Contents()
         self._lock = threading.Lock()
+        self._variants: dict[str, str] = {}
         self._watched = [WatchedRoot(root, rescan_s, self._merge) for root in self.roots]
 
     @property
@@ -179,6 +181,15 @@ class Catalog:
                 raise NotReadyError(SpanStatus("", name, None, 0, "queued"))
         raise unknown("file", name, [each.name for each in contents.skipped if each.can_open])
 
+    def read_part(self, file: SpanFile, part: RecordingPart | None) -> SpanFile:
+        """Read only a part of a file from now on; None for all of it."""
+        url = file.location.url
+        options = ReadOptions.from_variant(file.location.variant)
+        with self._lock:
+            self._variants[url] = replace(options, part=part).variant
+        self._merge()
+        return next(each for each in self._contents.files() if each.location.url == url)
+
     def statuses(self) -> list[tuple[str, str, SpanStatus]]:
         """Run, worker and status of every span known now."""
         contents = self.contents(0)
@@ -201,7 +212,7 @@ class Catalog:
     def _merge(self) -> None:
         """Merge the contents of the roots; called after each scan, in its thread."""
         with self._lock:
-            contents = _merged(self._watched)
+            contents = _merged(self._watched, self._variants)
             self.store.retain_only(contents.files())
             self._contents = contents
 
@@ -225,7 +236,13 @@ def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
     return name, known[name]
 
 
-def _merged(watched: Sequence[WatchedRoot]) -> Contents:
+def _merged(watched: Sequence[WatchedRoot], variants: Mapping[str, str]) -> Contents:
+    """The contents of all roots.
+
+    Args:
+        watched: The roots.
+        variants: How some files are read, by their URL.
+    """
     runs: Runs = {}
     notes: list[str] = []
     problem: StorageError | None = None
@@ -249,6 +266,9 @@ def _merged(watched: Sequence[WatchedRoot]) -> Contents:
         skipped += [replace(one, name=f"{prefix}{one.name}") for one in listed]
         for file in discovery.files:
             shown = _shown(file, each.shown_name, runs, is_single=is_single)
+            variant = variants.get(shown.location.url)
+            if variant is not None:
+                shown = replace(shown, location=replace(shown.location, variant=variant))
             runs.setdefault(shown.run, {}).setdefault(shown.worker, {})[shown.span] = shown
     if unfinished:
         more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""

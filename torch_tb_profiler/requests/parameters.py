@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.parts import RecordingPart, Unit
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -75,6 +76,25 @@ def subject(parameters: Parameters, prefix: str = "") -> Subject:
         ),
         parameters={key: value for key, value in of_views.items() if value is not None},
     )
+
+
+def recording_part(parameters: Parameters) -> RecordingPart | None:
+    """The part of a recording that ``only_us`` or ``only_steps`` name; None without either.
+
+    Raises:
+        RequestError: it is malformed, or both are given.
+    """
+    units: dict[str, Unit] = {"only_us": "us", "only_steps": "steps"}
+    given = {name: value for name in units if (value := text(parameters, name))}
+    if len(given) > 1:
+        raise RequestError("bad_parameter", "Give only_us or only_steps, not both.")
+    if not given:
+        return None
+    ((name, value),) = given.items()
+    try:
+        return RecordingPart.parse(units[name], value)
+    except ValueError as error:
+        raise RequestError("bad_parameter", f"{name}: {error}") from error
 
 
 def text(parameters: Parameters, name: str) -> str | None:

@@ -12,7 +12,7 @@ from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
-from torch_tb_profiler.loading.queries.runs import open_answer, runs_answer
+from torch_tb_profiler.loading.queries.runs import open_answer, part_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
 from torch_tb_profiler.loading.queries.traces import cut_trace, subject_trace
 from torch_tb_profiler.loading.queries.views import view_result, views_answer
@@ -56,6 +56,14 @@ def open_(site: Site, request: Request, _rest: str) -> Response:
     """Add a skipped file as a span; only names listed by ``/runs`` are accepted."""
     name = parameters.text(request.args, "name") or ""
     return json_response(request, open_answer(site.catalog, name, wait_s=WAIT_S))
+
+
+def part(site: Site, request: Request, _rest: str) -> Response:
+    """Read only a part of a trace from now on (``only_us`` or ``only_steps``); without both, all
+    of it."""
+    subject = parameters.subject(request.args)
+    chosen = parameters.recording_part(request.args)
+    return json_response(request, part_answer(site.catalog, subject, chosen, wait_s=WAIT_S))
 
 
 def views(site: Site, request: Request, _rest: str) -> Response:
@@ -117,6 +125,7 @@ ROUTES: dict[str, Route] = {
     "about": about,
     "runs": runs,
     "open": open_,
+    "part": part,
     "views": views,
     "download": download,
     "perfetto": perfetto,

@@ -36,6 +36,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "recorded.",
     "python_frames_left_out": "Python frames and modules were left out while reading, as "
     "requested: there are no modules and no stacks of frames.",
+    "part_read": "Only a part of the recording was read, as requested: what lies outside is in no "
+    "figure, so that the launch of a kernel before the part is unknown.",
+    "part_edges": "Slices that begin before the part or end after it count whole; what lies in "
+    "them outside the part was not read, so their own time may be too long.",
     "event_dropped": "Events that could not be repaired were left out.",
     "empty_event": "Empty events ({}) were skipped.",
     "events_left_out": "A notable share of the file's events was left out.",

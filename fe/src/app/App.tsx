@@ -15,6 +15,7 @@ import { MissingTraceCard } from "./MissingTraceCard";
 import { Outages } from "./Outages";
 import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
+import { UnreadTrace } from "./ReadPart";
 import { TopBar } from "./TopBar";
 import { firstView, useViews, viewList } from "./views";
 
@@ -116,9 +117,9 @@ function placeholderCard({ runs, target, views, list, info, name, onChoose }: Co
   if (target.unknown !== null) return <MissingTraceCard runs={runs.data} unknown={target.unknown} onChoose={onChoose} />;
   const { span } = target;
   if (span.state === "failed" && span.error !== null && views.state !== "pending") {
-    return <FailureCard title="This trace could not be read" file={span.file} failure={span.error} />;
+    return <UnreadTrace target={target} failure={span.error} />;
   }
-  if (views.state === "failed") return <FailureCard title="This trace could not be read" file={span.file} failure={views.failure} />;
+  if (views.state === "failed") return <UnreadTrace target={target} failure={views.failure} />;
   if (views.state === "pending") {
     return (
       <>

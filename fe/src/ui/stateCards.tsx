@@ -90,9 +90,11 @@ interface FailureProps {
   readonly file?: string;
   readonly failure: Failure;
   readonly onRetry?: () => void;
+  /** What else can be done about it. */
+  readonly children?: ReactNode;
 }
 
-export function FailureCard({ title, file, failure, onRetry }: FailureProps) {
+export function FailureCard({ title, file, failure, onRetry, children }: FailureProps) {
   return (
     <section className="card failed" role="alert">
       <header>
@@ -122,6 +124,7 @@ export function FailureCard({ title, file, failure, onRetry }: FailureProps) {
             </button>
           </p>
         )}
+        {children}
       </div>
     </section>
   );

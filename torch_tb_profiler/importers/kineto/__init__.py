@@ -33,4 +33,5 @@ FORMAT = Importer(
     endings=(".json", ".json.gz"),
     detect=detect,
     finder="torch_tb_profiler.importers.kineto.find_event",
+    part_module="torch_tb_profiler.importers.kineto.part",
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import NamedTuple
 
 from torch_tb_profiler.importers.kineto.boundaries import OVERLAP_BYTES, EventBoundary
@@ -93,6 +94,7 @@ class FilePieces:
             OSError: the file cannot be read.
         """
         self._path = path
+        self._chosen: Sequence[FilePiece] | None = None
         self._piece_bytes = piece_bytes
         with io.FileIO(path) as file:
             self._version = FileVersion.of_open_file(file)
@@ -102,7 +104,16 @@ class FilePieces:
         self.has_events = head.has_events
         self.boundaries = head.boundaries
 
+    def only(self, chosen: Sequence[FilePiece]) -> FilePieces:
+        """The same file with these of its pieces alone."""
+        some = copy(self)
+        some._chosen = chosen
+        return some
+
     def __iter__(self) -> Iterator[FilePiece]:
+        if self._chosen is not None:
+            yield from self._chosen
+            return
         start = len(self.header)
         with io.FileIO(self._path) as file:
             while (boundary := self._boundary_after(file, start + self._piece_bytes)) is not None:

@@ -88,7 +88,7 @@ def read_text(
         TraceFormatError: the text has no event array.
     """
     pieces = EventPieces(iter(chunks), piece_bytes)
-    return _read(pieces, name, quality or QualityReport(), reading or Reading(), dialect)
+    return read_events(pieces, name, quality or QualityReport(), reading or Reading(), dialect)
 
 
 def read_file(
@@ -106,7 +106,7 @@ def read_file(
         OSError: the file cannot be read.
     """
     pieces = FilePieces(path, piece_bytes)
-    return _read(pieces, name, QualityReport(), reading or Reading(), dialect)
+    return read_events(pieces, name, QualityReport(), reading or Reading(), dialect)
 
 
 def read_piece(
@@ -154,13 +154,14 @@ def _pad_times(events: Iterable[Event]) -> int:
     return changed
 
 
-def _read(
+def read_events(
     source: EventPieces | FilePieces,
     name: str,
     quality: QualityReport,
     reading: Reading,
     dialect: Dialect | None,
 ) -> EventColumns:
+    """Read the pieces of a file; arguments as for :func:`read`."""
     if not source.has_events:
         raise no_events(source.header, name)
     merger = EventBatchMerger()

@@ -61,6 +61,7 @@ FORMAT = Importer(
     title="Nsight Systems exports (SQLite)",
     label="Nsight Systems",
     module="torch_tb_profiler.importers.nsys.reader",
+    cuts_parts=True,
     sniff=sniff,
     endings=ENDINGS,
     detect=detect,
@@ -78,6 +79,7 @@ REPORT_FORMAT = Importer(
     title="Nsight Systems reports (.nsys-rep, where nsys is installed)",
     label="Nsight Systems",
     module="torch_tb_profiler.importers.nsys.report",
+    cuts_parts=True,
     sniff=is_report,
     endings=(REPORT,),
 )

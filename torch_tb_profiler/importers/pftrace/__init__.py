@@ -43,4 +43,5 @@ FORMAT = Importer(
     files=(_names(".pftrace"), _names(".perfetto-trace")),
     endings=FILE_ENDINGS,
     replaces=tuple((json, ending) for json in JSON_ENDINGS for ending in FILE_ENDINGS),
+    cuts_parts=True,
 )

@@ -28,6 +28,11 @@ MEMORY_PER_TABLE_BYTE = 2.2
 """Memory of an open trace with the values that views derive from it, relative to its cached
 files."""
 
+MEMORY_HINT = (
+    "Close other programs, open the trace on a machine with more memory, or read a part of it: "
+    "--only-us START:END or --only-steps N:M."
+)
+
 RELEASE_S = 1.0
 """The memory of a worker that has just ended is free after this time."""
 
@@ -140,7 +145,7 @@ class MemoryBudget:
                     "out_of_memory",
                     f"{url} does not fit into memory: it takes some {need_bytes / 1e6:,.0f} MB "
                     f"when it is open, and {free_bytes / 1e6:,.0f} MB are free.",
-                    "Close other programs, or open the trace on a machine with more memory.",
+                    MEMORY_HINT,
                 )
             time.sleep(RELEASE_S / 10)
 

@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.importers import (
+    PieceIndexStore,
     PieceReader,
     Reading,
     ReadOptions,
@@ -23,10 +25,12 @@ from torch_tb_profiler.importers import (
     read_sequentially,
     source_of,
 )
+from torch_tb_profiler.loading.opening.piece_index import CachedIndex
 from torch_tb_profiler.loading.processes.memory_release import (
     release_free_memory,
     release_large_blocks,
 )
+from torch_tb_profiler.loading.processes.resources import free_memory_bytes
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import (
@@ -120,7 +124,8 @@ def open_trace_file(
             cached = None if cache is None else cache.load(key, load_trace)
             if cached is not None:
                 return OpenedFile(cached, state)
-            trace = _read(location, state, progress, read_pieces)
+            index = None if cache is None else CachedIndex(cache, _index_key(location, state))
+            trace = _read(location, state, progress, read_pieces, index)
             if _may_be_incomplete(trace):
                 _wait_for_writer(location)
             before, state = state, file_state(location)
@@ -188,8 +193,18 @@ def cached_trace(location: Location, state: FileState, cache: CacheFolder | None
     return None if cache is None else cache.find(trace_key(location, state))
 
 
+def _index_key(location: Location, state: FileState) -> str:
+    """The cache key of what was learned about the pieces of a file, for all its parts."""
+    maker = f"{__version__}/piece index"
+    return cache_key(location.url, state.version, str(state.size_bytes), maker)
+
+
 def _read(
-    location: Location, state: FileState, progress: Progress | None, read_pieces: PieceReader
+    location: Location,
+    state: FileState,
+    progress: Progress | None,
+    read_pieces: PieceReader,
+    index: PieceIndexStore | None,
 ) -> Trace | StorageError | TraceFormatError:
     """The trace, or what is wrong with the file: possibly only that it is incomplete."""
 
@@ -198,7 +213,11 @@ def _read(
             progress(done_bytes, state.size_bytes)
 
     try:
-        columns = _columns(location, state, report, read_pieces)
+        options = ReadOptions.from_variant(location.variant)
+        reading = Reading(options, report, read_pieces)
+        if options.part is not None:
+            reading = replace(reading, index=index, max_part_bytes=free_memory_bytes())
+        columns = _columns(location, state, reading)
     except TraceFormatError as error:
         return error
     except StorageError as error:
@@ -223,13 +242,7 @@ def _read(
     return trace
 
 
-def _columns(
-    location: Location,
-    state: FileState,
-    report: Callable[[int], None],
-    read_pieces: PieceReader,
-) -> EventColumns:
-    reading = Reading(ReadOptions.from_variant(location.variant), report, read_pieces)
+def _columns(location: Location, state: FileState, reading: Reading) -> EventColumns:
     try:
         return import_source(source_of(location, state), reading)
     except OSError as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from torch_tb_profiler.importers import PieceReader, read_sequentially
+from torch_tb_profiler.importers import PieceReader, ReadOptions, read_sequentially
 from torch_tb_profiler.knowledge.user_rules import NO_RULES, UserRules
 from torch_tb_profiler.loading.ingest.job import (
     SUMMARY_FOLDER,
@@ -152,6 +152,9 @@ class Parser:
             if cached is not None:
                 self._check_memory(job, cached)
                 return self._parse_here(job, progress)
+            if ReadOptions.from_variant(location.variant).part is not None:
+                # What is decoded is known after a look at the file, and limited then.
+                return self._parse_here(job, progress, is_large=True)
             size = text_bytes(location, state)
             with self._budget.reading(size):
                 if self._budget.exceeds_free_memory(size):
@@ -286,7 +289,8 @@ def _died(location: Location, error: WorkerDiedError) -> OpenError:
     return OpenError(
         "worker_died",
         f"{location.url} was not parsed: its worker process died ({error}).",
-        "If it ran out of memory, close other programs or use fewer --workers.",
+        "If it ran out of memory, close other programs, use fewer --workers, or read a part of it: "
+        "--only-us START:END or --only-steps N:M.",
     )
 
 

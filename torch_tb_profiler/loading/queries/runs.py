@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from torch_tb_profiler.importers import RecordingPart
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.roots import Outage
 from torch_tb_profiler.requests.errors import Problem
+from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.runs import (
     LeftOutPayload,
     OpenAnswer,
@@ -52,6 +54,30 @@ def open_answer(catalog: Catalog, name: str, *, wait_s: float | None = 0.0) -> O
         NotReadyError: the scan is not complete in time.
     """
     file = catalog.open_skipped(name, wait_s)
+    return OpenAnswer(run=file.run, worker=file.worker, span=file.span)
+
+
+def part_answer(
+    catalog: Catalog,
+    subject: Subject,
+    part: RecordingPart | None,
+    *,
+    wait_s: float | None = 0.0,
+) -> OpenAnswer:
+    """The span of a file of which only a part is read from now on.
+
+    Args:
+        catalog: The catalog of the file.
+        subject: Its run, worker and span.
+        part: The part; None for all of it.
+        wait_s: How long to wait for a scan; None for as long as it takes.
+
+    Raises:
+        UnknownError: there is no such span.
+        NotReadyError: the scan is not complete in time.
+    """
+    file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
+    file = catalog.read_part(file, part)
     return OpenAnswer(run=file.run, worker=file.worker, span=file.span)
 
 

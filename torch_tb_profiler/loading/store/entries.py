@@ -93,11 +93,13 @@ class Entry(Struct, eq=False):
         If the file had already changed when it was opened, the entry matches until the catalog
         scans again (:meth:`update_file`).
         """
+        if file.location.variant != self.file.location.variant:
+            return False
         return file.state == self.file.state or self._is_read_from(file)
 
     def update_file(self, file: SpanFile | None) -> bool:
         """Whether it is still valid after a scan that found ``file``, or nothing, under its URL."""
-        if file is None:
+        if file is None or file.location.variant != self.file.location.variant:
             return False
         if self.opened is None:
             return file.state == self.file.state
@@ -150,7 +152,7 @@ class Entry(Struct, eq=False):
 
 def version_of(file: SpanFile, rules: UserRules) -> str:
     """Another text whenever views of the file may have other content."""
-    return f"{file.state.version} {rules.version}".rstrip()
+    return f"{file.state.version} {rules.version}{file.location.variant}".rstrip()
 
 
 def queued_status(file: SpanFile, rules: UserRules) -> SpanStatus:

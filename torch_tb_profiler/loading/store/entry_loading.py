@@ -7,6 +7,7 @@ import time
 from enum import Enum
 
 from torch_tb_profiler.loading.ingest.job import read_summary, summary_key
+from torch_tb_profiler.loading.opening.memory_budget import MEMORY_HINT
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, lookup_state
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.entries import Entry
@@ -59,8 +60,7 @@ def load_entry(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Resul
     except OpenError as error:
         return error.problem
     except MemoryError:
-        hint = "Close other programs, or open the trace on a machine with more memory."
-        return Problem("out_of_memory", f"{url} does not fit into memory.", hint)
+        return Problem("out_of_memory", f"{url} does not fit into memory.", MEMORY_HINT)
     except BaseException as error:  # panics of native libraries do not derive from Exception
         _LOGGER.exception("opening %s failed", url)
         cause = f"{type(error).__name__}: {error}"[:300]
