@@ -30,12 +30,14 @@ def curves(types: pl.DataFrame, instances: pl.DataFrame) -> dict[str, Series]:
 
 def _time_over_iterations(rows: pl.DataFrame, key: str, title: str) -> Series | None:
     """The values of ``key`` with the most time, each a line; None without two iterations."""
-    known = rows.filter(pl.col("time_us").is_not_null(), pl.col(key).is_not_null())
+    known = rows.select("key", key, "iteration", "time_us").drop_nulls(["time_us", key])
     iterations = known["iteration"].unique(maintain_order=True)
     if len(iterations) < 2:
         return None
     # An operator has several rows in an iteration in which its shapes differ.
-    timed = known.group_by(key, "iteration", maintain_order=True).agg(pl.col("time_us").sum())
+    timed = known.group_by("key", "iteration", maintain_order=True).agg(
+        pl.col("time_us").sum(), pl.col(key).first()
+    )
     numbers = iterations.cast(pl.Float64, strict=False)
     positions = pl.Series(
         [float(position) for position in range(len(iterations))], dtype=pl.Float64
@@ -44,11 +46,15 @@ def _time_over_iterations(rows: pl.DataFrame, key: str, title: str) -> Series | 
         {"iteration": iterations, "x": positions if numbers.null_count() else numbers}
     ).sort("x")
     x = x.gather_every(-(-x.height // MAX_POINTS))
-    most = timed.group_by(key, maintain_order=True).agg(pl.col("time_us").sum())
-    names = most.sort("time_us", descending=True, maintain_order=True)[key].head(MAX_LINES)
+    most = (
+        timed.group_by("key", maintain_order=True)
+        .agg(pl.col("time_us").sum(), pl.col(key).first())
+        .sort("time_us", descending=True, maintain_order=True)
+        .head(MAX_LINES)
+    )
     lines = []
-    for name in names.to_list():
-        of_name = timed.filter(pl.col(key) == name).select("iteration", "time_us")
+    for number, name in most.select("key", key).iter_rows():
+        of_name = timed.filter(pl.col("key") == number).select("iteration", "time_us")
         points = x.join(of_name, on="iteration", how="left", maintain_order="left")
         lines.append(Line(name, points["x"].to_list(), points["time_us"].to_list()))
     return Series(title, "line", "Iteration", None, "Time", "us", tuple(lines))

@@ -29,18 +29,19 @@ class _Over(Struct, frozen=True, eq=False):
 
 
 def types_over(calls: Calls) -> pl.DataFrame:
-    """The rows of the table of types, those with the highest mean first."""
+    """The rows of the table of types, those with the highest mean first; ``key`` numbers the
+    types."""
     over = _over(calls, calls.type)
     order = _by_key(np.lexsort((-over.figures.mean,)), over.key)
     first = first_of(over.cell, len(over.key))
     return _frame(calls, over, over.cell, first, order).select(
-        _texts(calls.type, first[order], "type"), pl.all()
+        _numbers(calls.type, first[order]), _texts(calls.type, first[order], "type"), pl.all()
     )
 
 
 def instances_over(calls: Calls) -> tuple[pl.DataFrame, Int64]:
-    """The rows of the table of operators, those of most shapes and then of the highest mean first;
-    and per operator how many shapes were recorded."""
+    """The rows of the table of operators, those of most shapes and then of the highest mean first
+    (``key`` numbers the operators); and per operator how many shapes were recorded."""
     over = _over(calls, calls.operator)
     row = _by_detail(calls, over)
     first = first_of(row, int(row.max(initial=-1)) + 1)
@@ -48,6 +49,7 @@ def instances_over(calls: Calls) -> tuple[pl.DataFrame, Int64]:
     order = _by_key(keys, calls.operator.of_calls[first])
     shown = first[order]
     frame = _frame(calls, over, row, first, order).select(
+        _numbers(calls.operator, shown),
         _texts(calls.operator, shown, "name"),
         _texts(calls.type, shown, "type"),
         pl.all(),
@@ -129,6 +131,13 @@ def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) ->
 
 def _series(values: Float64) -> pl.Series:
     return pl.Series(values, nan_to_null=True)
+
+
+def _numbers(column: Coded, rows: Int64) -> pl.Series:
+    """A number of the text of each row, as ``key``; the same for equal texts."""
+    texts = column.texts.alias("text").to_frame().with_row_index("place")
+    first = texts.select(pl.col("place").first().over("text")).to_series()
+    return first.gather(column.of_calls[rows]).alias("key")
 
 
 def _texts(column: Coded, rows: Int64, name: str) -> pl.Series:
