@@ -21,11 +21,11 @@ from torch_tb_profiler.api import (
     OpenError,
     RequestError,
     UnknownError,
-    _ns,
     open_trace,
 )
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
+from torch_tb_profiler.requests.python_values import time_ns
 from torch_tb_profiler.views.timeline.index import timeline
 
 
@@ -121,17 +121,17 @@ EPOCH_NS = 1_751_410_836_123_456_789
 @pytest.mark.parametrize("ns", [EPOCH_NS, EPOCH_NS + 1, 4_258_157, 0])
 def test_times_given_as_text_or_decimal_are_exact(ns: int) -> None:
     exact = Decimal(ns) / 1000
-    assert [_ns("start_us", time) for time in (str(exact), exact)] == [ns, ns]
+    assert [time_ns("start_us", time) for time in (str(exact), exact)] == [ns, ns]
 
 
 def test_times_given_as_numbers_are_as_exact_as_those_are() -> None:
     whole_us = EPOCH_NS // 1000
-    assert _ns("start_us", whole_us) == whole_us * 1000
-    assert _ns("start_us", np.int64(whole_us)) == whole_us * 1000
+    assert time_ns("start_us", whole_us) == whole_us * 1000
+    assert time_ns("start_us", np.int64(whole_us)) == whole_us * 1000
     for quarter in range(4):
-        assert _ns("end_us", whole_us + quarter / 4) == whole_us * 1000 + quarter * 250
-    assert _ns("end_us", np.float32(1.5)) == 1500
-    assert _ns("end_us", 4258.157) == 4_258_157
+        assert time_ns("end_us", whole_us + quarter / 4) == whole_us * 1000 + quarter * 250
+    assert time_ns("end_us", np.float32(1.5)) == 1500
+    assert time_ns("end_us", 4258.157) == 4_258_157
 
 
 def test_the_answer_repeats_the_selection_exactly(trace: OpenedTrace) -> None:

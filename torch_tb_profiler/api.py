@@ -9,11 +9,9 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import polars as pl
@@ -35,13 +33,13 @@ from torch_tb_profiler.requests.errors import (
     UnknownError,
     unknown,
 )
-from torch_tb_profiler.requests.parameters import MAX_TIME_US, recording_part
+from torch_tb_profiler.requests.parameters import recording_part
+from torch_tb_profiler.requests.python_values import Steps, Time, steps_text, time_ns
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
@@ -59,8 +57,6 @@ __all__ = [
     "open_trace",
 ]
 
-Steps = str | int | range
-Time = float | int | str | Decimal
 T = TypeVar("T")
 
 _SELECTION_KEYS = tuple(each.key for each in SELECTION_TEXTS if each.key != "steps")
@@ -119,7 +115,7 @@ def _part(only_us: str | None, only_steps: int | range | str | None) -> Recordin
     Raises:
         RequestError: it is malformed, or both are given.
     """
-    given = {"only_us": only_us, "only_steps": _steps_text(only_steps)}
+    given = {"only_us": only_us, "only_steps": steps_text(only_steps)}
     return recording_part({name: text for name, text in given.items() if text is not None})
 
 
@@ -361,9 +357,9 @@ def _selection(
     group_by: str | None,
     texts: Mapping[str, str | None],
 ) -> Selection:
-    times = _ns("start_us", start_us), _ns("end_us", end_us)
+    times = time_ns("start_us", start_us), time_ns("end_us", end_us)
     chosen: dict[str, Any] = {key: texts.get(key) for key in _SELECTION_KEYS}
-    return Selection(_steps_text(steps), *times, group_by, **chosen)
+    return Selection(steps_text(steps), *times, group_by, **chosen)
 
 
 def _texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -377,40 +373,3 @@ def _texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
         if key not in known:
             raise TypeError(f"view() got an unexpected keyword argument {key!r}")
     return {key: None if value is None else str(value) for key, value in options.items()}
-
-
-def _steps_text(steps: Steps | None) -> str | None:
-    """The steps as text of the ``steps`` parameter.
-
-    Raises:
-        RequestError: an empty range.
-    """
-    if isinstance(steps, range):
-        if not steps:
-            raise RequestError("bad_parameter", f"steps: {steps!r} is empty.")
-        if steps.step == 1:
-            return f"{steps.start}:{steps.stop - 1}"
-        return ",".join(map(str, steps))
-    return None if steps is None else str(steps)
-
-
-def _ns(name: str, time_us: Time | None) -> int | None:
-    """A time in whole nanoseconds. A double of µs since the epoch holds no ns, so text, whole
-    numbers and decimals are taken as they are, never by way of one.
-
-    Raises:
-        RequestError: it is no number that times can be.
-    """
-    if time_us is None:
-        return None
-    try:
-        if isinstance(time_us, str | Decimal):
-            exact = Decimal(time_us)
-        else:  # also the numbers of numpy
-            whole = operator.index(time_us) if isinstance(time_us, SupportsIndex) else None
-            exact = Decimal(float(time_us) if whole is None else whole)
-    except (InvalidOperation, TypeError, ValueError):
-        exact = Decimal("NaN")
-    if not exact.is_finite() or abs(exact) > MAX_TIME_US:
-        raise RequestError("bad_parameter", f"{name}: {time_us!r:.60} is no time in microseconds.")
-    return round(exact * NS_PER_US)

@@ -7,14 +7,17 @@ import argparse
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.cli.argument_types import (
     host_name,
-    part_by_steps,
-    part_by_time,
     port_number,
     positive_number,
     size_gb,
-    worker_count,
 )
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof
+from torch_tb_profiler.cli.reading_arguments import (
+    add_cache,
+    add_links,
+    add_reading,
+    add_workers,
+)
 from torch_tb_profiler.cli.record_arguments import add_record
 from torch_tb_profiler.cli.report_arguments import add_dlprof_arguments, add_summary_options
 from torch_tb_profiler.views.parameters import SELECTION
@@ -107,10 +110,10 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_rows(report)
     add_summary_options(report)
     add_dlprof_arguments(report)
-    _add_cache(report)
-    _add_reading(report)
-    _add_links(report)
-    _add_workers(report)
+    add_cache(report)
+    add_reading(report)
+    add_links(report)
+    add_workers(report)
 
 
 def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -148,10 +151,10 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_subject(compare, "")
     _add_subject(compare, "baseline-")
     _add_rows(compare)
-    _add_cache(compare)
-    _add_reading(compare)
-    _add_links(compare)
-    _add_workers(compare)
+    add_cache(compare)
+    add_reading(compare)
+    add_links(compare)
+    add_workers(compare)
 
 
 def _add_open(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -202,10 +205,10 @@ def _add_serving(serve: argparse.ArgumentParser, *, default_port: int) -> None:
         metavar="NAME",
         help="additional host name to answer to, e.g. of a reverse proxy; may be repeated",
     )
-    _add_cache(serve)
-    _add_reading(serve)
-    _add_links(serve)
-    _add_workers(serve)
+    add_cache(serve)
+    add_reading(serve)
+    add_links(serve)
+    add_workers(serve)
 
 
 def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -224,9 +227,9 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "and the cache",
     )
     ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
-    _add_reading(ingest, parts=False)
-    _add_links(ingest)
-    _add_workers(ingest)
+    add_reading(ingest, parts=False)
+    add_links(ingest)
+    add_workers(ingest)
 
 
 def _add_cache_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -294,9 +297,9 @@ def _add_scalars(
         help="TensorBoard logdir; every worker gets a folder in it",
     )
     scalars.add_argument("--run", metavar="NAME", help="only this run (default: all)")
-    _add_cache(scalars)
-    _add_reading(scalars)
-    _add_links(scalars)
+    add_cache(scalars)
+    add_reading(scalars)
+    add_links(scalars)
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
@@ -356,59 +359,4 @@ def _add_rows(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--columns", metavar="KEY[,KEY]", help="columns to print in table and md, in this order"
-    )
-
-
-def _add_cache(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("cache")
-    group.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
-    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-
-
-def _add_reading(parser: argparse.ArgumentParser, *, parts: bool = True) -> None:
-    if parts:
-        group = parser.add_mutually_exclusive_group()
-        group.add_argument(
-            "--only-us",
-            dest="part",
-            type=part_by_time,
-            metavar="START:END",
-            help="read only this part of each recording: microseconds since its first event",
-        )
-        group.add_argument(
-            "--only-steps",
-            dest="part",
-            type=part_by_steps,
-            metavar="N[:M]",
-            help="read only these steps of each recording (numbers of ProfilerStep#N)",
-        )
-    parser.add_argument(
-        "--no-python-frames",
-        dest="python_frames",
-        action="store_false",
-        help="skip Python frames and modules while reading: less time and memory, but no modules "
-        "and call stacks",
-    )
-    parser.add_argument(
-        "--rules",
-        metavar="FILE",
-        help="TOML file that says what your own kernels are (default: $TORCH_TB_PROFILER_RULES, "
-        "else rules.toml in your configuration folder)",
-    )
-
-
-def _add_links(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--follow-links",
-        action="store_true",
-        help="follow links that lead out of the folder (default: they are listed as skipped)",
-    )
-
-
-def _add_workers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workers",
-        type=worker_count,
-        metavar="N",
-        help="worker processes for parsing (default: all usable cores, at most 16)",
     )

@@ -1,0 +1,51 @@
+"""Values that Python programs give for steps and times, as requests have them."""
+
+from __future__ import annotations
+
+import operator
+from decimal import Decimal, InvalidOperation
+from typing import SupportsIndex
+
+from torch_tb_profiler.requests.errors import RequestError
+from torch_tb_profiler.requests.parameters import MAX_TIME_US
+from torch_tb_profiler.trace.units import NS_PER_US
+
+Steps = str | int | range
+Time = float | int | str | Decimal
+
+
+def steps_text(steps: Steps | None) -> str | None:
+    """The steps as text of the ``steps`` parameter.
+
+    Raises:
+        RequestError: an empty range.
+    """
+    if isinstance(steps, range):
+        if not steps:
+            raise RequestError("bad_parameter", f"steps: {steps!r} is empty.")
+        if steps.step == 1:
+            return f"{steps.start}:{steps.stop - 1}"
+        return ",".join(map(str, steps))
+    return None if steps is None else str(steps)
+
+
+def time_ns(name: str, time_us: Time | None) -> int | None:
+    """A time in whole nanoseconds. A double of µs since the epoch holds no ns, so text, whole
+    numbers and decimals are taken as they are, never by way of one.
+
+    Raises:
+        RequestError: it is no number that times can be.
+    """
+    if time_us is None:
+        return None
+    try:
+        if isinstance(time_us, str | Decimal):
+            exact = Decimal(time_us)
+        else:  # also the numbers of numpy
+            whole = operator.index(time_us) if isinstance(time_us, SupportsIndex) else None
+            exact = Decimal(float(time_us) if whole is None else whole)
+    except (InvalidOperation, TypeError, ValueError):
+        exact = Decimal("NaN")
+    if not exact.is_finite() or abs(exact) > MAX_TIME_US:
+        raise RequestError("bad_parameter", f"{name}: {time_us!r:.60} is no time in microseconds.")
+    return round(exact * NS_PER_US)
