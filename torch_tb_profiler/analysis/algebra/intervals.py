@@ -55,13 +55,15 @@ def union(start_ns: Int64, end_ns: Int64) -> Intervals:
         end_ns: Ends, same length.
     """
     filled = end_ns > start_ns
-    start, end = start_ns[filled], end_ns[filled]
+    start, end = (start_ns, end_ns) if filled.all() else (start_ns[filled], end_ns[filled])
     if not len(start):
         return empty()
     if np.any(start[1:] < start[:-1]):
-        order = np.argsort(start, kind="stable")
-        start, end = start[order], end[order]
-    reach = np.maximum.accumulate(end)
+        # As many have begun as have ended where a gap begins, whichever end belongs to which
+        # start: both are sorted on their own, which is faster than their order.
+        start, reach = np.sort(start), np.sort(end)
+    else:
+        reach = np.maximum.accumulate(end)
     opens = np.concatenate(([True], start[1:] > reach[:-1]))
     closes = np.concatenate((opens[1:], [True]))
     return Intervals(start[opens], reach[closes])

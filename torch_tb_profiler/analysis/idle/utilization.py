@@ -88,10 +88,15 @@ def _profile(
     sized = ~np.isnan(blocks)
     estimated = ~np.isnan(occupancy)
     ones = np.ones(int(estimated.sum()))
+    busy = computing = surely_computing = union(start, end)
+    if not computes[0].all():
+        computing = surely_computing = union(start[computes[0]], end[computes[0]])
+    if not np.array_equal(*computes):
+        surely_computing = union(start[computes[1]], end[computes[1]])
     return GpuProfile(
-        busy=union(start, end),
-        computing=union(start[computes[0]], end[computes[0]]),
-        surely_computing=union(start[computes[1]], end[computes[1]]),
+        busy=busy,
+        computing=computing,
+        surely_computing=surely_computing,
         filled=WeightProfile(start[sized], end[sized], blocks[sized], cap=1.0)
         if sized.any()
         else None,
