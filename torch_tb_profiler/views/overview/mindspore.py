@@ -120,12 +120,13 @@ def _operators(trace: Trace) -> Iterator[_Row]:
     rows = _kernel_types(trace) if side is None else side.frame
     summed = rows.filter(pl.col("name").is_null())
     rows = (summed if summed.height else rows).filter(pl.col("total_us") > 0)
-    types = rows.group_by("unit", "type").agg(
+    types = rows.group_by("unit", "type", maintain_order=True).agg(  # the same sum each time
         pl.col("total_us", "calls").sum(),
         # A file may not list all types: then its own shares are of more than their sum.
         pct=pl.when(pl.col("pct").is_not_null().all()).then(pl.col("pct").sum()),
     )
-    units = types.group_by("unit").agg(pl.col("total_us", "calls").sum()).sort("total_us", "unit")
+    units = types.group_by("unit", maintain_order=True).agg(pl.col("total_us", "calls").sum())
+    units = units.sort("total_us", "unit")
     for position, (unit, total_us, calls) in enumerate(units.reverse().iter_rows()):
         if position:
             yield _Row("operators", str(unit), "figure", total_us, calls)
