@@ -55,9 +55,10 @@ def stages_of(path: Path) -> dict[str, float]:
     """Seconds by stage, and ``bytes to columns``: all from the file to its event columns."""
     clock = Clock()
     for owner, name, stage in (
+        (reader, "decode_arrays", "decode"),
         (reader, "decode_piece", "decode"),
-        (reader, "make_batch", "columns"),
-        (reader, "finish", "merge"),
+        (reader, "build_batch", "columns"),
+        (reader, "assemble", "merge"),
         (EventBatchMerger, "add", "merge"),
     ):
         setattr(owner, name, clock.measuring(stage, getattr(owner, name)))
