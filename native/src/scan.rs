@@ -277,3 +277,51 @@ impl<'a> Scanner<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Scanner;
+
+    fn rest(text: &str) -> Option<&str> {
+        let mut scanner = Scanner::new(text.as_bytes());
+        scanner.value().ok().map(|_| &text[scanner.at..])
+    }
+
+    #[test]
+    fn values_end_where_they_end() {
+        assert_eq!(rest("\"a longer text, 17\", 1"), Some(", 1"));
+        assert_eq!(rest("\"a \\\"quote\\\" and \\u00e9\"]"), Some("]"));
+        assert_eq!(rest("[1, {\"a\": [null, -2.5e+3]}, \"]\"] "), Some(" "));
+        assert_eq!(rest("-12.50,"), Some(","));
+    }
+
+    #[test]
+    fn what_is_odd_is_no_value() {
+        let odd = [
+            "\"open",
+            "\"tab\there\"",
+            "\"\\q\"",
+            "\"\\ud800\"",
+            "01",
+            "1.",
+            "-",
+            "1e400",
+            "tru",
+            "[1 2]",
+            "{1: 2}",
+            "",
+        ];
+        for text in odd {
+            assert_eq!(rest(text), None, "{text}");
+        }
+        assert_eq!(rest(&"[".repeat(60)), None);
+    }
+
+    #[test]
+    fn the_word_of_the_process_is_counted_where_it_may_begin_a_key() {
+        let text = br#"{"pid": 1, "name": "say \"pid\"", "rapid": 2}"#;
+        let mut scanner = Scanner::new(text);
+        assert!(scanner.value().is_ok());
+        assert_eq!(scanner.pid_words, 2);
+    }
+}

@@ -45,3 +45,43 @@ fn rounds_up(rest: &[u8], is_odd: bool) -> bool {
         Some((&first, _)) => first >= b'5',
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::nanoseconds;
+
+    #[test]
+    fn halves_are_rounded_to_even() {
+        assert_eq!(nanoseconds(b"7.0005"), Some(7000));
+        assert_eq!(nanoseconds(b"7.0015"), Some(7002));
+        assert_eq!(nanoseconds(b"7.00050000000000000001"), Some(7001));
+        assert_eq!(nanoseconds(b"0.9995"), Some(1000));
+    }
+
+    #[test]
+    fn digits_are_exact_where_a_double_is_not() {
+        assert_eq!(
+            nanoseconds(b"1736408883810995.637"),
+            Some(1_736_408_883_810_995_637)
+        );
+        assert_eq!(nanoseconds(b"5"), Some(5000));
+        assert_eq!(nanoseconds(b"5.5"), Some(5500));
+    }
+
+    #[test]
+    fn anything_else_is_left_to_python() {
+        for token in [
+            "",
+            "-1",
+            "1e3",
+            "1.",
+            ".5",
+            "\"5\"",
+            "null",
+            "9999999999999999",
+            "1.5x",
+        ] {
+            assert_eq!(nanoseconds(token.as_bytes()), None, "{token}");
+        }
+    }
+}

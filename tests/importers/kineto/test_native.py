@@ -163,6 +163,16 @@ def test_mutated_pieces(decoder: NativeDecoder, samples: Path) -> None:
 
 
 @pytest.mark.alone
+def test_its_own_tests() -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("no Rust compiler here")
+    command = ["cargo", "test", "--quiet", "--manifest-path", str(ROOT / "native" / "Cargo.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test result: ok" in done.stdout
+
+
+@pytest.mark.alone
 def test_the_guided_fuzzer_finds_no_fault(decoder: NativeDecoder, samples: Path) -> None:
     if shutil.which("cargo") is None:
         pytest.skip("no Rust compiler here")
