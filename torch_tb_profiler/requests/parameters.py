@@ -29,7 +29,8 @@ def view_request(view: str, parameters: Parameters) -> ViewRequest:
     """The question that ``/view/<view>?…`` asks.
 
     Raises:
-        RequestError: a parameter is no number where one is due, too long or too large.
+        RequestError: a parameter is no number where one is due, too long or too large, or none of
+            its values.
     """
     has_baseline = any(key.startswith("baseline_") for key in parameters)
     return ViewRequest(
@@ -44,7 +45,14 @@ def view_request(view: str, parameters: Parameters) -> ViewRequest:
             limit=count(parameters, "limit"),
             only=tuple(name for name in (text(parameters, "only") or "").split(",") if name),
         ),
+        findings_later=_may_be_later(text(parameters, "findings")),
     )
+
+
+def _may_be_later(findings: str | None) -> bool:
+    if findings not in (None, "later"):
+        raise RequestError("bad_parameter", f"findings: {findings[:40]!r} is not later.")
+    return findings is not None
 
 
 def subject(parameters: Parameters, prefix: str = "") -> Subject:

@@ -101,7 +101,8 @@ class TraceRef(msgspec.Struct, frozen=True):
 
 
 class ViewAnswer(Answer, kw_only=True):
-    """``/view/<name>``: a view."""
+    """``/view/<name>``: a view. ``findings_pending`` is there, and true, where its findings are
+    still to be asked for."""
 
     view: str
     title: str
@@ -112,6 +113,7 @@ class ViewAnswer(Answer, kw_only=True):
     series: dict[str, Series]
     facts: tuple[Fact, ...]
     notes: tuple[Note, ...]
+    findings_pending: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class ViewResult(msgspec.Struct, frozen=True):
@@ -143,6 +145,7 @@ def view_answer(result: ViewResult) -> ViewAnswer:
         series=view.series,
         facts=view.facts,
         notes=view.notes,
+        findings_pending=view.findings_pending or msgspec.UNSET,
     )
 
 

@@ -15,7 +15,8 @@ from torch_tb_profiler.loading.queries.arguments import arguments_answer
 from torch_tb_profiler.loading.queries.runs import open_answer, part_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
 from torch_tb_profiler.loading.queries.traces import cut_trace, subject_trace
-from torch_tb_profiler.loading.queries.views import view_result, views_answer
+from torch_tb_profiler.loading.queries.view_list import views_answer
+from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.reports import csv
 from torch_tb_profiler.reports.chrome_trace import chrome_json
 from torch_tb_profiler.requests import parameters

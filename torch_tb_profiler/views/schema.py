@@ -249,9 +249,11 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """The answer of a view function. ``tables`` and ``series`` are keyed by their stable names."""
+    """The answer of a view function. ``tables`` and ``series`` are keyed by their stable names;
+    ``findings_pending`` if it has findings that were not computed."""
 
     tables: dict[str, Table] = msgspec.field(default_factory=dict)
     series: dict[str, Series] = msgspec.field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     notes: tuple[Note, ...] = ()
+    findings_pending: bool = False

@@ -5,7 +5,7 @@ import { act, createElement, useEffect } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { useAnswer } from "./hooks";
+import { useAnswer, useViewBeforeFindings } from "./hooks";
 import { createQueryClient } from "./queryClient";
 import type { Resource } from "./resource";
 import { useRuns, useRefetchRuns } from "./runs";
@@ -18,7 +18,7 @@ const TRACE = { run: "r", worker: "w", span: "1" };
 
 let span: Span;
 /** By the last part of the path. */
-let served: (route: string) => Response;
+let served: (route: string, query: URLSearchParams) => Response;
 let routes: string[];
 let root: Root;
 let client: ReturnType<typeof createQueryClient>;
@@ -38,7 +38,7 @@ beforeEach(() => {
     const route = new URL(url).pathname.replace("/api/", "");
     if (route !== "runs") {
       routes.push(route);
-      return Promise.resolve(served(route));
+      return Promise.resolve(served(route, new URL(url).searchParams));
     }
     const runs: Runs = { schema_version: 1, discovering: false, runs: [{ name: "r", workers: [{ name: "w", spans: [span] }] }], notes: [], problem: null, silent_places: [], left_out: [], left_out_counts: {} };
     return Promise.resolve(json(runs));
@@ -62,11 +62,11 @@ async function show(route: string | null, ms = 50): Promise<Resource<unknown> | 
 }
 
 /** As `show`; all it had, one after the other. */
-async function watch(route: string | null, ms: number, rounds = ROUNDS): Promise<readonly Resource<unknown>[]> {
+async function watch(route: string | null, ms: number, rounds = ROUNDS, useRoute: typeof useAnswer = useAnswer): Promise<readonly Resource<unknown>[]> {
   const seen: Resource<unknown>[] = [];
   function Page() {
     const { runs } = useRuns();
-    const resource = useAnswer(runs.state === "ready" ? route : null, TRACE);
+    const resource = useRoute(runs.state === "ready" ? route : null, TRACE);
     useEffect(() => {
       seen.push(resource);
     }, [resource]);
@@ -83,6 +83,20 @@ it("an answer stays cached, however many others arrived since", async () => {
   for (let id = 0; id < 70; id++) await show(`slice/${id}`, 5);
   expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
   expect(routes.filter((route) => route === "tracks")).toHaveLength(1);
+});
+
+it("the tables of a view are shown until its findings are computed", async () => {
+  const [early, whole] = [{ tables: {}, findings_pending: true }, { tables: {}, notes: ["a finding"] }];
+  served = (_, query) => json(query.get("findings") === "later" ? early : whole);
+  const seen = await watch("overview", 50, ROUNDS, useViewBeforeFindings as typeof useAnswer);
+  expect(seen.filter(({ state }) => state === "ready")).toEqual([early, whole].map((data) => ({ state: "ready", data })));
+});
+
+it("a view that comes with its findings is asked for once", async () => {
+  served = () => json({ tables: {} });
+  const seen = await watch("overview", 50, ROUNDS, useViewBeforeFindings as typeof useAnswer);
+  expect(seen.at(-1)).toEqual({ state: "ready", data: { tables: {} } });
+  expect(routes).toEqual(["view/overview"]);
 });
 
 it("an answer that left the cache is requested again", async () => {

@@ -38,6 +38,17 @@ export function useView(name: string | null, query: Query): Resource<View> {
   return useAnswer<View>(name === null ? null : `view/${name}`, query);
 }
 
+/** A view whose findings may take longer than its tables: first without them, where the server has not computed them yet. */
+export function useViewBeforeFindings(name: string | null, query: Query): Resource<View> {
+  const tables = useView(name, { ...query, findings: "later" });
+  const isPending = tables.state === "ready" && tables.data.findings_pending === true;
+  const whole = useView(isPending ? name : null, query);
+  if (isPending) return whole.state === "ready" || whole.state === "failed" ? whole : tables;
+  // While another selection is computed, the last answer that is complete stays.
+  const wasPending = tables.state === "loading" && tables.last?.findings_pending === true;
+  return wasPending && whole.state === "loading" && whole.last !== null ? whole : tables;
+}
+
 /** Query options of one answer; the state of its files is part of the key. */
 function answerOptions(request: Request | null, files: FileState) {
   const url = request === null ? null : apiUrl(request.route, request.query);

@@ -241,7 +241,7 @@ export interface NotePayload {
   evidence: Record<string, unknown>;
 }
 
-/** `/view/<name>`: a view. */
+/** `/view/<name>`: a view. `findings_pending` is there, and true, where its findings are */
 export interface ViewAnswer {
   schema_version: number;
   view: string;
@@ -253,6 +253,7 @@ export interface ViewAnswer {
   series: Record<string, SeriesPayload>;
   facts: FactPayload[];
   notes: NotePayload[];
+  findings_pending?: boolean;
 }
 
 /** The row of the trace that a slice lies in, as the file names it. */

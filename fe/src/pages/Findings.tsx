@@ -25,9 +25,14 @@ interface Props {
   readonly always: boolean;
   /** The table of all checks, if the view has it. */
   readonly checked?: Table | undefined;
+  /** Whether the checks are still being computed. */
+  readonly pending?: boolean;
 }
 
-export function Findings({ notes, always, checked }: Props) {
+/** What the card says until the checks are done. */
+const PENDING = "The checks are still running. Their findings will appear here; the tables below are complete.";
+
+export function Findings({ notes, always, checked, pending = false }: Props) {
   const [all, setAll] = useState(false);
   const advice = worstFirst(notes.filter((note) => note.kind === "advice"));
   if (advice.length === 0 && !always) return null;
@@ -48,8 +53,8 @@ export function Findings({ notes, always, checked }: Props) {
         )}
       </header>
       {advice.length === 0 ? (
-        <p className="body soft">
-          No check found an issue in this selection.
+        <p className="body soft" role="status">
+          {pending ? PENDING : "No check found an issue in this selection."}
           {checked !== undefined && " The operators and kernels with the most time are below."}
         </p>
       ) : (

@@ -23,7 +23,7 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function OverviewPage(props: PageProps) {
   return (
-    <ViewFrame {...props}>
+    <ViewFrame {...props} beforeFindings>
       {(context) => {
         const { view, source, fileName } = context;
         const { average_step: average, steps, gpus, guidance, mindspore_parts: insight, resources_by_gpu: perGpu } = view.tables;
@@ -31,7 +31,7 @@ export function OverviewPage(props: PageProps) {
           <>
             <BigFacts shown={bigFacts(view)} notes={view.notes} />
             {steps?.row_count === 0 && <EmptySelection noun="step" consequence="The numbers below are missing, not zero." />}
-            <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} />
+            <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} pending={view.findings_pending === true} />
             {insight !== undefined && <MindSporeParts context={context} table={insight} />}
             <Dashboard context={context} />
             {steps !== undefined && steps.row_count > 0 && (

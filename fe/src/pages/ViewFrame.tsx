@@ -2,7 +2,7 @@
 import { useMemo, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
-import { useView } from "../api/hooks";
+import { useView, useViewBeforeFindings } from "../api/hooks";
 import type { Resource } from "../api/resource";
 import type { Runs, View, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
@@ -47,6 +47,8 @@ interface Props extends Omit<PageProps, "runs"> {
   readonly longTable?: string | null;
   /** How many of its rows are loaded at once. */
   readonly rows?: number;
+  /** Whether the tables are shown before the findings; the same for the life of a page. */
+  readonly beforeFindings?: boolean;
   /** Further parameters: a grouping, a baseline. */
   readonly extra?: Query;
   readonly head?: ReactNode;
@@ -57,7 +59,7 @@ interface Props extends Omit<PageProps, "runs"> {
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, extra, head, above, emptyCard, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, beforeFindings = false, extra, head, above, emptyCard, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -66,7 +68,8 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
     ...(info.group_bys.length > 0 ? { group_by: params["group_by"] } : {}),
     ...extra,
   };
-  const resource = useView(info.name, longTable === null ? query : { ...query, table: longTable, limit: rows });
+  const useParts = beforeFindings ? useViewBeforeFindings : useView;
+  const resource = useParts(info.name, longTable === null ? query : { ...query, table: longTable, limit: rows });
   const shown = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
   useReveal(resource.state === "ready");
   const [run, worker, span] = [target.run.name, target.worker.name, target.span.name];

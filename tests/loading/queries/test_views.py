@@ -16,7 +16,8 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.queries.views import view_result, views_answer, with_rows
+from torch_tb_profiler.loading.queries.view_list import views_answer
+from torch_tb_profiler.loading.queries.views import view_result, with_rows
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest

@@ -10,7 +10,6 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.roles import exclusive_intervals
 from torch_tb_profiler.analysis.operators.key_operators import key_operator_instances
 from torch_tb_profiler.analysis.selection import Selection
@@ -36,7 +35,7 @@ from torch_tb_profiler.loading.queries.traces import (
 )
 from torch_tb_profiler.requests.errors import LoadingError, RequestError, UnknownError, unknown
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
-from torch_tb_profiler.requests.views import ViewEntryPayload, ViewResult, ViewsAnswer
+from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
@@ -46,6 +45,10 @@ from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
+
+MANY_SLICES = 50_000
+"""Slices of a trace from which on findings may come later: those of a smaller one take less than
+two questions."""
 
 
 def view_spec(name: str) -> ViewSpec:
@@ -104,50 +107,6 @@ def pair_result(
         return ViewResult(spec, with_rows(view, rows), subject, base_subject)
 
 
-def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0.0) -> ViewsAnswer:
-    """The views of a trace, and why the others are missing.
-
-    Raises:
-        LoadingError: there is no such trace, or it cannot be read.
-        NotReadyError: it is not parsed in time.
-    """
-    file, trace = subject_trace(catalog, subject, wait_s)
-    workers = list(catalog.workers(file.run, file.span, wait_s=wait_s).values())
-    return ViewsAnswer(
-        views=[
-            _view_entry(catalog, spec, trace, workers)
-            for spec in registry.all_views().values()
-            if spec.on_pages
-        ],
-        first_view=registry.first_view(trace),
-    )
-
-
-def _view_entry(
-    catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]
-) -> ViewEntryPayload:
-    reason = spec.missing(trace)
-    if reason is not None and spec.scope == "run" and _may_have(catalog, spec, trace, workers):
-        reason = None
-    return ViewEntryPayload(
-        name=spec.name,
-        title=spec.title,
-        help=spec.help,
-        scope=spec.scope,
-        available=reason is None,
-        reason=reason,
-        group_bys=spec.group_bys,
-    )
-
-
-def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> bool:
-    """Whether one of ``workers`` has data for ``spec``; one that is not open yet may have it if
-    ``trace`` is of a job of several ranks."""
-    is_of_job = (world_size(trace) or 1) > 1
-    traces = [catalog.store.trace(file) for file in workers]
-    return any(is_of_job if one is None else spec.missing(one) is None for one in traces)
-
-
 def _whole_result(
     catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
 ) -> ViewResult:
@@ -158,7 +117,14 @@ def _whole_result(
     if spec.scope == "pair":
         return _pair_result(catalog, spec, request, wait_s)
     file, trace = subject_trace(catalog, subject, wait_s)
-    compute = partial(trace_view, spec, trace, subject.selection, subject.parameters)
+    compute = partial(
+        trace_view,
+        spec,
+        trace,
+        subject.selection,
+        subject.parameters,
+        findings_later=request.findings_later,
+    )
     view = view_of(spec, trace, subject, compute)
     return ViewResult(spec, view, _with_names(subject, file))
 
@@ -168,9 +134,12 @@ def trace_view(
     trace: Trace,
     selection: Selection,
     parameters: Mapping[str, str] = MappingProxyType({}),
+    *,
+    findings_later: bool = False,
 ) -> View:
-    """A ``trace`` view, with the findings of the detectors where the view has them. ``parameters``
-    (key → text) may include undeclared ones, which are ignored.
+    """A ``trace`` view, with the findings of the detectors where the view has them; those of a
+    long trace of which nothing was computed may come ``findings_later``. ``parameters`` (key →
+    text) may include undeclared ones, which are ignored.
 
     Raises:
         RequestError: the trace has no data for this view; the message says why.
@@ -179,7 +148,8 @@ def trace_view(
     selection, phase_notes = drop_unsupported_phase(spec, selection)
     trace = split_iterations(trace, selection.iterations_by, key_operator_instances)
     view = _with_leading_notes(
-        _trace_view(spec, trace, selection, parameters), phase_notes + cut_notes(trace)
+        _trace_view(spec, trace, selection, parameters, findings_later=findings_later),
+        phase_notes + cut_notes(trace),
     )
     return localize_device_terms({"": trace}, view)
 
@@ -207,7 +177,12 @@ def drop_unsupported_phase(
 
 
 def _trace_view(
-    spec: ViewSpec, trace: Trace, selection: Selection, parameters: Mapping[str, str]
+    spec: ViewSpec,
+    trace: Trace,
+    selection: Selection,
+    parameters: Mapping[str, str],
+    *,
+    findings_later: bool,
 ) -> View:
     _check_available(spec, [spec.missing(trace)])
     values = given_values(spec.parameters, parameters)
@@ -217,6 +192,8 @@ def _trace_view(
     if exclusive_intervals.is_computed(trace):
         # The expensive values are computed: two threads would mostly wait for each other.
         return _with_findings(compute(trace, selection), run_detectors(trace, selection))
+    if findings_later and trace.slices.height >= MANY_SLICES:
+        return replace(compute(trace, selection), findings_pending=True)
     with ThreadPoolExecutor(1, "advice") as pool:
         findings = pool.submit(run_detectors, trace, selection)
         view = compute(trace, selection)

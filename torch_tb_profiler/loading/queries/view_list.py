@@ -1,0 +1,57 @@
+"""Answer which views a trace has, and why the others are missing."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.communication.metadata import world_size
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.queries.traces import subject_trace
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.views import ViewEntryPayload, ViewsAnswer
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import registry
+from torch_tb_profiler.views.spec import ViewSpec
+
+
+def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0.0) -> ViewsAnswer:
+    """The views of a trace, and why the others are missing.
+
+    Raises:
+        LoadingError: there is no such trace, or it cannot be read.
+        NotReadyError: it is not parsed in time.
+    """
+    file, trace = subject_trace(catalog, subject, wait_s)
+    workers = list(catalog.workers(file.run, file.span, wait_s=wait_s).values())
+    return ViewsAnswer(
+        views=[
+            _view_entry(catalog, spec, trace, workers)
+            for spec in registry.all_views().values()
+            if spec.on_pages
+        ],
+        first_view=registry.first_view(trace),
+    )
+
+
+def _view_entry(
+    catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]
+) -> ViewEntryPayload:
+    reason = spec.missing(trace)
+    if reason is not None and spec.scope == "run" and _may_have(catalog, spec, trace, workers):
+        reason = None
+    return ViewEntryPayload(
+        name=spec.name,
+        title=spec.title,
+        help=spec.help,
+        scope=spec.scope,
+        available=reason is None,
+        reason=reason,
+        group_bys=spec.group_bys,
+    )
+
+
+def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> bool:
+    """Whether one of ``workers`` has data for ``spec``; one that is not open yet may have it if
+    ``trace`` is of a job of several ranks."""
+    is_of_job = (world_size(trace) or 1) > 1
+    traces = [catalog.store.trace(file) for file in workers]
+    return any(is_of_job if one is None else spec.missing(one) is None for one in traces)
