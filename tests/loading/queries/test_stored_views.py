@@ -210,5 +210,6 @@ def test_the_version_of_the_program_changes_with_each_of_its_files(
     compiled.mkdir()
     third = version()
     (compiled / "more.pyc").write_text("")
+    (rules.parent / ".#gone.py").symlink_to("nowhere")
     assert len({first, second, third}) == 3
     assert version() == third

@@ -13,6 +13,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -94,12 +95,14 @@ def program_version() -> str:
 
 
 def _files(folder: Path | str) -> Iterator[str]:
-    """Path, size and change time of the files of the program."""
+    """Path, size and change time of the files of the program; of one that is gone meanwhile, as an
+    editor's, nothing."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 if entry.name not in _NOT_CODE:
                     yield from _files(entry.path)
-            else:
+                continue
+            with suppress(FileNotFoundError):
                 state = entry.stat()
                 yield f"{entry.path} {state.st_size} {state.st_mtime_ns}\n"
