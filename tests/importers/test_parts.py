@@ -9,6 +9,19 @@ from torch_tb_profiler.importers.protocol import ReadOptions
 
 
 @pytest.mark.parametrize(
+    ("unit", "text", "in_words"),
+    [
+        ("us", "500:2500000", "0.0005 s to 2.5 s"),
+        ("us", "1000000:", "1 s to the end"),
+        ("steps", "7", "step 7"),
+        ("steps", "7:9", "steps 7 to 9"),
+    ],
+)
+def test_parts_in_words(unit: Unit, text: str, in_words: str) -> None:
+    assert RecordingPart.parse(unit, text).text == in_words
+
+
+@pytest.mark.parametrize(
     ("unit", "text", "first", "last"),
     [
         ("us", "0:10", 0, 10_000),

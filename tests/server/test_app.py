@@ -98,7 +98,7 @@ def test_runs_route(client: Client) -> None:
     assert body["runs"][0]["name"] == "run a"
     assert set(span) == {
         "name", "file", "format", "size_bytes", "state", "progress", "mb_per_s", "eta_s", "error",
-        "retry_s", "version", "modified_s", "recorded_s", "path", "format_label",
+        "retry_s", "version", "modified_s", "recorded_s", "path", "format_label", "read_part",
     }  # fmt: skip
     assert (span["state"], span["progress"], span["format"]) == ("ready", 1.0, "kineto")
     assert body["runs"][1]["workers"][0]["spans"][0]["state"] == "queued"

@@ -40,9 +40,13 @@ def calls(client: Client) -> int:
     return int(row[[column["key"] for column in table["columns"]].index("calls")])
 
 
-def version(client: Client) -> str:
+def span(client: Client) -> Any:
     (run,) = get(client, "/api/runs")["runs"]
-    return str(run["workers"][0]["spans"][0]["version"])
+    return run["workers"][0]["spans"][0]
+
+
+def version(client: Client) -> str:
+    return str(span(client)["version"])
 
 
 def test_a_part_and_the_whole_again(client: Client) -> None:
@@ -51,11 +55,13 @@ def test_a_part_and_the_whole_again(client: Client) -> None:
     get(client, "/api/part?only_us=0:30")
     assert calls(client) == 3
     assert version(client) != whole
+    assert span(client)["read_part"] == "0 s to 0.00003 s"
     get(client, "/api/part?only_us=35:60")
     assert calls(client) == 2
     get(client, "/api/part")
     assert calls(client) == 20
     assert version(client) == whole
+    assert span(client)["read_part"] is None
 
 
 def test_wrong_parts(client: Client) -> None:

@@ -36,6 +36,14 @@ class RecordingPart(Struct, frozen=True):
     last: int
 
     @property
+    def text(self) -> str:
+        """The part in words: ``steps 5 to 8``, ``10 s to 20 s``."""
+        if self.unit == "us":
+            return f"{_seconds(self.first)} to {_seconds(self.last)}"
+        one = self.first == self.last
+        return f"step {self.first}" if one else f"steps {self.first} to {self.last}"
+
+    @property
     def variant(self) -> str:
         """The part as text, for cache keys."""
         return f"{_MARK}{self.unit} {self.first}:{self.last}"
@@ -80,3 +88,9 @@ class RecordingPart(Struct, frozen=True):
 
 def _ns(us: str | None) -> int | None:
     return None if us is None else int(1000 * Decimal(us))
+
+
+def _seconds(ns: int) -> str:
+    if ns >= END_NS:
+        return "the end"
+    return f"{Decimal(ns).scaleb(-9).normalize():f} s"

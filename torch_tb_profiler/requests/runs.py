@@ -35,6 +35,7 @@ class SpanStatus(msgspec.Struct, frozen=True):
             where it has none.
         path: Path of the file from the logdir, ``/`` between parts; empty for several files.
         format_label: The input format as people call it, likewise.
+        read_part: The part of the recording that alone is read, as text; None for all of it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class SpanStatus(msgspec.Struct, frozen=True):
     recorded_s: float | None = None
     path: str = ""
     format_label: str | None = None
+    read_part: str | None = None
 
 
 class WorkerPayload(msgspec.Struct, frozen=True):

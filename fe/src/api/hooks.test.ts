@@ -13,7 +13,7 @@ import type { Runs, Span } from "./types";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 
-const SPAN: Span = { name: "1", file: "w.json", format: null, size_bytes: 10, state: "ready", progress: 1, mb_per_s: null, eta_s: null, error: null, retry_s: null, version: "a", modified_s: null, recorded_s: null, path: "", format_label: null };
+const SPAN: Span = { name: "1", file: "w.json", format: null, size_bytes: 10, state: "ready", progress: 1, mb_per_s: null, eta_s: null, error: null, retry_s: null, version: "a", modified_s: null, recorded_s: null, path: "", format_label: null, read_part: null };
 const TRACE = { run: "r", worker: "w", span: "1" };
 
 let span: Span;

@@ -15,7 +15,7 @@ import { MissingTraceCard } from "./MissingTraceCard";
 import { Outages } from "./Outages";
 import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
-import { UnreadTrace } from "./ReadPart";
+import { UnreadTrace } from "./UnreadTrace";
 import { TopBar } from "./TopBar";
 import { firstView, useViews, viewList } from "./views";
 

@@ -13,6 +13,7 @@ import type { Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
 import { CloseIcon } from "../ui/icons";
 import { Popover } from "../ui/Popover";
+import { readPart } from "./readPart";
 import { SelectionForm } from "./SelectionForm";
 
 /** Length of a name in the bar; its title has the full name. */
@@ -26,6 +27,16 @@ export function SelectionControl({ target }: { readonly target: Target }) {
   const iterations = iterationsByText(params["iterations_by"]);
   return (
     <>
+      {target.span.read_part !== null && (
+        <Chip
+          kind="part"
+          title={`Only this part of the recording was read.\n${visibleText(target.span.read_part)}`}
+          remove="Read all of it"
+          onRemove={() => void readPart(target, {})}
+        >
+          {visibleText(`Only ${target.span.read_part}`)}
+        </Chip>
+      )}
       {iterations !== null && (
         <Chip kind="cut" title={`Every view uses these iterations.\n${visibleText(iterations)}`} remove="Use the steps of the trace again" onRemove={() => setIterationsBy()}>
           {shortenMiddle(visibleText(iterations), MAX_CHARACTERS)}
@@ -37,7 +48,7 @@ export function SelectionControl({ target }: { readonly target: Target }) {
         </Chip>
       )}
       <span ref={opener}>
-        <Popover label={text === null ? "Whole trace ▾" : "▾"} title="Choose steps or a time range" align="left">
+        <Popover label={text === null ? (target.span.read_part === null ? "Whole trace ▾" : "Whole part ▾") : "▾"} title="Choose steps or a time range" align="left">
           {(close) => (
             <SelectionForm
               params={params}

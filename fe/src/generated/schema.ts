@@ -73,6 +73,7 @@ export interface SpanPayload {
   recorded_s: number | null;
   path: string;
   format_label: string | null;
+  read_part: string | null;
 }
 
 /** The files of one worker. */

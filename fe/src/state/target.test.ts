@@ -13,7 +13,7 @@ const span = (name: string): Span => ({
   mb_per_s: null,
   eta_s: null,
   error: null,
-  retry_s: null, version: null, modified_s: null, recorded_s: null, path: "", format_label: null,
+  retry_s: null, version: null, modified_s: null, recorded_s: null, path: "", format_label: null, read_part: null,
 });
 const RUNS: Runs = {
   schema_version: 1,

@@ -6,6 +6,7 @@ import time
 
 from msgspec import Struct, field
 
+from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.importers.registry import label_of
 from torch_tb_profiler.knowledge.user_rules import NO_RULES, UserRules
 from torch_tb_profiler.loading.ingest.job import Part
@@ -143,6 +144,7 @@ class Entry(Struct, eq=False):
             recorded_s=file.recorded_s,
             path=file.path,
             format_label=_label(format_name),
+            read_part=_part_text(file),
         )
         if self.state != "parsing":
             return status
@@ -169,7 +171,13 @@ def queued_status(file: SpanFile, rules: UserRules) -> SpanStatus:
         recorded_s=file.recorded_s,
         path=file.path,
         format_label=_label(file.format),
+        read_part=_part_text(file),
     )
+
+
+def _part_text(file: SpanFile) -> str | None:
+    part = ReadOptions.from_variant(file.location.variant).part
+    return None if part is None else part.text
 
 
 def _label(name: str | None) -> str | None:

@@ -15,7 +15,7 @@ const span = (name: string, state: Span["state"] = "queued"): Span => ({
   mb_per_s: null,
   eta_s: null,
   error: null,
-  retry_s: null, version: null, modified_s: null, recorded_s: null, path: "", format_label: null,
+  retry_s: null, version: null, modified_s: null, recorded_s: null, path: "", format_label: null, read_part: null,
 });
 const run = (name: string, workers: Record<string, readonly Span[]>): Run => ({
   name,

@@ -1,15 +1,12 @@
 /** A form where a trace does not fit into memory: read only some of its steps, or some time of it. */
 import { useState, type SyntheticEvent } from "react";
 
-import { ApiError, apiUrl, fetchJson } from "../api/client";
-import { fetchUncached } from "../api/queryClient";
-import { refetchRuns } from "../api/runs";
-import type { Failure, Opened } from "../api/types";
+import { ApiError } from "../api/client";
+import type { Failure } from "../api/types";
 import { visibleText } from "../lib/visibleText";
-import { NO_SELECTION } from "../state/selection";
-import { traceQuery, type Target } from "../state/target";
-import { navigate } from "../state/urlStore";
+import type { Target } from "../state/target";
 import { FailureCard } from "../ui/stateCards";
+import { readPart } from "./readPart";
 
 /** Failures that a part of the recording may not have. */
 const CODES = new Set(["out_of_memory", "worker_died", "no_room", "part_too_large", "no_such_part"]);
@@ -41,9 +38,7 @@ function ReadPart({ target }: { readonly target: Target }) {
     event.preventDefault();
     setProblem(null);
     try {
-      const { run, worker, span } = await fetchUncached(apiUrl("part", { ...traceQuery(target), [unit]: text.trim() }), fetchJson<Opened>);
-      await refetchRuns();
-      navigate({ run, worker, span, ...NO_SELECTION });
+      await readPart(target, { [unit]: text.trim() });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setProblem(error.failure.message);
