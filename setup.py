@@ -130,7 +130,7 @@ class AnyPythonWheel(bdist_wheel):
 
 
 DECODER = RustExtension(
-    "torch_tb_profiler.importers.kineto._native",
+    "torch_tb_profiler.importers.kineto.compiled.decoder",
     path="native/Cargo.toml",
     binding=Binding.NoBinding,
     strip=Strip.All,

@@ -23,7 +23,7 @@ def source(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in NEEDED:
         shutil.copy(ROOT / name, folder)
-    ignored = shutil.ignore_patterns("static", "__pycache__", "_native*")
+    ignored = shutil.ignore_patterns("static", "__pycache__", "compiled")
     shutil.copytree(ROOT / "torch_tb_profiler", folder / "torch_tb_profiler", ignore=ignored)
     (folder / "fe").mkdir()
     (folder / "fe" / "package.json").write_text("{}")
@@ -139,4 +139,4 @@ def test_the_decoder_is_compiled_where_a_compiler_is_and_left_out_elsewhere(sour
         done = _build(source, PATH=path, TORCH_TB_PROFILER_SKIP_NATIVE="0")
         assert done.returncode == 0, done.stderr
         names = _names(source, "(?!any)[a-z0-9_]+")
-        assert sum("/kineto/_native" in name for name in names) == count
+        assert sum("/kineto/compiled/" in name for name in names) == count

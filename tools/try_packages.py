@@ -30,7 +30,7 @@ TRACE = SAMPLES / "cpu_slowloader_nw0"
 START_S = 120.0
 """How long a server may take to answer."""
 WITHOUT_NODE = "/usr/bin:/bin"
-DECODER = "torch_tb_profiler/importers/kineto/_native"
+DECODER = "torch_tb_profiler/importers/kineto/compiled/decoder"
 
 
 def main() -> int:

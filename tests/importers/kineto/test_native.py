@@ -203,7 +203,7 @@ def test_without_it(tmp_path: Path) -> None:
 
 
 def test_a_library_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "_native.so").write_bytes(b"no library")
+    (tmp_path / "decoder.so").write_bytes(b"no library")
     monkeypatch.setattr(native, "LIBRARY_FOLDER", tmp_path)
     status = native.NativeStatus()
     assert status.decoder is None

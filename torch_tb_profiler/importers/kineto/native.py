@@ -18,8 +18,10 @@ VERSION = 2
 SWITCH = "TORCH_TB_PROFILER_NATIVE"
 """Environment variable; 0 leaves the compiled decoder unused."""
 
-LIBRARY_FOLDER = Path(__file__).resolve().parent
-LIBRARY_NAMES = "_native*"
+LIBRARY_FOLDER = Path(__file__).resolve().parent / "compiled"
+"""Holds nothing but the library: it is no module, and in a package Python would take it for one."""
+
+LIBRARY_NAMES = "decoder*"
 """The library's, whose ending depends on the system."""
 
 
