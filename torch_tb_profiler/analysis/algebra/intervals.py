@@ -71,9 +71,12 @@ def union(start_ns: Int64, end_ns: Int64) -> Intervals:
 
 def union_all(*parts: Intervals) -> Intervals:
     """What any of ``parts`` covers."""
+    filled = [part for part in parts if len(part.start_ns)]
+    if len(filled) < 2:
+        return filled[0] if filled else empty()
     return union(
-        np.concatenate([part.start_ns for part in parts]),
-        np.concatenate([part.end_ns for part in parts]),
+        np.concatenate([part.start_ns for part in filled]),
+        np.concatenate([part.end_ns for part in filled]),
     )
 
 
@@ -87,8 +90,12 @@ def complement(intervals: Intervals, start_ns: int, end_ns: int) -> Intervals:
     inside = clip(intervals, start_ns, end_ns)
     starts = np.concatenate(([start_ns], inside.end_ns))
     ends = np.concatenate((inside.start_ns, [end_ns]))
+    # Often only what lies before the first or after the last is empty.
+    first = int(ends[0] <= starts[0])
+    last = len(starts) - int(len(starts) > first and ends[-1] <= starts[-1])
+    starts, ends = starts[first:last], ends[first:last]
     filled = ends > starts
-    return Intervals(starts[filled], ends[filled])
+    return Intervals(starts, ends) if filled.all() else Intervals(starts[filled], ends[filled])
 
 
 def intersect(a: Intervals, b: Intervals) -> Intervals:
@@ -105,15 +112,23 @@ def subtract(a: Intervals, b: Intervals) -> Intervals:
     """What ``a`` covers and ``b`` does not."""
     if not len(a.start_ns):
         return empty()
-    return intersect(a, complement(b, int(a.start_ns[0]), int(a.end_ns[-1])))
+    start, end = int(a.start_ns[0]), int(a.end_ns[-1])
+    near = clip(b, start, end)
+    return intersect(a, complement(near, start, end)) if len(near.start_ns) else a
 
 
 def clip(intervals: Intervals, start_ns: int, end_ns: int) -> Intervals:
     """What lies inside ``[start_ns, end_ns)``, cut at its edges."""
-    start = np.maximum(intervals.start_ns, start_ns)
-    end = np.minimum(intervals.end_ns, end_ns)
-    filled = end > start
-    return Intervals(start[filled], end[filled])
+    first = np.searchsorted(intervals.end_ns, start_ns, side="right")
+    last = np.searchsorted(intervals.start_ns, end_ns, side="left")
+    if first >= last:
+        return empty()
+    start, end = intervals.start_ns[first:last], intervals.end_ns[first:last]
+    if start[0] < start_ns:
+        start = np.concatenate(([start_ns], start[1:]))
+    if end[-1] > end_ns:
+        end = np.concatenate((end[:-1], [end_ns]))
+    return Intervals(start, end)
 
 
 def total_within(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> Int64:
@@ -140,8 +155,12 @@ def split_at_windows(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> In
     first = np.searchsorted(intervals.end_ns, start_ns, side="right")
     last = np.searchsorted(intervals.start_ns, end_ns, side="left")
     counts = np.maximum(last - first, 0)
-    window = np.repeat(np.arange(len(counts)), counts)
-    row = np.arange(len(window)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    if len(counts) and counts.max() <= 1:
+        window = np.flatnonzero(counts)
+        row = first[window]
+    else:
+        window = np.repeat(np.arange(len(counts)), counts)
+        row = np.arange(len(window)) + np.repeat(first - np.cumsum(counts) + counts, counts)
     return IntervalPieces(
         row,
         window,
