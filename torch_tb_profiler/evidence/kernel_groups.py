@@ -55,6 +55,10 @@ def eager_attention(trace: Trace) -> Bools:
     """Mask of the rows of ``trace.device_work`` between two batched products with a softmax; False
     if the operators of the products are not recorded."""
     work = trace.device_work
+    mask = np.zeros(work.height, np.bool_)
+    owned = _owned_by_batched_product(trace)
+    if not owned.any():
+        return mask
     kinds = kernel_kinds(trace)
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
     new_stream = starts_stream(trace, rows)
@@ -62,7 +66,7 @@ def eager_attention(trace: Trace) -> Bools:
     softmax = known.verdicts(names, lambda kind: kind.kind == "softmax") == codes.YES
     softmax |= codes.map_names(trace, names, lambda name: bool(COMPILED.search(name)), np.bool_)
     inside = known.verdicts(names, lambda kind: kind.kind in INSIDE) == codes.YES
-    batched = _owned_by_batched_product(trace)[rows]
+    batched = owned[rows]
     # A stretch is the kernels between two kernels of other kinds, on one stream.
     is_boundary = ~inside | batched
     stretch = np.cumsum(is_boundary | new_stream)
@@ -71,7 +75,6 @@ def eager_attention(trace: Trace) -> Bools:
     after = np.minimum(last, len(rows) - 1) if len(rows) else last
     closed = (last < len(rows)) & ~new_stream[after] & batched[after]
     has_softmax = np.bincount(stretch, softmax & ~is_boundary, len(rows) + 1) > 0
-    mask = np.zeros(work.height, np.bool_)
     mask[rows[~is_boundary & opened & closed & has_softmax[stretch]]] = True
     return mask
 

@@ -54,6 +54,9 @@ def backward_nodes(trace: Trace) -> BackwardNodes:
     forward_of = np.full(trace.slices.height, -1, np.int64)
     forward_of[linked_slice] = linked["forward"].to_numpy()
     is_backward = evaluated | (forward_of >= 0)
+    if not is_backward.any():
+        none = np.empty(0, np.int64)
+        return BackwardNodes(none, none, none, np.full(trace.slices.height, -1, np.int64))
     above = gather(gather(nearest_marked(parent, is_backward), parent), linked_slice)
     same_forward = gather(forward_of, above) == forward_of[linked_slice]
     is_part = (above >= 0) & (same_forward | np.append(evaluated, False)[above])
