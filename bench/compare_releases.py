@@ -120,7 +120,7 @@ def compare(versions: tuple[Version, Version], arguments: argparse.Namespace) ->
 
 def runs_of(factor: int) -> Sequence[Run]:
     """The runs: start-up, small and large reports, any view, many ranks, the timeline."""
-    large, ranks = trace_of(factor), OUT / f"ranks_{RANKS}"
+    large, gigabyte, ranks = trace_of(factor), trace_of(3 * factor), OUT / f"ranks_{RANKS}"
     if not ranks.exists():
         make_run(ranks, RANKS)
 
@@ -146,6 +146,11 @@ def runs_of(factor: int) -> Sequence[Run]:
             f"{35 * factor} MB, three views, from the cache",
             cached("large", large),
             cached("large", large),
+        ),
+        Run(
+            f"{105 * factor} MB, three views, cold",
+            report(gigabyte, "--no-cache"),
+            with_memory=True,
         ),
         Run("any view, 100 random questions", asked("views")),
         Run("timeline, 200 screens", asked("timeline")),
@@ -196,13 +201,31 @@ def unpacked(base: str, folder: Path) -> Version:
         with zipfile.ZipFile(base) as wheel:
             wheel.extractall(folder)
         return Version(Path(base).name, folder)
-    command = ("git", "archive", base, PACKAGE)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    if done.returncode != 0:
+    for parts in ((PACKAGE, "native"), (PACKAGE,)):  # older ones have no decoder to compile
+        command = ("git", "archive", base, *parts)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if done.returncode == 0:
+            break
+    else:
         raise SystemExit(f"{base} is neither a wheel nor a revision: {done.stderr.decode()}")
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
         archive.extractall(folder)
+    if (folder / "native").is_dir():
+        compile_decoder(folder)
     return Version(base, folder)
+
+
+def compile_decoder(folder: Path) -> None:
+    """Compile the decoder of an unpacked revision into its package.
+
+    Raises:
+        subprocess.CalledProcessError: it cannot be compiled here.
+    """
+    subprocess.run(["cargo", "build", "--release"], cwd=folder / "native", check=True)
+    (library,) = (folder / "native" / "target" / "release").glob("libtorch_tb_profiler_native.so")
+    target = folder / PACKAGE / "importers" / "kineto" / "compiled"
+    target.mkdir()
+    shutil.copy(library, target / "decoder.so")
 
 
 def working_tree(folder: Path) -> Path:
