@@ -68,9 +68,11 @@ def detect(context: Context) -> Finding | None:
     queued = single.filter(~pl.col("optimizer").is_in(late["optimizer"].implode()))
     saved_share = known.parameters["assumed_saved_share"]
     kernel_gain = estimate_gain(context, CODE, queued, queued["dur_ns"].to_numpy() * saved_share)
-    gain_us = _gain_ns(context, single, gaps, late) / NS_PER_US + (kernel_gain.gain_us or 0.0)
+    steps = optimizer_steps(context)
+    gain_us = _gain_ns(context, single, gaps, late, steps) / NS_PER_US
+    gain_us += kernel_gain.gain_us or 0.0
     groups = _groups(context, single)
-    step_names = context.texts(optimizer_steps(context)["name_code"])
+    step_names = context.texts(steps["name_code"])
     return Finding(
         CODE,
         per_step,
@@ -136,7 +138,13 @@ def _launched_late(spans: pl.DataFrame, gaps: Intervals) -> pl.DataFrame:
     return spans.filter(pl.Series(total_within(gaps, start, end) >= LATE_SHARE * (end - start)))
 
 
-def _gain_ns(context: Context, kernels: pl.DataFrame, gaps: Intervals, late: pl.DataFrame) -> float:
+def _gain_ns(
+    context: Context,
+    kernels: pl.DataFrame,
+    gaps: Intervals,
+    late: pl.DataFrame,
+    ranges: pl.DataFrame,
+) -> float:
     """What a step gains without the gaps, and without a part of the time of kernels launched late
     that nothing overlaps; at most what its host spends elsewhere is left."""
     is_other = ~np.isin(context.work["row"].to_numpy(), kernels["row"].to_numpy())
@@ -148,7 +156,6 @@ def _gain_ns(context: Context, kernels: pl.DataFrame, gaps: Intervals, late: pl.
     )
     alone_ns = context.per_step_ns(subtract(in_late, overlapped))
     saved_ns = alone_ns * entry(CODE).parameters["assumed_saved_share"]
-    ranges = optimizer_steps(context)
     begin = ranges["start_ns"].to_numpy()
     optimizing = union(begin, begin + ranges["dur_ns"].to_numpy())
     elsewhere = context.per_step_ns(subtract(host_activity(context.trace), optimizing))

@@ -36,8 +36,10 @@ def factorize(values: npt.NDArray[Integer]) -> tuple[npt.NDArray[Integer], Int64
     its value among them."""
     if not len(values):
         return values, np.empty(0, np.int64)
-    low = int(values.min())
-    if int(values.max()) - low > _COUNTED_TIMES * len(values):
+    low, high = int(values.min()), int(values.max())
+    if low == high:
+        return values[:1].copy(), np.zeros(len(values), np.int64)
+    if high - low > _COUNTED_TIMES * len(values):
         distinct, ids = np.unique(values, return_inverse=True)
         return distinct, ids
     offsets = np.subtract(values, low, dtype=np.int64)

@@ -12,6 +12,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.enclosing import in_backward
@@ -168,10 +169,12 @@ def _launched_inside(
     is_launching[call] = True
     launching = np.flatnonzero(is_launching)
     bits = np.where(group[calls] >= 0, 1 << np.maximum(group[calls], 0), 0)
-    around, launched = _bits_around(bits, parent)[launching], launched[:, launching]
-    sums = np.zeros((3, count), np.int64)
-    for number in range(count):
-        sums[:, number] = launched[:, (around >> number & 1).astype(np.bool_)].sum(axis=1)
+    # Calls are inside few combinations of names: they are summed by those first.
+    patterns, pattern = factorize(_bits_around(bits, parent)[launching])
+    by_pattern = np.zeros((3, len(patterns)), np.int64)
+    for own, of_calls in zip(by_pattern, launched, strict=True):
+        np.add.at(own, pattern, of_calls[launching])
+    sums = by_pattern @ (patterns[:, np.newaxis] >> np.arange(count) & 1)
     used = np.where(sums[1] > 0, codes.YES, np.where(sums[2] > 0, codes.UNKNOWN, codes.NO))
     has_work = np.zeros(len(group), np.bool_)
     if not selection.is_everything:
