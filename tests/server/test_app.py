@@ -19,6 +19,7 @@ from tests.helpers.http import get
 from tests.helpers.views import use_views
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.server import static_files
 from torch_tb_profiler.server.app import App, standalone_app
@@ -83,6 +84,7 @@ def test_about_route(client: Client, logdir: Path) -> None:
     assert client.get("/api/about").json == {
         "schema_version": 1,
         "version": __version__,
+        "decoder": native_status().description,
         "logdir": str(logdir),
         "face": "standalone",
     }
