@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers.cutting import Window
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.parts import RecordingPart
@@ -103,3 +104,12 @@ def test_edges_of_a_window() -> None:
     expected = [False, True, True, True, True, True, False, False, True]
     assert window.overlaps(start, dur).tolist() == expected
     assert window.holds(np.array([9, 10, 19, 20])).tolist() == [False, True, True, False]
+
+
+def test_every_view_says_which_part_was_read(export: Path) -> None:
+    with open_trace(export, cache=False, only_us="30:50") as trace:
+        for name in ("overview", "operators", "kernels", "iterations", "idle"):
+            assert trace.views()[name] is None
+            note = trace.view(name).notes[0]
+            assert note.code == "part_read"
+            assert note.text.startswith("Only 0.00003 s to 0.00005 s of 0.00021 s since the first")

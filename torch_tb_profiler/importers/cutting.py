@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.parts import END_NS, RecordingPart
+from torch_tb_profiler.importers.parts import END_NS, RecordingPart, seconds_text
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, EventColumns, Int64, Track
 
@@ -211,11 +211,11 @@ def _launched_later(slices: ColumnArrays, is_selected: Bools, window: Window) ->
 
 
 def _described(window: Window, times: RecordedTimes) -> str:
-    start_s, end_s, whole_s = (
-        (each - times.first_ns) / 1e9
+    start, end, whole = (
+        seconds_text(each - times.first_ns)
         for each in (window.start_ns, min(window.end_ns, times.last_ns), times.last_ns)
     )
-    return f"{start_s:,.6g} s to {end_s:,.6g} s of {whole_s:,.6g} s since the first event"
+    return f"{start} to {end} of {whole} since the first event"
 
 
 def select_rows(name: str, table: ColumnArrays, is_selected: Bools, window: Window) -> ColumnArrays:

@@ -39,7 +39,7 @@ class RecordingPart(Struct, frozen=True):
     def text(self) -> str:
         """The part in words: ``steps 5 to 8``, ``10 s to 20 s``."""
         if self.unit == "us":
-            return f"{_seconds(self.first)} to {_seconds(self.last)}"
+            return f"{seconds_text(self.first)} to {seconds_text(self.last)}"
         one = self.first == self.last
         return f"step {self.first}" if one else f"steps {self.first} to {self.last}"
 
@@ -90,7 +90,8 @@ def _ns(us: str | None) -> int | None:
     return None if us is None else int(1000 * Decimal(us))
 
 
-def _seconds(ns: int) -> str:
+def seconds_text(ns: int) -> str:
+    """A time in seconds, exactly."""
     if ns >= END_NS:
         return "the end"
     return f"{Decimal(ns).scaleb(-9).normalize():f} s"

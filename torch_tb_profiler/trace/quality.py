@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+PART_MEANING = (
+    "what lies outside is in no figure, so that the launch of a kernel before the part is unknown."
+)
+
 ISSUE_TEXTS: dict[str, str] = {
     "truncated": "The file ends in the middle; everything before the cut was read.",
     "gzip_truncated": "The gzip stream ends in the middle; what could be decompressed was read.",
@@ -36,8 +40,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "recorded.",
     "python_frames_left_out": "Python frames and modules were left out while reading, as "
     "requested: there are no modules and no stacks of frames.",
-    "part_read": "Only a part of the recording was read, as requested: what lies outside is in no "
-    "figure, so that the launch of a kernel before the part is unknown.",
+    "part_read": f"Only a part of the recording was read, as requested: {PART_MEANING}",
     "part_edges": "Slices that begin before the part or end after it count whole; what lies in "
     "them outside the part was not read, so their own time may be too long.",
     "event_dropped": "Events that could not be repaired were left out.",

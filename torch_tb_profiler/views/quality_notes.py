@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.quality import ISSUE_TEXTS
+from torch_tb_profiler.trace.quality import ISSUE_TEXTS, PART_MEANING
 from torch_tb_profiler.views.schema import Note, Severity
 
 HARMLESS = frozenset(
@@ -52,6 +52,10 @@ HARMLESS = frozenset(
 LEFT_OUT = "events_left_out"
 """The issue whose text says the share of a file that was not read; it comes first."""
 
+PART = "part_read"
+"""The issue whose text says which part of the recording was read; every view has it, and it comes
+first."""
+
 CUT_ISSUES = frozenset({"gzip_corrupt", "gzip_truncated", "truncated"})
 """Issues of a recording that is truncated: everything after some point is missing."""
 
@@ -90,6 +94,7 @@ LINK_ISSUES = (
         "launch_without_kernel",
         "launch_without_operator",
         "overlapping_slices",
+        "part_edges",
         "python_frames_left_out",
         "range_across_threads",
         "range_unclosed",
@@ -158,6 +163,7 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "negative_duration": (*_HOST_TIME, "total_us", "min_us"),
     "no_steps": ("average_step_us", "step_count", "step"),
     "overlapping_slices": _HOST_TIME,
+    "part_edges": _HOST_TIME,
     "python_frames_left_out": ("call_stack",),
     "range_unclosed": (*_HOST_TIME, "total_us", "max_us"),
     "several_processes": ("average_step_us", "step_count", "step"),
@@ -246,7 +252,8 @@ def _rules_notes(trace: Trace) -> tuple[Note, ...]:
 
 
 def _issues(trace: Trace, codes: Collection[str] | None) -> list[_Issue]:
-    present = [code for code in trace.quality.counts if codes is None or code in codes]
+    wanted = None if codes is None else {PART, *codes}
+    present = [code for code in trace.quality.counts if wanted is None or code in wanted]
     return [_issue(trace, code) for code in present]
 
 
@@ -256,13 +263,16 @@ def _issue(trace: Trace, code: str) -> _Issue:
     if code == LEFT_OUT and code in trace.quality.examples:
         text = f"{trace.quality.examples[code][0]} were left out: all numbers cover only the rest."
         return _Issue(code, "warning", text, ())
+    if code == PART and code in trace.quality.examples:
+        text = f"Only {trace.quality.examples[code][0]} was read, as requested: {PART_MEANING}"
+        return _Issue(code, "warning", text, ())
     severity: Severity = "info" if code in HARMLESS else "warning"
     return _Issue(code, severity, ISSUE_TEXTS[code], ISSUE_COLUMNS.get(code, ()))
 
 
 def _examples(trace: Trace, code: str) -> list[str]:
     """The examples of an issue that its text does not contain."""
-    return [] if code == LEFT_OUT else list(trace.quality.examples.get(code, ()))
+    return [] if code in (LEFT_OUT, PART) else list(trace.quality.examples.get(code, ()))
 
 
 @per_trace
@@ -280,5 +290,8 @@ def _note(issue: _Issue, text: str, evidence: dict[str, object]) -> Note:
 def _serious_first(notes: Iterable[Note]) -> tuple[Note, ...]:
     """Warnings first, and before them which share of the file they are about."""
     return tuple(
-        sorted(notes, key=lambda note: (note.code != LEFT_OUT, note.severity != "warning"))
+        sorted(
+            notes,
+            key=lambda note: (note.code != PART, note.code != LEFT_OUT, note.severity != "warning"),
+        )
     )
