@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,12 @@ import pytest
 
 from tests.cli.conftest import Done
 from torch_tb_profiler import __version__
-from torch_tb_profiler.cli import main, report_command, with_descending_sort
+from torch_tb_profiler.cli import (
+    _library_settings,
+    main,
+    report_command,
+    with_descending_sort,
+)
 from torch_tb_profiler.cli.arguments import make_parser
 
 Run = Callable[..., Done]
@@ -76,3 +82,19 @@ def test_the_parser_of_one_command_is_that_of_all() -> None:
         assert help_of(command, make_parser(command)) == help_of(command, make_parser())
         assert make_parser(command).prog == make_parser().prog
     assert make_parser("no_command").format_help() == make_parser().format_help()
+
+
+def test_settings_of_libraries_are_for_their_import_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("_RJEM_MALLOC_CONF", "narenas:1")
+    before = dict(os.environ)
+    with _library_settings("report"):
+        assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+        assert os.environ["_RJEM_MALLOC_CONF"] == "narenas:1"  # what a user sets goes first
+    assert dict(os.environ) == before
+    monkeypatch.delenv("_RJEM_MALLOC_CONF")
+    with _library_settings("report"):
+        assert "dirty_decay_ms" in os.environ["_RJEM_MALLOC_CONF"]
+    with _library_settings("serve"):
+        assert "_RJEM_MALLOC_CONF" not in os.environ
+    assert "_RJEM_MALLOC_CONF" not in os.environ

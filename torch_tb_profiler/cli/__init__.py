@@ -73,7 +73,7 @@ def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     retain_buffers()
     # Objects created by imports stay until the end: do not scan them for garbage.
     gc.disable()
-    with _one_blas_thread():
+    with _library_settings(command):
         module = import_module(f"torch_tb_profiler.cli.{command}_command")
     gc.freeze()
     gc.enable()
@@ -82,15 +82,28 @@ def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     return code
 
 
+_WHEN_IMPORTED = {
+    # Threads of numpy's BLAS, which nothing here uses, spin for a while on every other core.
+    "OPENBLAS_NUM_THREADS": "1",
+    # Memory that polars freed returns to the system after 0.1 s instead of 10: a twelfth of the
+    # peak. A server, which is asked again and again, would take longer for it.
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:100,muzzy_decay_ms:0",
+}
+"""Settings of libraries that they read when they are imported; what a user sets goes first."""
+
+_SERVERS = frozenset({"serve", "open"})
+
+
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Let numpy start no threads when it is imported: those of its BLAS, which nothing here uses,
-    spin for a while on every other core. Programs started later see the variable as it was."""
-    if "OPENBLAS_NUM_THREADS" in os.environ:
-        yield
-        return
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+def _library_settings(command: str) -> Iterator[None]:
+    """Import libraries with :data:`_WHEN_IMPORTED`. Programs started later see the variables as
+    they were."""
+    chosen = {name: value for name, value in _WHEN_IMPORTED.items() if name not in os.environ}
+    if command in _SERVERS:
+        chosen.pop("_RJEM_MALLOC_CONF", None)
+    os.environ.update(chosen)
     try:
         yield
     finally:
-        del os.environ["OPENBLAS_NUM_THREADS"]
+        for name in chosen:
+            del os.environ[name]
