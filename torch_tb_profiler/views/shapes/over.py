@@ -135,9 +135,13 @@ def _series(values: Float64) -> pl.Series:
 
 def _numbers(column: Coded, rows: Int64) -> pl.Series:
     """A number of the text of each row, as ``key``; the same for equal texts."""
+    numbers = pl.Series("key", column.of_calls[rows])
+    if column.texts.n_unique() == len(column.texts):
+        return numbers
     texts = column.texts.alias("text").to_frame().with_row_index("place")
     first = texts.select(pl.col("place").first().over("text")).to_series()
-    return first.gather(column.of_calls[rows]).alias("key")
+    of_rows: pl.Series = first.gather(numbers).cast(pl.Int64)
+    return of_rows.alias("key")
 
 
 def _texts(column: Coded, rows: Int64, name: str) -> pl.Series:
