@@ -17,7 +17,15 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = "torch_tb_profiler/static/index.html"
 LICENCES = {f"x.dist-info/licenses/{name}" for name in ("LICENSE", "THIRD_PARTY_NOTICES.md")}
-SOURCES = {"pyproject.toml", "setup.py", "CHANGELOG.md", "fe/package.json", PAGE}
+DECODER = "torch_tb_profiler/importers/kineto/compiled/decoder.so"
+SOURCES = {
+    "pyproject.toml",
+    "setup.py",
+    "CHANGELOG.md",
+    "fe/package.json",
+    "native/src/lib.rs",
+    PAGE,
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +46,8 @@ def _modules() -> set[str]:
     return {str(path.relative_to(ROOT)) for path in kept}
 
 
-def _wheel(folder: Path, names: set[str]) -> Path:
-    wheel = folder / "x-1-py3-none-any.whl"
+def _wheel(folder: Path, names: set[str], platform: str = "any") -> Path:
+    wheel = folder / f"x-1-py3-none-{platform}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for name in names:
             archive.writestr(name, "")
@@ -56,6 +64,7 @@ def _sdist(folder: Path, names: set[str]) -> Path:
 
 def test_a_whole_wheel_and_sdist_are_taken(tool: ModuleType, tmp_path: Path) -> None:
     tool.check_wheel(_wheel(tmp_path, _modules() | LICENCES | {PAGE}))
+    tool.check_wheel(_wheel(tmp_path, _modules() | LICENCES | {PAGE, DECODER}, "linux_x86_64"))
     tool.check_sdist(_sdist(tmp_path, SOURCES))
 
 
@@ -68,6 +77,7 @@ def test_a_whole_wheel_and_sdist_are_taken(tool: ModuleType, tmp_path: Path) -> 
         ("x.dist-info/licenses/LICENSE", None, "THIRD_PARTY"),
         (None, "tests/test_api.py", "too"),
         (None, "torch_tb_profiler/samples/a.json", "too"),
+        (None, DECODER, "holds .*decoder"),
     ],
 )
 def test_a_wheel_that_lacks_something_or_holds_too_much_is_refused(
@@ -85,6 +95,8 @@ def test_a_wheel_that_lacks_something_or_holds_too_much_is_refused(
         ("fe/package.json", None, "lacks"),
         (None, "tests/test_api.py", "too"),
         (None, "fe/node_modules/x/index.js", "too"),
+        ("native/src/lib.rs", None, "lacks"),
+        (None, "native/target/release/x.rlib", "too"),
     ],
 )
 def test_an_sdist_that_lacks_something_or_holds_too_much_is_refused(
