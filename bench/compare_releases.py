@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from figures import DOCUMENT, machine, with_table
+from figures import DOCUMENT, with_table
 from make_ranks import make_run
 from make_trace import OUT, trace_of
 from processes import Measured, measured
@@ -111,7 +111,7 @@ def compare(versions: tuple[Version, Version], arguments: argparse.Namespace) ->
             print(f"{name:<44} {rows[-1][1]:>9} {rows[-1][2]:>9} {ratio:6.2f}", flush=True)
     if arguments.write:
         heading = ("run", versions[0].name, "today", "ratio")
-        subject = f"{machine()}; best of {arguments.rounds} rounds by turns"
+        subject = f"best of {arguments.rounds} rounds by turns"
         text = DOCUMENT.read_text(encoding="utf-8")
         text = with_table(text, "releases", subject, [heading, *rows])
         DOCUMENT.write_text(text, encoding="utf-8")
