@@ -30,12 +30,13 @@ from pathlib import Path
 
 import numpy as np
 
-from torch_tb_profiler.importers.kineto import event_arrays
 from torch_tb_profiler.importers.kineto.batch import EventBatch, build_batch
 from torch_tb_profiler.importers.kineto.decode import decode_events
-from torch_tb_profiler.importers.kineto.event_arrays import OddPieceError, decode_arrays
+from torch_tb_profiler.importers.kineto.event_arrays import decode_arrays
 from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.native import NativeDecoder, native_status
+from torch_tb_profiler.importers.kineto.native_answer import EVENTS, UNKNOWN_PAIRS, OddPieceError
+from torch_tb_profiler.importers.kineto.native_plan import current_plan
 from torch_tb_profiler.importers.kineto.pieces import EventPieces
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -138,13 +139,13 @@ class Comparison:
         self.different: list[bytes] = []
         self._decoder = decoder
         self._accepted: list[bytes] = []
-        self._plan = event_arrays.current_plan()
+        self._plan = current_plan()
 
     def add(self, piece: bytes) -> None:
         """Compare a piece, soon."""
         self.counts["pieces"] += 1
         status, _ = HEAD.unpack_from(self._decoder.decode(piece, self._plan))
-        if status not in (event_arrays.EVENTS, event_arrays.UNKNOWN_PAIRS):
+        if status not in (EVENTS, UNKNOWN_PAIRS):
             self.counts["handed_back"] += 1
             return
         self._accepted.append(piece)
@@ -228,7 +229,7 @@ def guided(found: list[bytes], seconds: int, seed: int) -> list[bytes]:
             (folder / part).mkdir()
         for index, piece in enumerate(found):
             (folder / "seeds" / f"{index:05d}").write_bytes(piece)
-        (folder / "plan").write_bytes(event_arrays.current_plan())
+        (folder / "plan").write_bytes(current_plan())
         paths = [str(folder / part) for part in ("plan", "seeds", "found")]
         subprocess.run([str(program), *paths, str(seconds), str(seed)], check=True)
         return [path.read_bytes() for path in sorted((folder / "found").iterdir())]

@@ -18,9 +18,10 @@ from tests.importers.kineto.reference import assert_same_columns
 from torch_tb_profiler.importers.kineto import native
 from torch_tb_profiler.importers.kineto.batch import build_batch
 from torch_tb_profiler.importers.kineto.decode import decode_events
-from torch_tb_profiler.importers.kineto.event_arrays import OddPieceError, decode_arrays
+from torch_tb_profiler.importers.kineto.event_arrays import decode_arrays
 from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.native import NativeDecoder, native_status
+from torch_tb_profiler.importers.kineto.native_answer import OddPieceError
 from torch_tb_profiler.importers.kineto.pieces import EventPieces
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns

@@ -15,12 +15,13 @@ from torch_tb_profiler.importers.kineto.assemble import assemble
 from torch_tb_profiler.importers.kineto.batch import EventBatch, build_batch
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.dialect import Dialect
-from torch_tb_profiler.importers.kineto.event_arrays import OddPieceError, decode_arrays
+from torch_tb_profiler.importers.kineto.event_arrays import decode_arrays
 from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
 from torch_tb_profiler.importers.kineto.native import native_status
+from torch_tb_profiler.importers.kineto.native_answer import OddPieceError
 from torch_tb_profiler.importers.kineto.piece_decoder import decode_piece
 from torch_tb_profiler.importers.kineto.pieces import (
     MAX_HEADER_BYTES,
