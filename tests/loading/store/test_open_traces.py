@@ -154,9 +154,9 @@ def test_a_question_that_is_too_large_gets_what_fits(
 ) -> None:
     store = store_for(3.5)
     gathered = asked(store, files)
-    opened = [each.trace is not None for each in gathered]
-    assert opened == sorted(opened, reverse=True)  # what comes first is the most important
-    assert 3 <= sum(opened) <= 4
+    # Which of them is up to the threads: of two that are read at once, the later one may end first
+    # and take the room that is left, as their size is only known then.
+    assert 3 <= sum(each.trace is not None for each in gathered) <= 4
     problems = [each.status.error for each in gathered if each.trace is None]
     assert {problem.code for problem in problems if problem} == {"no_room"}
     assert store.used_bytes <= 4.6 * size_bytes
