@@ -85,9 +85,8 @@ def check_sdist(sdist: Path) -> None:
     for name in needed:
         assert name in names, f"{sdist.name} lacks {name}"
     assert "torch_tb_profiler/static/index.html" in names, f"{sdist.name} has no pages"
-    stray = [
-        n for n in names if re.search(r"(^|/)(node_modules|__pycache__|tests|samples|target)/", n)
-    ]
+    built = re.compile(r"(tests|samples)/|(.*/)?(node_modules|__pycache__|target)/")
+    stray = [name for name in names if built.match(name)]
     assert not stray, f"{sdist.name} holds {sorted(stray)[:5]} too"
 
 
