@@ -81,7 +81,8 @@ ODD_ARGUMENTS = (
     '"Sequence number": "N/A"', '"Sequence number": [1]', '"flops": "2e9"', '"flops": 2.5e15',
     '"flops": 123456789012345678901', '"kernel_flop": null', '"Input Dims": [[1,\n 2]]',
     '"Input Dims": "none"', '"Call stack": "b;a; "', '"Call stack": 7, "python_caller_id": "3"',
-    '"Process Group Name": 1.0', '"In msg nelems": null', '"Collective name": {"a": 1}',
+    '"Process Group Name": 1.0', '"In msg nelems": null',
+    '"In msg nelems": -9223372036854775808', '"Collective name": {"a": 1}',
     '"Module Hierarchy": "\\u00e9\\"x"', '"Fwd thread id": -0',
 )  # fmt: skip
 ODD_MEMBERS = (

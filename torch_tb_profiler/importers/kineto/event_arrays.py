@@ -112,8 +112,12 @@ class ArrayArguments:
             is_null = np.array([text == b"null" for text in texts] + [True], np.bool_)
             return ~is_null[codes]
         column, odd = self._numbers(field)
-        present: Mask = ~np.isnan(column) if column.dtype == np.float64 else column != ABSENT
-        present[list(odd)] = True
+        if column.dtype == np.float64:
+            present: Mask = ~np.isnan(column)
+            present[list(odd)] = True
+            return present
+        present = column != ABSENT
+        present[[row for row, value in odd.items() if value != ABSENT]] = True
         return present
 
     def rows_with_other_texts(self) -> Mask:
