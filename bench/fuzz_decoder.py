@@ -201,23 +201,23 @@ def difference(one: EventBatch, other: EventBatch) -> str | None:
     return None
 
 
-def fuzz(found: list[bytes], count: int, seed: int) -> tuple[Counter[str], list[bytes]]:
+def fuzz(pieces: list[bytes], count: int, seed: int) -> tuple[Counter[str], list[bytes]]:
     """Compare mutated pieces in this process."""
     decoder = native_status().decoder
     assert decoder is not None
     draw = random.Random(seed)
     comparison = Comparison(decoder)
     for _ in range(count):
-        comparison.add(mutated(draw.choice(found), draw))
+        comparison.add(mutated(draw.choice(pieces), draw))
     comparison.finish()
     return comparison.counts, comparison.different
 
 
-def guided(found: list[bytes], seconds: int, seed: int) -> list[bytes]:
+def guided(pieces: list[bytes], seconds: int, seed: int) -> list[bytes]:
     """Pieces that reached new branches, from ``native/fuzz``.
 
     Raises:
-        subprocess.CalledProcessError: it does not build, or found a fault.
+        subprocess.CalledProcessError: it does not build, or stopped at a fault.
     """
     environment = {**os.environ, "RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": FLAGS}
     build = ["cargo", "build", "--quiet", "--release", "--target", TARGET]
@@ -225,14 +225,14 @@ def guided(found: list[bytes], seconds: int, seed: int) -> list[bytes]:
     program = HARNESS / "target" / TARGET / "release" / "fuzz-decoder"
     with tempfile.TemporaryDirectory(prefix="fuzz_decoder_") as name:
         folder = Path(name)
-        for part in ("seeds", "found"):
+        for part in ("seeds", "reached"):
             (folder / part).mkdir()
-        for index, piece in enumerate(found):
+        for index, piece in enumerate(pieces):
             (folder / "seeds" / f"{index:05d}").write_bytes(piece)
         (folder / "plan").write_bytes(current_plan())
-        paths = [str(folder / part) for part in ("plan", "seeds", "found")]
+        paths = [str(folder / part) for part in ("plan", "seeds", "reached")]
         subprocess.run([str(program), *paths, str(seconds), str(seed)], check=True)
-        return [path.read_bytes() for path in sorted((folder / "found").iterdir())]
+        return [path.read_bytes() for path in sorted((folder / "reached").iterdir())]
 
 
 def main() -> int:
@@ -249,11 +249,11 @@ def main() -> int:
         print(native_status().description, file=sys.stderr)
         return 2
     started_s = time.monotonic()
-    found = seeds([ROOT / "samples", *options.recordings])
-    fuzz(found, 2000, options.seed)  # learn the phases and categories
+    seed_pieces = seeds([ROOT / "samples", *options.recordings])
+    fuzz(seed_pieces, 2000, options.seed)  # learn the phases and categories
     if options.coverage:
         comparison = Comparison(decoder)
-        for piece in guided(found, options.coverage, options.seed):
+        for piece in guided(seed_pieces, options.coverage, options.seed):
             comparison.add(piece)
         comparison.finish()
         results = [(comparison.counts, comparison.different)]
@@ -261,14 +261,16 @@ def main() -> int:
         share = options.pieces // options.processes
         with ProcessPoolExecutor(options.processes) as pool:
             runs = [
-                pool.submit(fuzz, found, share, options.seed * 1000 + process)
+                pool.submit(fuzz, seed_pieces, share, options.seed * 1000 + process)
                 for process in range(options.processes)
             ]
             results = [run.result() for run in runs]
     counts = sum((result[0] for result in results), Counter())
     different = [piece for _, pieces in results for piece in pieces]
     seconds = round(time.monotonic() - started_s)
-    print(json.dumps({**counts, "seeds": len(found), "different": len(different), "s": seconds}))
+    print(
+        json.dumps({**counts, "seeds": len(seed_pieces), "different": len(different), "s": seconds})
+    )
     for piece in different[:10]:
         print(piece[:1000])
     return 1 if different else 0

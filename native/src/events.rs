@@ -90,6 +90,8 @@ pub fn decode<'p>(text: &[u8], plan: &'p Plan) -> Result<Decoded<'p>, Odd> {
     if text.len() >= i32::MAX as usize || std::str::from_utf8(text).is_err() {
         return Err(Odd);
     }
+    // Most files write what says how to read the arguments before them, so these are read at once;
+    // of others they are skipped first and read at the end of the event.
     for arguments_last in [true, false] {
         let mut events = Events::new(plan);
         match events.read(text, plan, arguments_last) {

@@ -20,7 +20,7 @@ pub struct Field {
     pub may_be_other_text: bool,
 }
 
-/// The arguments of one kind of event, found by a table of their keys.
+/// The arguments of one kind of event, looked up in a table of their keys.
 pub struct Kind {
     pub number: u32,
     pub fields: Vec<Field>,

@@ -16,7 +16,15 @@ from msgspec.structs import replace
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.parts import END_NS, RecordingPart, seconds_text
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, EventColumns, Int64, Track
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    Bools,
+    ColumnArrays,
+    EventColumns,
+    Int32,
+    Int64,
+    Track,
+)
 
 NS_PER_US = 1000
 
@@ -61,7 +69,7 @@ class StepTime(Struct, frozen=True):
 
 
 class RecordedTimes(Struct, frozen=True):
-    """What a part is found by.
+    """The times that a part is looked up in.
 
     Attributes:
         first_ns: Start of the first slice, in ns as in the file.
@@ -219,12 +227,12 @@ def _described(window: Window, times: RecordedTimes) -> str:
 
 
 def select_rows(name: str, table: ColumnArrays, is_selected: Bools, window: Window) -> ColumnArrays:
-    """A table with the slices that are kept, or their details, or other events by their time.
+    """A table with the selected slices, or their details, or other events by their time.
 
     Args:
         name: Its name.
         table: Its columns; ``slice`` counts the slices of ``is_selected``.
-        is_selected: Which slices are kept.
+        is_selected: Which slices are selected.
         window: The window.
     """
     if name == "slices":
@@ -243,10 +251,17 @@ def select_rows(name: str, table: ColumnArrays, is_selected: Bools, window: Wind
 
 
 def _renumbered(rows: Int64, is_selected: Bools) -> Int64:
-    """Rows of slices among those that are kept; absent where they are not."""
+    """Rows of slices among the selected ones; absent where they are not."""
     number = np.append(np.where(is_selected, np.cumsum(is_selected) - 1, ABSENT), ABSENT)
     renumbered: Int64 = number[np.clip(rows, 0, len(is_selected))]
     return np.where(rows < 0, rows, renumbered)
+
+
+def codes_of_used(is_used: Bools) -> Int32:
+    """New codes of what is used; valid where it is, and for the last one, which is that of -1."""
+    number = (np.cumsum(is_used) - 1).astype(np.int32)
+    number[-1] = -1
+    return number
 
 
 def used_tracks(tables: dict[str, ColumnArrays], tracks: list[Track]) -> list[Track]:
@@ -255,8 +270,7 @@ def used_tracks(tables: dict[str, ColumnArrays], tracks: list[Track]) -> list[Tr
     holders = [table for table in tables.values() if "track" in table]
     for table in holders:
         is_used[table["track"]] = True
-    number = np.where(is_used, np.cumsum(is_used) - 1, -1).astype(np.int32)
-    number[-1] = -1
+    number = codes_of_used(is_used)
     for table in holders:
         table["track"] = number[table["track"]]
     return [track for track, used in zip(tracks, is_used[:-1].tolist(), strict=True) if used]

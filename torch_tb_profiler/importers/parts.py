@@ -73,9 +73,7 @@ class RecordingPart(Struct, frozen=True):
                     f"{text!r} is no range of microseconds: write START:END, such as "
                     "10000000:20000000 for the eleventh to the twentieth second."
                 )
-            start, end = (
-                None if each is None else int(1000 * Decimal(each)) for each in match.groups()
-            )
+            start, end = map(_ns, match.groups())
             part = cls(unit, start or 0, END_NS if end is None else end)
         else:
             if match is None:

@@ -39,9 +39,9 @@ fn check(block: &[u8]) -> usize {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let mut next = || arguments.next().expect("PLAN SEEDS FOUND SECONDS SEED");
+    let mut next = || arguments.next().expect("PLAN SEEDS REACHED SECONDS SEED");
     let plan = fs::read(next()).expect("the plan");
-    let (seeds, found) = (next(), next());
+    let (seeds, reached) = (next(), next());
     let seconds: u64 = next().parse().expect("seconds");
     let seed: u64 = next().parse().expect("a number");
 
@@ -67,7 +67,7 @@ fn main() {
         let status = check(&answer(&piece, &plan));
         counts[status] += 1;
         if seen.add() && runs as usize >= pieces.len() {
-            fs::write(Path::new(&found).join(format!("{seed}-{runs}")), &piece).expect("written");
+            fs::write(Path::new(&reached).join(format!("{seed}-{runs}")), &piece).expect("written");
             pieces.push(piece);
         }
         runs += 1;

@@ -158,8 +158,8 @@ def test_a_piece_with_thousands_of_categories(decoder: NativeDecoder) -> None:
 
 
 def test_mutated_pieces(decoder: NativeDecoder, samples: Path) -> None:
-    found = fuzz_decoder.seeds([samples / "h100_bert_small", samples / "cpu_resnet_full"])
-    counts, different = fuzz_decoder.fuzz(found, 3000, seed=20)
+    pieces = fuzz_decoder.seeds([samples / "h100_bert_small", samples / "cpu_resnet_full"])
+    counts, different = fuzz_decoder.fuzz(pieces, 3000, seed=20)
     assert not different
     assert counts["pieces"] - counts["handed_back"] > 600
 
@@ -178,8 +178,8 @@ def test_its_own_tests() -> None:
 def test_the_guided_fuzzer_finds_no_fault(decoder: NativeDecoder, samples: Path) -> None:
     if shutil.which("cargo") is None:
         pytest.skip("no Rust compiler here")
-    found = fuzz_decoder.seeds([samples / "h100_bert_small"])
-    pieces = fuzz_decoder.guided(found, 3, seed=5)
+    seeds = fuzz_decoder.seeds([samples / "h100_bert_small"])
+    pieces = fuzz_decoder.guided(seeds, 3, seed=5)
     comparison = fuzz_decoder.Comparison(decoder)
     for piece in pieces:
         comparison.add(piece)

@@ -1,7 +1,7 @@
 """Reads a part of a Kineto trace: only the pieces of the file whose times overlap it.
 
 The times in a file are sorted by thread at best, so every piece is looked at once; its bounds are
-kept as an index, and another part of the same file is read without looking again. Which events
+stored as an index, and another part of the same file is read without looking again. Which events
 belong to a part is decided by :mod:`torch_tb_profiler.importers.cutting` at the end; what is left
 out of a piece before only saves memory.
 """
@@ -20,6 +20,7 @@ from torch_tb_profiler.importers.cutting import (
     RecordedTimes,
     StepTime,
     Window,
+    codes_of_used,
     cut,
     cut_to_part,
     select_rows,
@@ -36,14 +37,18 @@ from torch_tb_profiler.importers.kineto.file_pieces import (
     is_plain_text,
 )
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN
-from torch_tb_profiler.importers.kineto.native import native_status
 from torch_tb_profiler.importers.kineto.pieces import PIECE_BYTES
-from torch_tb_profiler.importers.kineto.reader import no_events, read_events, read_piece
+from torch_tb_profiler.importers.kineto.reader import (
+    native_decoder,
+    no_events,
+    read_events,
+    read_piece,
+)
 from torch_tb_profiler.importers.kineto.reader import read as read_whole
 from torch_tb_profiler.importers.parts import END_NS, RecordingPart
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import AnySource, Source
-from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, ColumnArrays, EventColumns, Int32
+from torch_tb_profiler.trace.columns import EPOCH_NS, ColumnArrays, EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
 P = TypeVar("P")
@@ -54,7 +59,7 @@ PIECE_MEMORY = 1.0
 
 
 class PieceBounds(msgspec.Struct, frozen=True, array_like=True):
-    """What a look at a piece tells of it; times in ns as in the file.
+    """What a look at a piece says of it; times in ns as in the file.
 
     Attributes:
         start: Offset of its first byte.
@@ -86,7 +91,7 @@ class PieceIndex(msgspec.Struct, frozen=True):
 
     @property
     def times(self) -> RecordedTimes:
-        """What a part is found by."""
+        """The times that a part is looked up in."""
         with_times = [piece for piece in self.pieces if piece.first_ns <= piece.last_ns]
         return RecordedTimes(
             min((piece.first_slice_ns for piece in self.pieces), default=END_NS),
@@ -191,8 +196,8 @@ def _scan_pieces(pieces: FilePieces, split: list[FilePiece], reading: Reading) -
     bounds: list[PieceBounds] = []
     steps: list[StepTime] = []
     scan = partial(_scan_piece, boundaries=pieces.boundaries)
-    is_native = native_status().decoder is not None and not pieces.boundaries.has_unpadded_times
-    for piece, seen in reading.read_pieces(iter(split), scan, in_threads=is_native):
+    in_threads = native_decoder(pieces.boundaries) is not None
+    for piece, seen in reading.read_pieces(iter(split), scan, in_threads=in_threads):
         bounds.append(seen.bounds)
         steps += seen.steps
         reading.progress(piece.end)
@@ -315,7 +320,7 @@ def _forget_unused(batch: EventBatch) -> None:
                 is_text[codes] = True
             elif column == "track":
                 is_track[codes] = True
-    text, track = _numbers(is_text), _numbers(is_track)
+    text, track = codes_of_used(is_text), codes_of_used(is_track)
     for table in rows:
         for column, codes in table.items():
             if column.endswith("_code"):
@@ -324,10 +329,3 @@ def _forget_unused(batch: EventBatch) -> None:
                 table[column] = track[codes]
     batch.strings = [batch.strings[at] for at in np.flatnonzero(is_text[:-1]).tolist()]
     batch.tracks = [batch.tracks[at] for at in np.flatnonzero(is_track[:-1]).tolist()]
-
-
-def _numbers(is_used: Bools) -> Int32:
-    """New codes of what is used; -1 stays."""
-    number = (np.cumsum(is_used) - 1).astype(np.int32)
-    number[-1] = -1
-    return number

@@ -20,7 +20,7 @@ from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
-from torch_tb_profiler.importers.kineto.native import native_status
+from torch_tb_profiler.importers.kineto.native import NativeDecoder, native_status
 from torch_tb_profiler.importers.kineto.native_answer import OddPieceError
 from torch_tb_profiler.importers.kineto.piece_decoder import decode_piece
 from torch_tb_profiler.importers.kineto.pieces import (
@@ -130,7 +130,7 @@ def read_piece(
 def _batch(
     piece: EventPiece, boundaries: EventBoundaries, python_frames: bool, dialect: Dialect | None
 ) -> EventBatch:
-    native = None if boundaries.has_unpadded_times else native_status().decoder
+    native = native_decoder(boundaries)
     if native is not None and not piece.is_last:
         with suppress(OddPieceError):
             events = decode_arrays(native, piece.text)
@@ -143,6 +143,11 @@ def _batch(
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch
+
+
+def native_decoder(boundaries: EventBoundaries) -> NativeDecoder | None:
+    """The compiled decoder; None without one, and for files whose times it would misread."""
+    return None if boundaries.has_unpadded_times else native_status().decoder
 
 
 def _pad_times(events: Iterable[Event]) -> int:
@@ -186,8 +191,8 @@ def _merge(
     frames = reading.options.python_frames
     pieces = _StoppablePieces(iter(source))
     work = partial(read_piece, boundaries=source.boundaries, python_frames=frames, dialect=dialect)
-    is_native = native_status().decoder is not None and not source.boundaries.has_unpadded_times
-    stream = iter(reading.read_pieces(pieces, work, in_threads=is_native))
+    in_threads = native_decoder(source.boundaries) is not None
+    stream = iter(reading.read_pieces(pieces, work, in_threads=in_threads))
     for piece, batch in stream:
         merger.add(batch)
         reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))
