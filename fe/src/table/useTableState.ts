@@ -2,6 +2,7 @@
 import { useCallback, useState } from "react";
 
 import { formatFilter, formatSort, parseFilter, parseSort, type Clause, type SortKey } from "../lib/grammar";
+import { formatIds, parseIds } from "../state/openIds";
 import { adjust, useParams, type Patch } from "../state/urlStore";
 
 export interface TableState {
@@ -67,13 +68,4 @@ export function useTableState(address: string | null, name: string, defaultSort:
     setSearchIsExpression: (isExpression) => write("regex", isExpression ? "yes" : ""),
     setOpen: (ids) => write("open", formatIds(ids)),
   };
-}
-
-/** Ids are names from the trace: commas in them are escaped. */
-function formatIds(ids: ReadonlySet<string>): string {
-  return [...ids].map((id) => id.replace(/[\\,]/g, "\\$&")).join(",");
-}
-
-function parseIds(text: string): string[] {
-  return [...text.matchAll(/((?:\\[^]|[^,\\])+)(?:,|$)/g)].map(([, id = ""]) => id.replace(/\\([^])/g, "$1"));
 }
