@@ -293,6 +293,7 @@ class Result:
         }
         self.facts: tuple[Fact, ...] = view.facts
         self.notes: tuple[Note, ...] = view.notes
+        self.answer: str | None = view.answer
         self.series: Mapping[str, Series] = view.series
 
     def __repr__(self) -> str:

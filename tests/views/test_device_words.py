@@ -138,6 +138,13 @@ def test_tracks_of_devices_are_called_so_too() -> None:
         assert label in titles
 
 
+def test_the_answer_is_in_the_terms_of_the_device_and_pending_findings_stay_pending() -> None:
+    view = View(findings_pending=True, answer="The GPU is busy.")
+    npu = localize_device_terms({"": of_devices("NPU 0")}, view)
+    assert npu.answer == "The NPU is busy."
+    assert npu.findings_pending
+
+
 def test_findings_and_checks_are_in_the_terms_of_the_device() -> None:
     note = Note(
         "advice",

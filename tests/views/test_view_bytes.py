@@ -94,6 +94,7 @@ def made(spec: TableSpec = NUMBERS, rows: int = 3) -> View:
         {"curve": Series("T", "line", "x", "us", "y", None, (Line("a", [1, 2.0], [None, 3]),))},
         (Fact("one", "One", 1, None, None, "?"), Fact("two", "Two", 2.0, "us", "GPU 0", "?", "r")),
         (Note("advice", "code", "info", "text", {"rows": [1, 1.0, True, None, {"a": "b"}]}),),
+        answer="One of three.",
     )
 
 
@@ -110,6 +111,7 @@ def test_integers_and_floats_stay_apart() -> None:
     assert after.frame.equals(before.frame)
     assert (after.null_reasons, after.row_count, after.sums) == ({"number": "why"}, 9, before.sums)
     assert repr(after.sums) == repr(before.sums)
+    assert again.answer == "One of three."
 
 
 def test_declarations_of_the_view_come_back_as_they_are_and_others_as_they_were() -> None:

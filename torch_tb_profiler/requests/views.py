@@ -101,14 +101,15 @@ class TraceRef(msgspec.Struct, frozen=True):
 
 
 class ViewAnswer(Answer, kw_only=True):
-    """``/view/<name>``: a view. ``findings_pending`` is there, and true, where its findings are
-    still to be asked for."""
+    """``/view/<name>``: a view. ``answer`` is a sentence that answers its question, or null;
+    ``findings_pending`` is there, and true, where its findings are still to be asked for."""
 
     view: str
     title: str
     group_bys: tuple[str, ...]
     trace: TraceRef
     selection: SelectionPayload
+    answer: str | None
     tables: dict[str, TablePayload]
     series: dict[str, Series]
     facts: tuple[Fact, ...]
@@ -141,6 +142,7 @@ def view_answer(result: ViewResult) -> ViewAnswer:
         group_bys=spec.group_bys,
         trace=_trace_ref(result),
         selection=selection_payload(result.subject, spec),
+        answer=view.answer,
         tables={name: table_payload(table) for name, table in view.tables.items()},
         series=view.series,
         facts=view.facts,

@@ -53,7 +53,9 @@ def localize_device_terms(traces: Mapping[str, Trace], view: View) -> View:
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind is None:
         return view
-    return View(
+    return replace(
+        view,
+        answer=None if view.answer is None else _localized(view.answer, kind),
         tables={name: _table(table, kind) for name, table in view.tables.items()},
         series={name: _series(series, kind) for name, series in view.series.items()},
         facts=tuple(

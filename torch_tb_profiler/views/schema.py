@@ -249,11 +249,18 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """The answer of a view function. ``tables`` and ``series`` are keyed by their stable names;
-    ``findings_pending`` if it has findings that were not computed."""
+    """The answer of a view function.
+
+    Attributes:
+        tables, series: Keyed by their stable names.
+        findings_pending: True if it has findings that were not computed.
+        answer: One or two sentences that answer the view's question for a person; plain text that
+            may quote names of the trace. None where there is nothing to say.
+    """
 
     tables: dict[str, Table] = msgspec.field(default_factory=dict)
     series: dict[str, Series] = msgspec.field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     notes: tuple[Note, ...] = ()
     findings_pending: bool = False
+    answer: str | None = None

@@ -48,6 +48,7 @@ class _ViewBytes(msgspec.Struct, frozen=True, array_like=True):
     series: dict[str, dict[str, Any]]
     facts: list[dict[str, Any]]
     notes: list[dict[str, Any]]
+    answer: str | None
 
 
 def to_bytes(view: View, spec: ViewSpec) -> bytes:
@@ -60,7 +61,7 @@ def to_bytes(view: View, spec: ViewSpec) -> bytes:
     parts = (view.series, view.facts, view.notes)
     series, facts, notes = msgspec.msgpack.decode(msgspec.msgpack.encode(parts))
     tables = {name: _table_bytes(table, declared) for name, table in view.tables.items()}
-    return msgspec.msgpack.encode(_ViewBytes(tables, series, facts, notes))
+    return msgspec.msgpack.encode(_ViewBytes(tables, series, facts, notes, view.answer))
 
 
 def from_bytes(data: bytes, spec: ViewSpec, compute: Callable[[], View]) -> View:
@@ -86,6 +87,7 @@ def from_bytes(data: bytes, spec: ViewSpec, compute: Callable[[], View]) -> View
         },
         facts=tuple(Fact(**fact) for fact in stored.facts),
         notes=tuple(Note(**note) for note in stored.notes),
+        answer=stored.answer,
     )
 
 

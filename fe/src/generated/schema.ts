@@ -242,7 +242,7 @@ export interface NotePayload {
   evidence: Record<string, unknown>;
 }
 
-/** `/view/<name>`: a view. `findings_pending` is there, and true, where its findings are */
+/** `/view/<name>`: a view. `answer` is a sentence that answers its question, or null; */
 export interface ViewAnswer {
   schema_version: number;
   view: string;
@@ -250,6 +250,7 @@ export interface ViewAnswer {
   group_bys: string[];
   trace: TraceRef;
   selection: SelectionPayload;
+  answer: string | null;
   tables: Record<string, TablePayload>;
   series: Record<string, SeriesPayload>;
   facts: FactPayload[];
