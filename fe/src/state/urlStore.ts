@@ -99,8 +99,8 @@ function writeFragment(params: Params, push: boolean): void {
   adopt(params);
 }
 
-function patched(patch: Patch): Params {
-  const next = new Map(Object.entries(current));
+function patched(params: Params, patch: Patch): Params {
+  const next = new Map(Object.entries(params));
   for (const [key, value] of Object.entries(patch)) {
     if (value === null || value === undefined || value === "") next.delete(key);
     else next.set(key, value);
@@ -110,12 +110,12 @@ function patched(patch: Patch): Params {
 
 /** Changes the address with a new history entry: a view, a run, a selection, a grouping. */
 export function navigate(patch: Patch): void {
-  writeFragment(patched(patch), true);
+  writeFragment(patched(current, patch), true);
 }
 
 /** Changes the address without a history entry: a filter while it is typed, a default filled in. */
 export function adjust(patch: Patch): void {
-  writeFragment(patched(patch), false);
+  writeFragment(patched(current, patch), false);
 }
 
 /** Parameters of the frame, which survive a change of view. */
@@ -136,8 +136,17 @@ export function goToView(view: string, extra: Params = {}): void {
 
 /** The address of a view, for a real link that can be opened in a new tab. */
 export function viewHref(params: Params, view: string, extra: Params = {}): string {
+  return hrefOf(viewParams(params, view, extra));
+}
+
+/** The address of the same view with changes. */
+export function patchedHref(params: Params, patch: Patch): string {
+  return hrefOf(patched(params, patch));
+}
+
+function hrefOf(params: Params): string {
   const { pathname, search } = window.location;
-  return `${pathname}${search}#${formatFragment(viewParams(params, view, extra))}`;
+  return `${pathname}${search}#${formatFragment(params)}`;
 }
 
 export function useParams(): Params {
