@@ -56,7 +56,7 @@ def test_if_computation_could_overlap_it_the_other_finding_is_reported(computing
     assert other.gain_us == pytest.approx(150)
     assert other.note().text.startswith(
         "38 % of the communication runs while nothing computes (15.0 % of the step), although the "
-        "step has computation that could overlap 150.0 µs of it."
+        "step has computation that could overlap 150 µs of it."
     )
 
 

@@ -36,10 +36,10 @@ def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None
     [
         (
             "w0",
-            "in its own process for 56.4 % of the step (6.4 ms). Load in the background: "
+            "in its own process for 56.4 % of the step (6.40 ms). Load in the background: "
             "DataLoader(num_workers=4).",
         ),
-        ("w2", "for its DataLoader workers for 54.7 % of the step (5.6 ms). Raise num_workers"),
+        ("w2", "for its DataLoader workers for 54.7 % of the step (5.64 ms). Raise num_workers"),
     ],
 )
 def test_the_loader_of_paddle_counts_too(corpus: Path, name: str, text: str) -> None:
@@ -77,7 +77,7 @@ def test_loading_that_overlaps_launched_work_is_reported_with_its_length() -> No
     events = [call("cudaLaunchKernel", 0, 5, corr=1), kernel("k", 600, 300, corr=1)]
     advice = finding(detect(context(one_step([op(SINGLE, 100, 400), *events]))))
     assert advice.gain_us is None
-    assert "40.0 % of the step (400.0 µs)" in advice.note().text
+    assert "40.0 % of the step (400 µs)" in advice.note().text
 
 
 def test_the_journal_of_a_run_has_waits_without_operators() -> None:

@@ -44,8 +44,8 @@ def test_the_gain_is_the_mean_less_the_median() -> None:
     ]
     assert advice.variant == "default"
     assert advice.note().text.startswith(
-        "Step 4 took 480.0 µs, 4.4 times the median step (110.0 µs). The part that grew most is "
-        "Other, by 370.0 µs."
+        "Step 4 took 480 µs, 4.4 times the median step (110 µs). The part that grew most is "
+        "Other, by 370 µs."
     )
 
 
@@ -107,10 +107,10 @@ def test_the_part_that_grew_most_is_named() -> None:
     advice = finding(detect(context(steps(100, 100, 300, 250, 100, 100, 100, inside=inside))))
     assert advice.values == {
         "steps": "Steps 3 and 4",
-        "longest": "up to 300.0 µs",
-        "median": "100.0 µs",
+        "longest": "up to 300 µs",
+        "median": "100 µs",
         "part": "DataLoader",
-        "excess": "up to 150.0 µs",
+        "excess": "up to 150 µs",
         "steady": "Suggested range: steps 5–7, which vary by 0.0 %.",
     }
     assert [(row["step"], row["excess_us"], row["grew_most"]) for row in advice.rows] == [

@@ -26,7 +26,7 @@ def test_a_step_that_is_communication_is_said_to_be_so() -> None:
     assert note.severity == "info"
     assert note.text == (
         "The recording has no timeline; its own tables say where the time goes. A step takes "
-        "100.0 ms (median of 2): forward and backward 90 %, tail 10 %; communication, inside "
+        "100 ms (median of 2): forward and backward 90 %, tail 10 %; communication, inside "
         "these, 97 %."
     )
     view = trace_view(view_named("overview"), trace, Selection())

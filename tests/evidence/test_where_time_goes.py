@@ -34,7 +34,7 @@ def test_a_busy_device_by_kind_and_name() -> None:
     note = first_note(one_step(work))
     assert note.code == "where_time_goes"
     assert note.text.startswith(
-        "The GPU runs kernels or copies for 98 % of a step of 1.0 ms. By kind"
+        "The GPU runs kernels or copies for 98 % of a step of 1.00 ms. By kind"
     )
     assert "matrix products 67 %, copies 3 %, not recognized 31 %." in note.text
     assert "(1×), acme::secret_kernel 31 % (1×), Memcpy DtoD (Device -> Device) 3 %" in note.text
@@ -62,7 +62,7 @@ def test_without_device_time_the_operators_of_the_host() -> None:
     """The product's own time is 400 of 500 µs, an addition is inside."""
     note = first_note(one_step([op("aten::mm", 0, 500), op("aten::add", 100, 100)]))
     assert note.text == (
-        "No device work is recorded. Operators of the host run for 50 % of a step of 1.0 ms. "
+        "No device work is recorded. Operators of the host run for 50 % of a step of 1.00 ms. "
         "By kind: matrix products 80 %, elementwise 20 %. "
         "Most time: aten::mm 80 % (1×), aten::add 20 % (1×)."
     )
@@ -71,7 +71,7 @@ def test_without_device_time_the_operators_of_the_host() -> None:
 def test_without_steps_and_operators_the_ranges_of_the_recording() -> None:
     note = first_note(trace([annotation("solve", 0, 300), annotation("read", 0, 100)]))
     assert note.text == (
-        "No device work is recorded. This is what the host does in the 300.0 µs of the recording. "
+        "No device work is recorded. This is what the host does in the 300 µs of the recording. "
         "Most time: solve 67 % (1×), read 33 % (1×)."
     )
 
@@ -93,11 +93,11 @@ def test_device_work_without_launches_is_device_work() -> None:
     """Only the kernels and one operator: what launched them is not in the file."""
     work = [op("aten::mm", 0, 500), kernel(GEMM, 10, 700)]
     note = first_note(one_step(work))
-    assert note.text.startswith("The GPU runs kernels or copies for 70 % of a step of 1.0 ms.")
+    assert note.text.startswith("The GPU runs kernels or copies for 70 % of a step of 1.00 ms.")
 
 
 def test_few_operators_do_not_stand_for_the_host() -> None:
     """One of 10 µs in a range of 900 µs."""
     note = first_note(one_step([annotation("prepare", 0, 900), op("aten::add", 100, 10)]))
-    assert "This is what the host does in a step of 1.0 ms." in note.text
+    assert "This is what the host does in a step of 1.00 ms." in note.text
     assert "prepare 99 % (1×), aten::add 1 % (1×)." in note.text

@@ -71,6 +71,7 @@ def test_the_whole_shape() -> None:
         },
         facts=(Fact("gpu_utilization_pct", "GPU utilization", 12.5, "pct", "GPU 0", "Busy."),),
         notes=(Note("quality", "truncated", "warning", "Cut.", {"count": 1}),),
+        answer="One node takes all the time.",
     )
     assert _answer(view, Selection("3,5:8", 1500, None, "name+shape")) == {
         "schema_version": 1,
@@ -78,6 +79,7 @@ def test_the_whole_shape() -> None:
         "title": "Demo",
         "group_bys": ["name", "name+shape"],
         "trace": {"run": "r", "worker": "w", "span": "s"},
+        "answer": "One node takes all the time.",
         "selection": {
             "steps": "3,5:8",
             "start_us": 1.5,

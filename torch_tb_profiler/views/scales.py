@@ -98,15 +98,23 @@ def is_confidence(key: str) -> bool:
 
 
 def duration_text(duration_us: float) -> str:
-    """A duration in the unit a person would use: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
-    label, divisor = multiple_for("us", duration_us)
-    return f"{duration_us / divisor:.{2 if label == 's' else 1}f} {label}"
+    """A duration as a sentence has it: ``"12.3 µs"``, ``"178 ms"``, ``"1.50 s"``."""
+    return _in_sentence("us", duration_us)
 
 
 def size_text(size_bytes: float) -> str:
-    """A size in the unit a person would use: ``"512 B"``, ``"64.0 KiB"``."""
-    label, divisor = multiple_for("bytes", size_bytes)
-    return f"{size_bytes / divisor:.{0 if label == 'B' else 1}f} {label}"
+    """A size as a sentence has it: ``"512 B"``, ``"64.0 KiB"``."""
+    return f"{size_bytes:.0f} B" if abs(size_bytes) < 2**10 else _in_sentence("bytes", size_bytes)
+
+
+def _in_sentence(unit: Unit, value: float) -> str:
+    """A value with three significant digits in the unit a person would use."""
+    label, divisor = multiple_for(unit, abs(value))
+    shown = value / divisor
+    if shown == 0:
+        return f"0 {label}"
+    digits = 2 - math.floor(math.log10(abs(float(f"{shown:.3g}"))))
+    return f"{shown:,.{max(digits, 0)}f} {label}"
 
 
 def confidence_text(pct: float) -> str:

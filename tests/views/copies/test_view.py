@@ -79,9 +79,9 @@ def test_sizes() -> None:
 def test_a_note_tells_what_pageable_memory_costs() -> None:
     (note,) = [n for n in copies(recorded(), Selection()).notes if n.code == "copies_pageable"]
     assert note.text.startswith(
-        "1 of 3 copies are from or to pageable memory: they take 2.0 ms on the device"
+        "1 of 3 copies are from or to pageable memory: they take 2.00 ms on the device"
     )
-    assert "1.5 ms less (estimated)" in note.text
+    assert "1.50 ms less (estimated)" in note.text
 
 
 def test_a_note_tells_of_many_small_copies() -> None:
@@ -89,7 +89,7 @@ def test_a_note_tells_of_many_small_copies() -> None:
     view = copies(trace([*small, memcpy(2000, 100, name=PINNED, bytes=MB)]), Selection())
     (note,) = [note for note in view.notes if note.code == "copies_small"]
     assert note.text.startswith("150 of 151 copies are smaller than 64 KiB: they move 3.7 %")
-    assert "75 % of the time, 2.0 µs each" in note.text
+    assert "75 % of the time, 2.00 µs each" in note.text
 
 
 def test_without_a_pinned_copy_the_link_is_the_limit() -> None:

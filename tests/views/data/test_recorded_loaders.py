@@ -285,7 +285,7 @@ def test_copies_to_the_device_are_the_transfer() -> None:
         ],
     )
     view = data(trace, Selection())
-    assert any("take 7.0 µs of 100.0 µs (7.0 %)" in note.text for note in view.notes)
+    assert any("take 7.00 µs of 100 µs (7.0 %)" in note.text for note in view.notes)
     stages = {row["stage"]: row for row in rows(view, "stages")}
     sent = stages["transfer"]
     assert (sent["calls"], sent["time_total_us"], sent["source"]) == (1, 7, "timeline")
