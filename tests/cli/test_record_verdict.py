@@ -52,7 +52,7 @@ def test_long_advice_is_shortened_between_sentences() -> None:
 def test_a_verdict_has_five_lines() -> None:
     result = [(note("loading", 30), "In x."), *((note(f"n{i}", None), "") for i in range(6))]
     assert verdict_lines(result) == [
-        "Verdict: Loading: est. gain 300.00 µs per step (30.00 % of it)",
+        "Verdict: Loading: est. gain 300 µs per step (30.0 % of it)",
         "  Finding:  It waits 30 % of it.",
         "  Evidence: Measured 30 %, rule of thumb: above 5 %. In x.",
         "  Advice:   Do not.",

@@ -41,7 +41,7 @@ def test_findings_come_first_in_their_own_order() -> None:
 
 
 def test_a_finding_has_title_and_gain() -> None:
-    assert title_text(LOADING) == "Data loading: est. gain 58.730 ms per step (33.14 % of it)"
+    assert title_text(LOADING) == "Data loading: est. gain 58.7 ms per step (33.1 % of it)"
     assert note_text(LOADING) == "The program waits."
     assert title_text(DAMAGE) == "Damaged"
     assert title_text(CUT) is None
@@ -51,7 +51,7 @@ def test_a_finding_has_title_and_gain() -> None:
 def test_a_gain_without_its_share_is_told_alone() -> None:
     evidence = {"title": "T", "estimated_gain_us_per_step": 5.0}
     assert (
-        title_text(Note("advice", "x", "warning", "", evidence)) == "T: est. gain 5.000 µs per step"
+        title_text(Note("advice", "x", "warning", "", evidence)) == "T: est. gain 5.00 µs per step"
     )
     evidence["estimated_gain_us_per_step"] = None
     assert title_text(Note("advice", "x", "warning", "", evidence)) == "T"
@@ -114,7 +114,7 @@ def test_the_terminal_tells_it_in_this_order() -> None:
     assert lines == [
         "1. Damaged",
         "   It is cut.",
-        "2. Data loading: est. gain 58.730 ms per step (33.14 % of it)",
+        "2. Data loading: est. gain 58.7 ms per step (33.1 % of it)",
         "   The program waits.",
         "   Same time, seen another way: Little used <GPU>. It idles.",
         "- The file ends in the middle.",
@@ -126,7 +126,7 @@ def test_markdown_tells_it_in_this_order_and_escaped() -> None:
     lines = markdown.dumps(SPEC, VIEW, "run").split("\n")[2:]
     assert lines[:5] == [
         "1. **Damaged**. It is cut.",
-        "2. **Data loading: est. gain 58.730 ms per step (33.14 % of it)**. The program waits.",
+        "2. **Data loading: est. gain 58.7 ms per step (33.1 % of it)**. The program waits.",
         "   - Same time, seen another way: Little used &lt;GPU&gt;. It idles.",
         "",
         "- **info**: The file ends in the middle.",

@@ -23,7 +23,7 @@ from torch_tb_profiler.cli.report_arguments import add_dlprof_arguments, add_sum
 from torch_tb_profiler.views.parameters import SELECTION
 from torch_tb_profiler.views.registry import DEFAULT_VIEW, all_parameters
 
-FORMATS = ("table", "json", "csv", "md")
+FORMATS = ("table", "json", "csv", "md", "html")
 NAMES = ("short", "demangled", "recorded")
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 DEFAULT_PORT = 6007
@@ -101,7 +101,6 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     report.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
     report.add_argument(
         "--view",
-        default=DEFAULT_VIEW,
         metavar="NAME[,NAME]",
         help=f"views to print, or 'all' (default: {DEFAULT_VIEW}; see 'torch-tb-profiler views')",
     )

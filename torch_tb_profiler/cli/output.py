@@ -80,6 +80,15 @@ class Output:
             print(visible(str(path)), file=sys.stderr)
 
 
+def file_output(path: str | None, suffix: str, may_replace: bool) -> tuple[Output, str | None]:
+    """The output of a format of one file: ``path`` is that file where it ends with ``suffix``, with
+    its name, else a folder or stdout."""
+    if path is not None and path.lower().endswith(suffix):
+        named = Path(path)
+        return Output(str(named.parent), may_replace=may_replace), named.name
+    return Output(path, may_replace=may_replace), None
+
+
 def _give_name(file: Path, path: Path) -> None:
     """Rename ``file`` to ``path``, which must not exist; a hard link does both in one step.
 

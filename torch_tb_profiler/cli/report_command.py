@@ -25,6 +25,7 @@ from torch_tb_profiler.cli.tasks import (
     tables_of,
 )
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, unknown
+from torch_tb_profiler.views.registry import DEFAULT_VIEW, view_named
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -40,23 +41,33 @@ def run(arguments: Namespace) -> int:
         return dlprof_reports.run(arguments)
     for_people = arguments.format in ("table", "md")
     try:
-        specs = chosen_views(arguments.view)
-        _check_names(arguments, specs)
+        asked = chosen_views(arguments.view or DEFAULT_VIEW)
+        _check_names(arguments, asked)
+        is_overview = arguments.format == "html"
+        specs = [view_named(DEFAULT_VIEW)] if is_overview else asked
         tasks = report_tasks(arguments, specs, limit=not for_people)
         stems = _file_stems(tasks)
-        sink = make_sink(
-            arguments,
-            [
-                (stem, _table_names(task, arguments, for_stdout=arguments.output is None))
-                for task, stem in zip(tasks, stems, strict=True)
-            ],
-        )
+        sink = _sink(arguments, tasks, stems)
     except LoadingError as error:
         return print_failure(error)
     code = DONE
     with writing_errors(arguments.output) as written:
         code = answer_tasks(tasks, stems, sink)
     return max(code, written.code)
+
+
+def _sink(arguments: Namespace, tasks: Sequence[Task], stems: Sequence[str]) -> Sink:
+    if arguments.format == "html":
+        from torch_tb_profiler.cli.html_sink import HtmlSink  # noqa: PLC0415 - start-up
+
+        return HtmlSink(arguments, dict(zip(stems, tasks, strict=True)))
+    return make_sink(
+        arguments,
+        [
+            (stem, _table_names(task, arguments, for_stdout=arguments.output is None))
+            for task, stem in zip(tasks, stems, strict=True)
+        ],
+    )
 
 
 def _table_names(task: Task, arguments: Namespace, *, for_stdout: bool) -> list[str]:
@@ -121,7 +132,10 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
         nothing = _nothing_to_show(tasks[:1])
         code = print_failure(nothing)
         sink.add_error(nothing)
-    sink.close()
+    try:
+        sink.close()
+    except LoadingError as error:
+        code = max(code, print_failure(error))
     return code
 
 

@@ -7,7 +7,6 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Protocol
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import print_warning
 from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.reports import csv, json, markdown, terminal
+from torch_tb_profiler.reports.headings import heading_of
 from torch_tb_profiler.reports.notes import note_text
 from torch_tb_profiler.reports.style import COLOURED, PLAIN
 from torch_tb_profiler.reports.terminal import TextLayout
@@ -25,12 +25,8 @@ from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.general import ErrorAnswer
-from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
-from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.querying import complete
-from torch_tb_profiler.views.registry import all_parameters
 from torch_tb_profiler.views.schema import View
 
 DEFAULT_ROWS = 20
@@ -183,32 +179,6 @@ class TextSink:
 
     def close(self) -> None:
         """Nothing remains."""
-
-
-def heading_of(result: ViewResult) -> str:
-    """Heading of an answer: run, worker, span and selection; for a comparison both sides."""
-    if result.baseline is None:
-        return _subject_text(result.subject)
-    return f"{_subject_text(result.subject)} against {_subject_text(result.baseline)}"
-
-
-def _subject_text(subject: Subject) -> str:
-    selection = subject.selection
-    parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
-    texts = [(each.title, getattr(selection, each.key)) for each in SELECTION_TEXTS]
-    texts += [(each.title, subject.parameters.get(each.key)) for each in all_parameters().values()]
-    parts += [f"{title} {text}" for title, text in texts if text is not None]
-    start, end = (
-        None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
-        for time in (selection.start_ns, selection.end_ns)
-    )
-    if start and end:
-        parts.append(f"{start} to {end} µs")
-    elif start or end:
-        parts.append(f"from {start} µs" if start else f"to {end} µs")
-    if selection.group_by:
-        parts.append(f"by {selection.group_by}")
-    return " · ".join(parts)
 
 
 def split_names(text: str | None) -> list[str] | None:

@@ -124,7 +124,7 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     cache, rules = cache_of(arguments), checked_rules(arguments.rules)
     typed = request_parameters(arguments, limit=limit)
     parameters.view_request("", typed)
-    skips_missing = arguments.view.strip() == ALL_VIEWS
+    skips_missing = (arguments.view or "").strip() == ALL_VIEWS
     tasks: list[Task] = []
     parser = Parser(arguments.workers)
     for path in arguments.paths:

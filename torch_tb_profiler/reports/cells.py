@@ -45,6 +45,9 @@ TIME_SCALES = {"s": ("s", 1e6, 6), "ms": ("ms", 1e3, 3), "us": ("µs", 1, 2), "n
 """Unit that is asked for → label, µs in it, decimals."""
 
 
+TREE_INDENT = "  "
+
+
 class Scale(Struct, frozen=True):
     """How the numbers of one column are written.
 
@@ -251,3 +254,22 @@ def with_columns(tables: Iterable[Table], keys: Sequence[str] | None) -> list[Ta
         for table in tables
         if keys is None or any(column.key in keys for column in table.spec.columns)
     ]
+
+
+def indented(table: Table, columns: Sequence[DisplayColumn]) -> list[DisplayColumn]:
+    """The columns; where only hidden ones tell which row is below which, its name is indented."""
+    if table.spec.tree is None:
+        return list(columns)
+    own, above = table.spec.tree
+    first = next((at for at, column in enumerate(columns) if not column.hidden), None)
+    if first is None or columns[first].key in (own, above):
+        return list(columns)
+    depth: dict[object, int] = {None: -1}
+    for row, parent in zip(table.frame[own], table.frame[above], strict=True):
+        if parent not in depth:  # sorted or filtered: what it is below stands elsewhere
+            return list(columns)
+        depth[row] = depth[parent] + 1
+    del depth[None]
+    cells = zip(depth.values(), columns[first].cells, strict=True)
+    indented = tuple(f"{TREE_INDENT * levels}{cell}" for levels, cell in cells)
+    return [*columns[:first], replace(columns[first], cells=indented), *columns[first + 1 :]]

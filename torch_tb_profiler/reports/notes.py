@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from torch_tb_profiler.reports.cells import scale_for
 from torch_tb_profiler.requests.encoding import encode
-from torch_tb_profiler.views.schema import Note, Unit
+from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.schema import Note
 
 EXAMPLES = 3
 """Of what a limit of the numbers is about."""
@@ -79,10 +79,5 @@ def _gain(note: Note) -> str:
     if not isinstance(gain_us, (int, float)) or gain_us <= 0:
         return ""
     share = note.evidence.get("estimated_gain_pct_of_step")
-    of_step = f" ({_quantity(share, 'pct')} of it)" if isinstance(share, (int, float)) else ""
-    return f": est. gain {_quantity(gain_us, 'us')} per step{of_step}"
-
-
-def _quantity(value: float, unit: Unit) -> str:
-    scale = scale_for(unit, value, False)
-    return f"{scale.text(value)} {scale.label}"
+    of_step = f" ({share:.1f} % of it)" if isinstance(share, (int, float)) else ""
+    return f": est. gain {duration_text(gain_us)} per step{of_step}"

@@ -19,6 +19,7 @@ from torch_tb_profiler.reports.cells import (
     display_columns,
     fact_text,
     facts_in_order,
+    indented,
     with_columns,
 )
 from torch_tb_profiler.reports.notes import (
@@ -45,8 +46,6 @@ MIN_TEXT_WIDTH = 16
 
 MIN_FIRST_WIDTH = 40
 """Nor the first, which says what the row is, below this: kernels of one family start alike."""
-
-TREE_INDENT = "  "
 
 
 class TextLayout(Struct, frozen=True):
@@ -171,7 +170,7 @@ def _table(table: Table, layout: TextLayout) -> str:
     title = style.paint(style.strong, shortened(f"{table.spec.title} ({count})", width))
     if rows == 0:
         return f"{title}\n"
-    every = _indented(table, display_columns(table, layout.names, layout.time_unit))
+    every = indented(table, display_columns(table, layout.names, layout.time_unit))
     candidates = [_visible_cells(column) for column in chosen(every, layout.columns)]
     filled = [column for column in candidates if column.has_values]
     order = layout.sort or table.spec.sort
@@ -182,25 +181,6 @@ def _table(table: Table, layout: TextLayout) -> str:
     aside = _left_out(candidates, filled, shown, width)
     lines += [style.paint(style.aside, line) for line in aside]
     return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def _indented(table: Table, columns: Sequence[DisplayColumn]) -> list[DisplayColumn]:
-    """The columns; where only hidden ones tell which row is below which, its name is indented."""
-    if table.spec.tree is None:
-        return list(columns)
-    own, above = table.spec.tree
-    first = next((at for at, column in enumerate(columns) if not column.hidden), None)
-    if first is None or columns[first].key in (own, above):
-        return list(columns)
-    depth: dict[object, int] = {None: -1}
-    for row, parent in zip(table.frame[own], table.frame[above], strict=True):
-        if parent not in depth:  # sorted or filtered: what it is below stands elsewhere
-            return list(columns)
-        depth[row] = depth[parent] + 1
-    del depth[None]
-    cells = zip(depth.values(), columns[first].cells, strict=True)
-    indented = tuple(f"{TREE_INDENT * levels}{cell}" for levels, cell in cells)
-    return [*columns[:first], replace(columns[first], cells=indented), *columns[first + 1 :]]
 
 
 def _visible_cells(column: DisplayColumn) -> DisplayColumn:

@@ -625,7 +625,6 @@ export interface TimelineStretchPayload {
 /** `/timeline/steps`: where the selected steps lie; steps that touch are one stretch. */
 export interface TimelineStepsAnswer {
   schema_version: number;
-  steps: string | null;
   ranges: TimelineStretchPayload[];
 }
 

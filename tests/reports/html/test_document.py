@@ -1,0 +1,107 @@
+"""The report: complete without script and network, hostile names stay text, sizes are bounded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from msgspec.structs import replace
+
+from tests.reports.examples import HOSTILE, KERNELS, SPEC, kernels_view
+from tests.reports.html.test_markup import read
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.queries.report import report_contents
+from torch_tb_profiler.reports.html.document import SECURITY, dumps
+from torch_tb_profiler.reports.html.tables import table_markup
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.report import ReportContents, ReportSource
+from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.views.schema import Line, Series, Table
+
+SAFE_TAGS = {
+    *("html", "head", "meta", "title", "style", "body", "nav", "section", "details", "summary"),
+    *("h1", "h2", "h3", "p", "b", "small", "code", "a", "ul", "ol", "li", "i", "dl", "dt", "dd"),
+    *("div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
+    *("svg", "g", "rect", "path", "line", "text"),
+}
+
+
+def _hostile() -> ReportContents:
+    series = Series(
+        HOSTILE, "line", HOSTILE, "us", HOSTILE, "bytes", (Line(HOSTILE, [1, 2], [3, 4]),)
+    )
+    view = replace(kernels_view(3), answer=HOSTILE, series={"x": series})
+    subject = Subject(run=HOSTILE, worker="</title><script>alert(1)</script>", span="1")
+    other = replace(SPEC, name="other")
+    results = (ViewResult(SPEC, view, subject), ViewResult(other, view, subject))
+    source = ReportSource(HOSTILE, HOSTILE, 1000, HOSTILE, 0.0)
+    return ReportContents(results, (source,), None, "javascript:alert(1)")
+
+
+def test_nothing_of_hostile_names_becomes_markup() -> None:
+    reader = read(dumps(_hostile()).decode())
+    assert {tag for tag, _ in reader.tags} <= SAFE_TAGS
+    names = {name for _, attributes in reader.tags for name in attributes}
+    assert not [name for name in names if name.startswith("on")]
+    for _, attributes in reader.tags:
+        assert "src" not in attributes
+        href = attributes.get("href") or "#"
+        assert href.startswith(("#", "https://")), href
+    assert "\x1b" not in dumps(_hostile()).decode()
+
+
+def test_the_browser_is_asked_to_run_and_load_nothing() -> None:
+    metas = [
+        attributes for tag, attributes in read(dumps(_hostile()).decode()).tags if tag == "meta"
+    ]
+    assert {"http-equiv": "Content-Security-Policy", "content": SECURITY} in metas
+    assert "default-src 'none'" in SECURITY
+
+
+def test_a_cut_table_says_how_many_rows_there_are_and_by_what() -> None:
+    names = [f"kernel {n}" for n in range(2000)]
+    columns = {
+        key: names if dtype == pl.String else [1.5] * 2000
+        for key, dtype in KERNELS.polars_schema().items()
+    }
+    shown = table_markup(Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema())))
+    assert "first 500 of 2,000 rows, by Share" in shown.markup
+    assert shown.markup.count("<tr>") == 501
+    small = table_markup(Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema())), 10_000)
+    count = small.markup.count("<tr>") - 1
+    assert 10 < count < 60
+    assert f"first {count} of 2,000 rows" in small.markup
+
+
+@pytest.fixture(scope="module")
+def resnet(samples: Path) -> ReportContents:
+    catalog = Catalog([TraceRoot(str(samples / "kineto_resnet50_nw0"))], cache=None)
+    return report_contents(catalog, Subject(), wait_s=None)
+
+
+def test_a_report_of_a_recording_has_all_its_parts(resnet: ReportContents) -> None:
+    page = dumps(resnet).decode()
+    headings = re.findall(r"<h2>([^<]*)", page)
+    assert headings[:4] == [
+        "Where a step goes", "Findings", "On the timeline", "Where the time goes"
+    ]  # fmt: skip
+    assert headings[-2:] == ["How each number is counted", "About this report"]
+    assert "ProfilerStep#7" in page
+    assert "Kernel 98.6 ms, 55.5 %" in page
+    assert "recorded 2021-06-08" in page
+    assert page.count("<svg") >= 3
+
+
+def test_the_same_recording_gives_the_same_file(resnet: ReportContents) -> None:
+    assert dumps(resnet) == dumps(resnet)
+    assert len(dumps(resnet)) < 5_000_000
+
+
+def test_every_column_that_is_shown_says_how_it_is_counted(resnet: ReportContents) -> None:
+    reader = read(dumps(resnet).decode())
+    titles = {attributes.get("title") for tag, attributes in reader.tags if tag == "th"}
+    texts = set(reader.texts)
+    assert titles
+    assert {title for title in titles if title and title not in texts} == set()

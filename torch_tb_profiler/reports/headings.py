@@ -1,0 +1,38 @@
+"""What an answer is about, in one line: run, worker, span and selection."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS
+from torch_tb_profiler.views.registry import all_parameters
+
+
+def heading_of(result: ViewResult) -> str:
+    """Heading of an answer: run, worker, span and selection; for a comparison both sides."""
+    if result.baseline is None:
+        return subject_text(result.subject)
+    return f"{subject_text(result.subject)} against {subject_text(result.baseline)}"
+
+
+def subject_text(subject: Subject) -> str:
+    """What an answer is about, by its parts."""
+    selection = subject.selection
+    parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
+    texts = [(each.title, getattr(selection, each.key)) for each in SELECTION_TEXTS]
+    texts += [(each.title, subject.parameters.get(each.key)) for each in all_parameters().values()]
+    parts += [f"{title} {text}" for title, text in texts if text is not None]
+    start, end = (
+        None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
+        for time in (selection.start_ns, selection.end_ns)
+    )
+    if start and end:
+        parts.append(f"{start} to {end} µs")
+    elif start or end:
+        parts.append(f"from {start} µs" if start else f"to {end} µs")
+    if selection.group_by:
+        parts.append(f"by {selection.group_by}")
+    return " · ".join(parts)

@@ -1,0 +1,211 @@
+"""The report as one document: verdict, findings, pictures, tables, how numbers are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from functools import cache
+from importlib.resources import files
+
+from torch_tb_profiler._version import __version__
+from torch_tb_profiler.reports.headings import heading_of
+from torch_tb_profiler.reports.html.charts import chart, stacked_bar
+from torch_tb_profiler.reports.html.facts import facts_markup
+from torch_tb_profiler.reports.html.findings import findings_markup, quality_markup
+from torch_tb_profiler.reports.html.markup import Markup, element, joined
+from torch_tb_profiler.reports.html.tables import MAX_BYTES, ShownTable, table_markup
+from torch_tb_profiler.reports.html.timeline import timeline_markup
+from torch_tb_profiler.reports.step_bar import TABLE, step_bar
+from torch_tb_profiler.requests.report import ReportContents, ReportSource
+from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.views.scales import size_text
+from torch_tb_profiler.views.schema import Column, Table
+
+TABLES_BYTES = 3_000_000
+"""Of all tables together: with the pictures a report stays below 5 MB."""
+
+SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""The browser's own word that nothing runs and nothing is loaded."""
+
+_TOP = ("top_operators", "top_kernels")
+"""Tables that follow the findings, as far as the first view has them."""
+
+_TOP_ROWS = 5
+_CHECKS = "checked"
+
+
+def dumps(contents: ReportContents) -> bytes:
+    """The report as UTF-8. The same recording gives the same bytes."""
+    first = contents.results[0]
+    heading = heading_of(first)
+    body = joined(_body(contents, first, heading))
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=SECURITY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{first.spec.title}: {heading}"),
+        Markup(f"<style>{_style()}</style>"),
+    )
+    document = element("html", head, element("body", body), lang="en")
+    return f"<!DOCTYPE html>\n{document}\n".encode()
+
+
+@cache
+def _style() -> str:
+    return files("torch_tb_profiler.reports.html").joinpath("report.css").read_text("utf-8")
+
+
+def _body(contents: ReportContents, first: ViewResult, heading: str) -> Iterable[Markup | None]:
+    count = sum(len(result.view.tables) for result in contents.results)
+    room_bytes = min(MAX_BYTES, TABLES_BYTES // max(1, count))
+    shown: list[ShownTable] = []
+    title = "PyTorch profile" if first.baseline is None else "Comparison of two PyTorch profiles"
+    yield element("h1", title)
+    yield element("p", heading, class_="soft")
+    if first.view.answer:
+        yield element("p", first.view.answer, class_="verdict")
+    yield _recordings(contents)
+    yield _contents_list(contents.results[1:])
+    yield _step(first)
+    yield _findings(first, shown)
+    if contents.picture is not None and contents.picture.tracks:
+        yield _card("On the timeline", timeline_markup(contents.picture))
+    yield _where_time_goes(first, shown)
+    for result in contents.results[1:]:
+        yield _section(result, shown, room_bytes, result.spec.title)
+    yield _section(first, shown, room_bytes, "System, checks and more")
+    yield _counted(shown)
+    yield _about(contents)
+
+
+def _recordings(contents: ReportContents) -> Markup | None:
+    """A line for each of several recordings with its answer; the report is about one of them."""
+    first = heading_of(contents.results[0])
+    items = []
+    for each in contents.recordings:
+        heading = heading_of(each)
+        name = element("b", f"{heading}: " if heading != first else f"{heading} (this report): ")
+        items.append(element("li", name, each.view.answer or ""))
+    return _card("Recordings", element("ul", *items, class_="notes")) if items else None
+
+
+def _contents_list(results: Sequence[ViewResult]) -> Markup | None:
+    if not results:
+        return None
+    links = (element("a", each.spec.title, href=f"#{each.spec.name}") for each in results)
+    return element("nav", *links)
+
+
+def _card(title: str, *children: Markup | None) -> Markup | None:
+    present = [child for child in children if child]
+    return element("section", element("h2", title), *present, class_="card") if present else None
+
+
+def _step(first: ViewResult) -> Markup | None:
+    bar = step_bar(first.view)
+    if bar is None:
+        return None
+    parts = [(part.name, part.duration_us, part.text) for part in bar.parts]
+    return _card("Where a step goes", stacked_bar(parts, bar.title))
+
+
+def _findings(first: ViewResult, shown: list[ShownTable]) -> Markup | None:
+    findings, evidence = findings_markup(first.view.notes)
+    shown += evidence
+    if findings is None and not first.spec.has_findings:
+        return None
+    return _card("Findings", findings or element("p", "No check reports an issue.", class_="soft"))
+
+
+def _where_time_goes(first: ViewResult, shown: list[ShownTable]) -> Markup | None:
+    tables = (first.view.tables.get(name) for name in _TOP)
+    tops = [
+        table_markup(table, max_rows=_TOP_ROWS)
+        for table in tables
+        if table is not None and table.why_empty is None
+    ]
+    shown += tops
+    return _card("Where the time goes", *(top.markup for top in tops))
+
+
+def _section(
+    result: ViewResult, shown: list[ShownTable], room_bytes: int, title: str
+) -> Markup | None:
+    """One view: its answer, charts, figures, tables and limits."""
+    view, is_first = result.view, title != result.spec.title
+    tables = [table_markup(table, room_bytes) for table in _own_tables(result, is_first)]
+    shown += tables
+    findings: Markup | None = None
+    if not is_first:
+        findings, evidence = findings_markup(view.notes)
+        shown += evidence
+    pictures = [chart(series) for series in view.series.values()]
+    return element(
+        "details",
+        element("summary", element("h2", title)),
+        None if is_first else element("p", view.answer or result.spec.help, class_="answer"),
+        findings,
+        *pictures,
+        facts_markup(view.facts),
+        *(table.markup for table in tables),
+        quality_markup(view.notes),
+        class_="view",
+        id=result.spec.name,
+        open="",
+    )
+
+
+def _own_tables(result: ViewResult, is_first: bool) -> list[Table]:
+    """The tables that stand nowhere else in the report."""
+    drawn = {*_TOP, TABLE} if is_first else set()
+    return [table for name, table in result.view.tables.items() if name not in drawn]
+
+
+def _counted(shown: Sequence[ShownTable]) -> Markup | None:
+    """What each column means, once for all tables that have it."""
+    helps: dict[tuple[str, str], Column] = {}
+    for table in shown:
+        for column in table.columns:
+            helps.setdefault((column.title, column.help), column)
+    if not helps:
+        return None
+    entries = sorted(helps.values(), key=lambda column: column.title.lower())
+    rows = [
+        each
+        for column in entries
+        for each in (element("dt", column.title), element("dd", column.help))
+    ]
+    title = element("summary", element("h2", "How each number is counted"))
+    return element("details", title, element("dl", *rows, class_="counted"), class_="view", open="")
+
+
+def _about(contents: ReportContents) -> Markup:
+    lines = [f"Saved by torch-tb-profiler {__version__}."]
+    return element(
+        "section",
+        element("h2", "About this report"),
+        *map(_source, contents.sources),
+        _live(contents.address),
+        *(element("p", line) for line in lines),
+        class_="card",
+    )
+
+
+def _source(source: ReportSource) -> Markup:
+    parts = [source.path or source.name, source.format]
+    if source.size_bytes is not None:
+        parts.append(size_text(source.size_bytes))
+    recorded = "date not recorded"
+    if source.recorded_s is not None:
+        time = datetime.fromtimestamp(source.recorded_s, timezone.utc)
+        recorded = f"recorded {time:%Y-%m-%d %H:%M} UTC"
+    return element("p", " · ".join(part for part in (*parts, recorded) if part))
+
+
+def _live(address: str | None) -> Markup | None:
+    if address is None:
+        return None
+    if address.startswith(("http://", "https://")):
+        return element("p", "Open it live: ", element("a", address, href=address))
+    return element("p", "Open it live: ", element("code", address))
