@@ -41,10 +41,10 @@ def run(arguments: Namespace) -> int:
         return dlprof_reports.run(arguments)
     for_people = arguments.format in ("table", "md")
     try:
-        asked = chosen_views(arguments.view or DEFAULT_VIEW)
-        _check_names(arguments, asked)
+        requested = chosen_views(arguments.view or DEFAULT_VIEW)
+        _check_names(arguments, requested)
         is_overview = arguments.format == "html"
-        specs = [view_named(DEFAULT_VIEW)] if is_overview else asked
+        specs = [view_named(DEFAULT_VIEW)] if is_overview else requested
         tasks = report_tasks(arguments, specs, limit=not for_people)
         stems = _file_stems(tasks)
         sink = _sink(arguments, tasks, stems)

@@ -56,9 +56,9 @@ def report_contents(
     file, trace = subject_trace(catalog, subject, wait_s)
     results: list[ViewResult] = []
     for name in dict.fromkeys((FIRST_VIEW, *views)):
-        asked = _with_own_grouping(subject, name)
+        requested = _with_own_grouping(subject, name)
         try:
-            result = view_result(catalog, ViewRequest(name, asked), wait_s=wait_s)
+            result = view_result(catalog, ViewRequest(name, requested), wait_s=wait_s)
         except RequestError as error:
             if error.problem.code != "view_unavailable":
                 raise

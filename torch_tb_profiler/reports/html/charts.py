@@ -122,23 +122,23 @@ def _curves(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list
 
 
 def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[Markup]:
-    """One place per x; parts stand on each other where the chart is stacked, else side by side."""
-    places = sorted({x for line in lines for x in line.x})[:MAX_BARS]
+    """One position per x; parts stand on each other where the chart is stacked, else side by side."""
+    positions = sorted({x for line in lines for x in line.x})[:MAX_BARS]
     values = [dict(zip(line.x, line.y, strict=True)) for line in lines]
     is_stacked = series.kind == "stacked_bar"
     sums = [
-        (sum if is_stacked else max)([value.get(place) or 0.0 for value in values])
-        for place in places
+        (sum if is_stacked else max)([value.get(position) or 0.0 for value in values])
+        for position in positions
     ]
     high = max(sums, default=0.0)
     to_y = _Map(0.0, high, _TOP + _INNER_HEIGHT, _TOP)
-    slot = _INNER_WIDTH / max(1, len(places))
+    slot = _INNER_WIDTH / max(1, len(positions))
     shapes = _y_axis(series, 0.0, high, to_y)
-    for at, place in enumerate(places):
+    for at, position in enumerate(positions):
         base, left = 0.0, _LEFT + at * slot + slot * 0.1
         width = slot * 0.8 / (1 if is_stacked else len(lines))
         for row, (value, fill) in enumerate(zip(values, fills, strict=True)):
-            y = value.get(place)
+            y = value.get(position)
             if y is None or not math.isfinite(y) or y <= 0:
                 continue
             top = to_y(base + y)
@@ -148,7 +148,7 @@ def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[M
             )
             base += y if is_stacked else 0.0
         if slot >= 24 or at % math.ceil(24 / slot) == 0:
-            label = number(place)
+            label = number(position)
             shapes.append(_text(label, left + slot * 0.4, HEIGHT - 22, "middle"))
     shapes.append(_text(_axis_title(series.x_title, ""), _LEFT + _INNER_WIDTH / 2, HEIGHT - 4))
     return shapes
@@ -156,7 +156,7 @@ def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[M
 
 def _path(line: Line, to_x: _Map, to_y: _Map, *, is_stair: bool) -> str:
     pieces, is_open, last = [], False, 0.0
-    for x, y in _thinned(line):
+    for x, y in _downsampled(line):
         if y is None or not math.isfinite(y):
             is_open = False
             continue
@@ -171,7 +171,7 @@ def _path(line: Line, to_x: _Map, to_y: _Map, *, is_stair: bool) -> str:
     return "".join(pieces)
 
 
-def _thinned(line: Line) -> list[tuple[float, float | None]]:
+def _downsampled(line: Line) -> list[tuple[float, float | None]]:
     points = list(zip(line.x, line.y, strict=True))
     if len(points) <= MAX_POINTS:
         return points

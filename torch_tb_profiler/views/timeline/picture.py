@@ -109,9 +109,9 @@ def picture(trace: Trace, title: str, start_ns: int, end_ns: int, slice_id: int 
     keys = {each.track for each in placed(shown, [] if slice_id is None else [slice_id])}
     own = [number for number, track in enumerate(shown.tracks) if track.key in keys]
     chosen = _chosen_tracks(shown, drawn, own)
-    kept = candidates[chosen[lanes.track[candidates]]]
-    kept = kept[np.lexsort((lanes.row[kept], lanes.track[kept]))]
-    drawn = screen(lanes, kept, view, _MAX_BYTES)
+    in_picture = candidates[chosen[lanes.track[candidates]]]
+    in_picture = in_picture[np.lexsort((lanes.row[in_picture], lanes.track[in_picture]))]
+    drawn = screen(lanes, in_picture, view, _MAX_BYTES)
     return Picture(
         title, view.start_ns, view.end_ns, (start_ns, end_ns), tuple(_tracks(shown, drawn, view))
     )
