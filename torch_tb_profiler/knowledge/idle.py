@@ -14,12 +14,14 @@ class IdleCauseText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         key: Stable name.
         title: Title.
+        because: What the GPU waits for, as the end of a sentence.
         meaning: What happens in a moment of this cause.
         remedy: What to do about it.
     """
 
     key: str
     title: str
+    because: str
     meaning: str
     remedy: str
 

@@ -68,6 +68,7 @@ class ResourcesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counters: tuple[str, ...]
     elsewhere: tuple[str, ...]
     devices: str
+    headlines: tuple[str, ...]
     momentary: str
     kinds: tuple[SourceKind, ...]
     metrics: tuple[Metric, ...]

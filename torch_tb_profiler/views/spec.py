@@ -70,6 +70,9 @@ class ViewSpec(Struct, frozen=True):
         sorts_every_table: True when an order that names no table is for every table that has its
             columns; otherwise it is for the first table.
         sort_names: Orders with a name of their own, by name, in the grammar of ``sort``.
+        answer: A sentence or two that answer the question of the computed view (``View.answer``),
+            from its own tables and facts (``views.answering``); None where there is nothing to say.
+            Without it, the answer of the function.
     """
 
     name: str
@@ -89,3 +92,4 @@ class ViewSpec(Struct, frozen=True):
     is_first: Callable[[Trace], bool] = lambda _trace: False
     sorts_every_table: bool = False
     sort_names: Mapping[str, str] = field(default_factory=dict)
+    answer: Callable[[View], str | None] = lambda view: view.answer

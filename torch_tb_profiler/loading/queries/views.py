@@ -151,7 +151,7 @@ def trace_view(
         _trace_view(spec, trace, selection, parameters, findings_later=findings_later),
         phase_notes + cut_notes(trace),
     )
-    return localize_device_terms({"": trace}, view)
+    return localize_device_terms({"": trace}, replace(view, answer=spec.answer(view)))
 
 
 def drop_unsupported_phase(
@@ -233,9 +233,8 @@ def run_view(
     notes = left_out + view.notes
     if spec.has_findings:
         notes += damage_notes(notes) + detect_across_workers(traces, selection)
-    return localize_device_terms(
-        traces, replace(view, notes=phase_notes + cut_notes_of_ranks(traces) + notes)
-    )
+    notes = phase_notes + cut_notes_of_ranks(traces) + notes
+    return localize_device_terms(traces, replace(view, notes=notes, answer=spec.answer(view)))
 
 
 def _with_leading_notes(view: View, phase_notes: tuple[Note, ...]) -> View:

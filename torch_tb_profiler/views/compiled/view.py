@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compiled import PARAMETERS
+from torch_tb_profiler.views.compiled.answer import answer
 from torch_tb_profiler.views.compiled.compile_facts import compile_facts, compile_notes
 from torch_tb_profiler.views.compiled.facts import graph_facts, graph_notes
 from torch_tb_profiler.views.compiled.kernels import KERNELS, KINDS, kernels_table, kinds_table
@@ -113,4 +114,5 @@ SPEC = ViewSpec(
     function=compiled,
     missing=_missing,
     by_phase=True,
+    answer=answer,
 )

@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.kernels.copy_bandwidth import selected_copies, t
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.copies.answer import answer
 from torch_tb_profiler.views.copies.columns import KINDS, SIZES
 from torch_tb_profiler.views.copies.facts import copy_facts, copy_notes
 from torch_tb_profiler.views.copies.rows import kinds_table, sizes_table
@@ -89,4 +90,5 @@ SPEC = ViewSpec(
     missing=_missing,
     leading_facts=("exposed_us",),
     by_phase=True,
+    answer=answer,
 )

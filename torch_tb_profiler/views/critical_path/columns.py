@@ -18,7 +18,7 @@ TITLES = {
     PathPart.SYNC_RETURN: "Synchronization return",
     PathPart.HAND_OVER: "Between host threads",
     PathPart.DATA_LOADING: "Data loading",
-    PathPart.UNKNOWN: "Not known",
+    PathPart.UNKNOWN: "Unknown",
 }
 
 MEANINGS = {

@@ -21,6 +21,7 @@ from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.critical_path import PARAMETERS
+from torch_tb_profiler.views.critical_path.answer import answer
 from torch_tb_profiler.views.critical_path.columns import (
     CATEGORIES,
     OPERATORS,
@@ -199,4 +200,5 @@ SPEC = ViewSpec(
     function=critical_path,
     missing=_missing,
     leading_facts=("main", "host_pct", "device_pct"),
+    answer=answer,
 )

@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.data_loading.batches import batch_rows
 from torch_tb_profiler.analysis.steps.reported_by_profiler import can_narrow, rows_of_steps
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.data.answer import answer
 from torch_tb_profiler.views.data.bottleneck import bottlenecks, pipeline_of
 from torch_tb_profiler.views.data.columns import LOADERS, PIPELINE, QUEUE, STAGES, WAITS
 from torch_tb_profiler.views.data.loader import LoaderWaits, loader_slices, loader_waits
@@ -159,4 +160,5 @@ SPEC = ViewSpec(
     tables=(STAGES, LOADERS, PIPELINE, QUEUE, WAITS),
     function=data,
     missing=_missing,
+    answer=answer,
 )

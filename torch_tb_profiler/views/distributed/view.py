@@ -20,6 +20,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.collectives import STRAGGLERS, stragglers_table
+from torch_tb_profiler.views.distributed.answer import answer
 from torch_tb_profiler.views.distributed.collectives import collectives_table
 from torch_tb_profiler.views.distributed.columns import (
     COLLECTIVES,
@@ -141,4 +142,5 @@ SPEC = ViewSpec(
     missing=_missing,
     reads_summaries=True,
     has_findings=True,
+    answer=answer,
 )

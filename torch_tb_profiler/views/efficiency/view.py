@@ -22,6 +22,7 @@ from torch_tb_profiler.analysis.steps.masks import selected_steps
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency import PARAMETERS
+from torch_tb_profiler.views.efficiency.answer import answer
 from torch_tb_profiler.views.efficiency.columns import (
     GROUP_BYS,
     OPERATORS,
@@ -168,4 +169,5 @@ SPEC = ViewSpec(
         "recoverable_us",
     ),
     by_phase=True,
+    answer=answer,
 )

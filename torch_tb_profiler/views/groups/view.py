@@ -27,6 +27,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.backward_note import backward_note
 from torch_tb_profiler.views.flame_bars import flame_table
 from torch_tb_profiler.views.groups import PARAMETERS
+from torch_tb_profiler.views.groups.answer import answer
 from torch_tb_profiler.views.groups.columns import FLAME, FOLDED, GROUPS, HIERARCHIES
 from torch_tb_profiler.views.groups.communication_note import communication_note
 from torch_tb_profiler.views.groups.rows import (
@@ -239,4 +240,5 @@ SPEC = ViewSpec(
     group_bys=KINDS,
     missing=_missing,
     leading_facts=("gpu_time_outside_pct",),
+    answer=answer,
 )

@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis.steps.costs import NO_DEVICE, NO_WORK
 from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.idle.answer import answer
 from torch_tb_profiler.views.idle.causes import causes_table, idle_by_step, idle_facts
 from torch_tb_profiler.views.idle.columns import CAUSES, GAPS, LAUNCHES, STREAMS
 from torch_tb_profiler.views.idle.gaps import gaps_table
@@ -86,4 +87,5 @@ SPEC = ViewSpec(
     function=idle,
     missing=_missing,
     leading_facts=("idle_pct", "main_cause"),
+    answer=answer,
 )

@@ -15,6 +15,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.iteration_facts import iteration_facts
 from torch_tb_profiler.views.iterations import PARAMETERS
+from torch_tb_profiler.views.iterations.answer import answer
 from torch_tb_profiler.views.iterations.bars import iteration_series, iterations_table
 from torch_tb_profiler.views.iterations.columns import ITERATIONS, KEY_NODES
 from torch_tb_profiler.views.iterations.notes import steady_facts, steady_note
@@ -91,4 +92,5 @@ SPEC = ViewSpec(
     function=iterations_view,
     missing=_missing,
     leading_facts=("iterations_selected", "iteration_mean_us", "iteration_stddev_us"),
+    answer=answer,
 )

@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels import PARAMETERS
+from torch_tb_profiler.views.kernels.answer import answer
 from torch_tb_profiler.views.kernels.api_calls import API_CALLS, api_calls_table
 from torch_tb_profiler.views.kernels.copies import COPIES, copies_table
 from torch_tb_profiler.views.kernels.operator_work import OPERATOR_WORK, operator_work_table
@@ -165,4 +166,5 @@ SPEC = ViewSpec(
     group_bys=GROUP_BYS,
     missing=_missing,
     by_phase=True,
+    answer=answer,
 )

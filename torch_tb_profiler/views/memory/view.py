@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.memory import PARAMETERS
+from torch_tb_profiler.views.memory.answer import answer
 from torch_tb_profiler.views.memory.by_category import (
     CATEGORIES,
     categories_frame,
@@ -330,4 +331,5 @@ SPEC = ViewSpec(
     ),
     function=memory,
     missing=_missing,
+    answer=answer,
 )

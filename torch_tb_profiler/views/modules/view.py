@@ -23,6 +23,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.flame_bars import flame_columns, flame_table
+from torch_tb_profiler.views.modules.answer import answer
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
@@ -284,4 +285,5 @@ SPEC = ViewSpec(
     tables=(MODULES, FLAME, RANGES),
     function=modules,
     missing=_missing,
+    answer=answer,
 )

@@ -21,6 +21,7 @@ from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.operator_types.answer import answer
 from torch_tb_profiler.views.operator_types.columns import (
     NO_CALL,
     NO_HOST_CALL,
@@ -202,4 +203,5 @@ SPEC = ViewSpec(
     function=operator_types,
     missing=_missing,
     by_phase=True,
+    answer=answer,
 )

@@ -23,6 +23,7 @@ from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.added import identity_of_groups, operators_of_calls
+from torch_tb_profiler.views.operators.answer import answer
 from torch_tb_profiler.views.operators.columns import BY_PATH, GROUP_BYS, NO_TIME, OPERATORS
 from torch_tb_profiler.views.operators.rows import operators_table
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
@@ -160,4 +161,5 @@ SPEC = ViewSpec(
     group_bys=GROUP_BYS,
     missing=no_operators,
     by_phase=True,
+    answer=answer,
 )

@@ -33,6 +33,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views import summed_rows
 from torch_tb_profiler.views.backward_note import backward_note
 from torch_tb_profiler.views.phases import PARAMETERS
+from torch_tb_profiler.views.phases.answer import answer
 from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
 from torch_tb_profiler.views.phases.recorded_steps import (
     RECORDED_STEP_TRACE,
@@ -227,4 +228,5 @@ SPEC = ViewSpec(
     function=phases,
     missing=_missing,
     by_phase=True,
+    answer=answer,
 )

@@ -22,6 +22,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import FILE_ISSUES, quality_notes
+from torch_tb_profiler.views.resources.answer import answer
 from torch_tb_profiler.views.resources.columns import STEPS, SUMMARY
 from torch_tb_profiler.views.resources.measured import (
     HOST,
@@ -117,4 +118,5 @@ SPEC = ViewSpec(
     tables=(SUMMARY, STEPS),
     function=resources,
     missing=_missing,
+    answer=answer,
 )

@@ -29,6 +29,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.sequences.answer import answer
 from torch_tb_profiler.views.sequences.columns import SEQUENCES
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -205,4 +206,5 @@ SPEC = ViewSpec(
     missing=_missing,
     by_phase=True,
     leading_facts=("saved_us",),
+    answer=answer,
 )

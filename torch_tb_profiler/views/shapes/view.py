@@ -20,6 +20,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import FILE_ISSUES, LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.shapes import PARAMETERS
+from torch_tb_profiler.views.shapes.answer import answer
 from torch_tb_profiler.views.shapes.calls import (
     calls_of_file,
     calls_of_timeline,
@@ -151,4 +152,5 @@ SPEC = ViewSpec(
     function=shapes,
     missing=_missing,
     by_phase=True,
+    answer=answer,
 )

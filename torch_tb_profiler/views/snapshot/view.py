@@ -15,6 +15,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.snapshot import PARAMETERS
+from torch_tb_profiler.views.snapshot.answer import answer
 from torch_tb_profiler.views.snapshot.columns import SETTINGS, TABLES
 from torch_tb_profiler.views.snapshot.facts import snapshot_facts, snapshot_notes
 from torch_tb_profiler.views.snapshot.history import curve, history_table
@@ -75,4 +76,5 @@ SPEC = ViewSpec(
     missing=_missing,
     leading_facts=("reserved_bytes", "allocated_bytes", "largest_free_bytes"),
     is_first=_is_snapshot_alone,
+    answer=answer,
 )
