@@ -62,8 +62,9 @@ BASE = {"aten::mm": {"gemm": [100, 100]}, "aten::relu": {"clamp": [10]}}
 
 
 def test_calls_apart_from_time_per_call() -> None:
-    """mm: 2 × 100 → 3 × 120; relu is gone, gelu is new: 200 + 10 → 360 + 40 per step."""
-    other = {"aten::mm": {"gemm": [120] * 3}, "aten::gelu": {"gelu": [40]}}
+    """mm: 2 × 100 → 3 × 120; relu behind it is gone, gelu before it is new: 200 + 10 → 360 + 40
+    per step."""
+    other = {"aten::gelu": {"gelu": [40]}, "aten::mm": {"gemm": [120] * 3}}
     view = compare(step_of(BASE), ALL, step_of(other), ALL)
     assert fact(view, "explained_by") == "device time"
     assert fact(view, "delta_explained_us") == 190
@@ -80,22 +81,23 @@ def test_calls_apart_from_time_per_call() -> None:
 
 
 def test_the_tree_leads_from_the_step_to_kernels() -> None:
-    view = compare(step_of(BASE), ALL, step_of({**BASE, "aten::mm": {"gemm2": [150, 150]}}), ALL)
+    other = {**BASE, "aten::mm": {"cutlass": [150, 150]}}
+    view = compare(step_of(BASE), ALL, step_of(other), ALL)
     tree = {row["id"]: row for row in rows(view, "drill_down")}
 
     def place(row: dict[str, Any]) -> list[tuple[str, str]]:
         above = [] if row["parent"] is None else place(tree[row["parent"]])
         return [*above, (row["kind"], row["name"])]
 
-    (new,) = [row for row in tree.values() if row["name"] == "gemm2"]
-    assert place(new) == [
+    (pair,) = [row for row in tree.values() if row["paired_with"] == "cutlass"]
+    assert place(pair) == [
         ("step", "Step"),
         ("phase", "Outside of phases"),
         ("operator", "aten::mm"),
-        ("kernel", "gemm2"),
+        ("kernel", "gemm"),
     ]
-    assert (new["change"], new["candidate_calls"], new["candidate_mean_us"]) == ("new", 2, 150)
-    assert new["short_name"] == "gemm2"
+    assert (pair["change"], pair["candidate_calls"], pair["candidate_mean_us"]) == (None, 2, 150)
+    assert pair["short_name"] == "gemm"
     mm = named(view, "drill_down")["aten::mm"]
     assert (mm["delta_of_calls_us"], mm["delta_of_time_per_call_us"]) == (0, 100)
     assert (mm["baseline_calls"], mm["baseline_mean_us"]) == (2, 100)

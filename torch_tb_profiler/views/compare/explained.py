@@ -16,7 +16,13 @@ from msgspec import Struct
 from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.leaves import KEYS, Leaves
-from torch_tb_profiler.views.compare.tables import NO_CHANGE, with_whole_counts
+from torch_tb_profiler.views.compare.renames import (
+    PairsByBaseline,
+    RenamedPair,
+    Renames,
+    pair_row,
+)
+from torch_tb_profiler.views.compare.tables import NO_CHANGE, PAIRED_WITH, with_whole_counts
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -93,6 +99,7 @@ EXPLAINED = TableSpec(
         Column("phase", "Phase", "string", None, "Phase of the step in which it ran."),
         _KIND,
         *_MEASURES,
+        *PAIRED_WITH,
     ),
 )
 DRILL_DOWN = TableSpec(
@@ -106,6 +113,7 @@ DRILL_DOWN = TableSpec(
         Column("name", "Name", "string", None, "Phase, module, operator or kernel."),
         _KIND,
         *_MEASURES,
+        *PAIRED_WITH,
         *OTHER_NAMES,
     ),
     tree=("id", "parent"),
@@ -116,12 +124,14 @@ _LEVELS = ("phase", "module", "operator", "kernel")
 
 
 class _Part(Struct, frozen=True):
-    """One row: what it is, and its time per step in µs and calls per step on both sides."""
+    """One row: what it is, its time per step in µs and calls per step on both sides, and the pair
+    that it is where the sides name it differently."""
 
     name: str
     kind: str
     times: tuple[float, float]
     calls: tuple[float, float] | None = None
+    pair: RenamedPair | None = None
 
     @property
     def delta_us(self) -> float:
@@ -130,17 +140,18 @@ class _Part(Struct, frozen=True):
 
 
 def explained(
-    baseline: Leaves, candidate: Leaves, inner: str, shorts: Mapping[str, str]
+    baseline: Leaves, candidate: Leaves, inner: str, shorts: Mapping[str, str], renames: Renames
 ) -> tuple[Table, Table]:
     """The ranked table and the tree.
 
     Args:
         baseline: Parts of the baseline.
-        candidate: Parts of the candidate.
+        candidate: Parts of the candidate, under the names of the baseline.
         inner: What the innermost parts are: ``kernel`` or ``call``.
         shorts: Short names of the kernels of both.
+        renames: What is called differently.
     """
-    joined = _Joined(baseline, candidate, inner)
+    joined = _Joined(baseline, candidate, inner, renames)
     total = joined.step().delta_us
     return _ranked(joined, total), _tree(joined, total, shorts)
 
@@ -148,8 +159,9 @@ def explained(
 class _Joined:
     """Both sides by :data:`KEYS`."""
 
-    def __init__(self, baseline: Leaves, candidate: Leaves, inner: str) -> None:
+    def __init__(self, baseline: Leaves, candidate: Leaves, inner: str, renames: Renames) -> None:
         self.inner = inner
+        self._pairs_of = PairsByBaseline(renames)
         self.divisors = baseline.divisor, candidate.divisor
         self.times = _both(baseline.times, candidate.times, [*KEYS, "is_launch"], ("ns", "calls"))
         keys = ["phase", "module", "operator", "is_launch"]
@@ -193,7 +205,12 @@ class _Joined:
                 kind = "launch" if self.inner == "kernel" else "call"
         else:
             kind = self.inner
-        return _Part(row[level], kind, times, None if calls is None else self.per_step(calls))
+        counts = None if calls is None else self.per_step(calls)
+        pair, name = self._pairs_of.part(kind, row), row[level]
+        is_there = [any(side) for side in zip(times, counts or (0, 0), strict=True)]
+        if pair is not None and not is_there[0]:
+            name = pair.candidate
+        return _Part(name, kind, times, counts, pair if all(is_there) else None)
 
 
 def _both(a: pl.DataFrame, b: pl.DataFrame, keys: list[str], sums: tuple[str, ...]) -> pl.DataFrame:
@@ -218,7 +235,13 @@ def _ranked(joined: _Joined, total_us: float) -> Table:
     rows = [row for row in rows if any(row[0].times)]
     rows.sort(key=lambda row: -abs(row[0].delta_us))
     values = [
-        {"name": part.name, "phase": phase, "kind": part.kind, **_measures(part, total_us)}
+        {
+            "name": part.name,
+            "phase": phase,
+            "kind": part.kind,
+            **_measures(part, total_us),
+            **pair_row(part.pair),
+        }
         for part, phase in rows
     ]
     return _table(EXPLAINED, values, total_us, NO_CALL)
@@ -239,6 +262,7 @@ def _tree(joined: _Joined, total_us: float, shorts: Mapping[str, str]) -> Table:
                 "name": part.name,
                 "kind": part.kind,
                 **_measures(part, total_us),
+                **pair_row(part.pair),
             }
         )
         inside = sorted(children.get(path, []), key=lambda child: -abs(child[1].delta_us))

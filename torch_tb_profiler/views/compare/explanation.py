@@ -14,7 +14,12 @@ from torch_tb_profiler.analysis.recording.kernel_names import common_short_names
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.views.compare.average import TOTAL
 from torch_tb_profiler.views.compare.explained import explained
-from torch_tb_profiler.views.compare.leaves import device_leaves, host_leaves
+from torch_tb_profiler.views.compare.leaves import (
+    device_leaves,
+    host_leaves,
+    with_names_of_baseline,
+)
+from torch_tb_profiler.views.compare.renames import Renames
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.tables import NO_CHANGE, SHARE
 from torch_tb_profiler.views.schema import Fact, Table
@@ -47,7 +52,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explanation(
-    bases: tuple[StepBasis, StepBasis], average: Table, modules: ModuleNames
+    bases: tuple[StepBasis, StepBasis], average: Table, modules: ModuleNames, renames: Renames
 ) -> Explanation:
     """What explains the difference of two sides.
 
@@ -56,13 +61,15 @@ def explanation(
         average: The compared average step.
         modules: Names of the modules of each side by node, the same for those that meet; None
             where a side has no modules.
+        renames: What is called differently on the sides.
     """
     measure = _measure(bases, average)
     leaves_of, inner = (device_leaves, "kernel") if measure == DEVICE else (host_leaves, "call")
     names = modules if None not in modules else (None, None)
     leaves = [leaves_of(basis, of_side) for basis, of_side in zip(bases, names, strict=True)]
     shorts = common_short_names(basis.trace for basis in bases)
-    tables = explained(leaves[0], leaves[1], inner, shorts)
+    leaves[1] = with_names_of_baseline(leaves[1], renames)
+    tables = explained(leaves[0], leaves[1], inner, shorts, renames)
     rows = tables[1].frame.filter(pl.col("kind") == "phase")
     shares = dict(zip(rows["name"], rows["share_of_delta_pct"], strict=True))
     delta = tables[1].frame["delta_time_us"][0]

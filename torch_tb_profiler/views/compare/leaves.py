@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -21,6 +22,7 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.locations import slice_locations
+from torch_tb_profiler.views.compare.renames import Renames, baseline_names
 from torch_tb_profiler.views.compare.steps import StepBasis
 
 KEYS = ("phase", "module", "operator", "kernel")
@@ -96,6 +98,24 @@ def host_leaves(basis: StepBasis, modules: list[str] | None) -> Leaves:
     )
     return _leaves(
         basis, frame, modules, frame.filter((pl.col("kernel_code") < 0) & ~pl.col("is_launch"))
+    )
+
+
+def with_names_of_baseline(leaves: Leaves, renames: Renames) -> Leaves:
+    """The leaves of the candidate, under the names of the baseline where they are only renamed."""
+    calls = baseline_names(renames.runtime_calls)
+    kernels = baseline_names(renames.kernels) | calls
+    operator = pl.col("operator").replace(baseline_names(renames.operators) | calls)
+    times = leaves.times.with_columns(operator)
+    names = []
+    for module, owner, name in times.select("module", "operator", "kernel").rows():
+        known = kernels.get(name, name)
+        pair = renames.local_pair(module, owner, known)
+        names.append(known if pair is None else pair.baseline)
+    return replace(
+        leaves,
+        times=times.with_columns(kernel=pl.Series(names, dtype=pl.String)),
+        operator_calls=leaves.operator_calls.with_columns(operator),
     )
 
 

@@ -23,6 +23,27 @@ SHARE = Column(
 )
 """Part of a row in the change that a table explains."""
 
+PAIRED_WITH = (
+    Column(
+        "paired_with",
+        "Paired With",
+        "string",
+        None,
+        "Name in the candidate, where it differs: the two stand at the same positions of the step.",
+    ),
+    Column(
+        "pair_confidence_pct",
+        "Pair Confidence",
+        "number",
+        "pct",
+        "Part of the calls of both names that meet at equal positions, each weighted by its "
+        "evidence: 1 for the same operator, shapes and position, down to 0.6 for the same operator "
+        "only. Below 50 % names stay unpaired.",
+    ),
+    Column("pair_reason", "Paired By", "string", None, "Evidence of the pair."),
+)
+"""Columns of rows whose names differ between the sides."""
+
 NO_CHANGE = "The step time is the same on both sides, so there are no shares."
 NO_BASE = "The baseline is 0, so there is no percentage."
 NO_CALLS = "One side has no calls and so no mean."

@@ -7,8 +7,6 @@ variation between steps: Welch's t-test over the sums of each step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import polars as pl
 
@@ -35,6 +33,7 @@ from torch_tb_profiler.views.compare.facts import LEADING, comparison_facts
 from torch_tb_profiler.views.compare.memory import MEMORY, compared_memory
 from torch_tb_profiler.views.compare.notes import comparison_notes
 from torch_tb_profiler.views.compare.phases import PHASE_MEASURES, phase_side
+from torch_tb_profiler.views.compare.renames import Pairs, pair_values, renames_of
 from torch_tb_profiler.views.compare.sides import (
     KERNEL_MEASURES,
     MODULE_MEASURES,
@@ -61,6 +60,7 @@ from torch_tb_profiler.views.compare.surroundings import (
     surroundings_table,
 )
 from torch_tb_profiler.views.compare.tables import (
+    PAIRED_WITH,
     SHARE,
     Measure,
     Pairing,
@@ -85,17 +85,20 @@ AUTO, TOTAL, PER_STEP = "auto", "total", "per_step"
 OPERATORS = pair_spec(
     "operators",
     "Operators",
-    "One row per operator of either side, the largest change first.",
+    "One row per operator of either side, the largest change first. Operators that are only "
+    "renamed are one row.",
     keys=(Column("name", "Name", "string", None, "Name of the operator."),),
     measures=OPERATOR_MEASURES,
+    more=PAIRED_WITH,
 )
 KERNELS = pair_spec(
     "kernels",
     "Kernels",
-    "One row per kernel of either side, the largest change first.",
+    "One row per kernel of either side, the largest change first. Kernels that are only renamed "
+    "are one row.",
     keys=(Column("name", "Name", "string", None, "Name of the kernel."),),
     measures=KERNEL_MEASURES,
-    more=OTHER_NAMES,
+    more=(*PAIRED_WITH, *OTHER_NAMES),
 )
 PHASES = pair_spec(
     "phases",
@@ -191,7 +194,10 @@ def _tables(
     steps = step_times(bases[0]), step_times(bases[1])
     average = with_shares_of_total(compared_average(steps[0], steps[1]))
     modules, names = _modules(bases)
-    parts = explanation(whole, average, names)
+    operators = operator_side(bases[0]), operator_side(bases[1])
+    kernels = kernel_side(bases[0]), kernel_side(bases[1])
+    renames = renames_of(bases, names)
+    parts = explanation(whole, average, names, renames)
     shorts = common_short_names(basis.trace for basis in bases)
     tables: tuple[Table, ...] = (
         average,
@@ -199,8 +205,8 @@ def _tables(
         with_phase_shares(_phases(bases), parts),
         *parts.tables,
         compared_steps(steps[0], steps[1]),
-        _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
-        with_other_names(_named(KERNELS, KERNEL_MEASURES, kernel_side, bases), shorts),
+        _named(OPERATORS, OPERATOR_MEASURES, operators, renames.operators),
+        with_other_names(_named(KERNELS, KERNEL_MEASURES, kernels, renames.kernels), shorts),
         modules,
         compared_memory(bases),
     )
@@ -215,19 +221,19 @@ def _tables(
 
 
 def _named(
-    spec: TableSpec,
-    measures: tuple[Measure, ...],
-    side: Callable[[StepBasis], NamedSide],
-    bases: tuple[StepBasis, StepBasis],
+    spec: TableSpec, measures: tuple[Measure, ...], sides: tuple[NamedSide, NamedSide], pairs: Pairs
 ) -> Table:
-    """A table of things that meet by name, the largest change of the first known time on top."""
-    a, b = side(bases[0]), side(bases[1])
-    pairing = pair_by_key(a.names, b.names)
+    """A table of things that meet by name, or by ``pairs`` of different names; the largest change
+    of the first known time on top."""
+    a, b = sides
+    baseline_names = {name: pair.baseline for name, pair in pairs.items()}
+    pairing = pair_by_key(a.names, [baseline_names.get(name, name) for name in b.names])
     names = [
         a.names[left] if left >= 0 else b.names[right]
         for left, right in zip(pairing.baseline, pairing.candidate, strict=True)
     ]
-    table = compared_table(spec, {"name": names}, measures, sides=(a.side, b.side), pairing=pairing)
+    keys = {"name": names, **pair_values(names, pairs)}
+    table = compared_table(spec, keys, measures, sides=(a.side, b.side), pairing=pairing)
     times = [f"delta_{measure.key}" for measure in measures if measure.sampled]
     known = [key for key in times if table.frame[key].is_not_null().any()]
     return by_size_of_change(table, (known or times)[0])
